@@ -242,10 +242,9 @@ def prune(
     ((), None)
     """
     app = current_app()
-    retention = app.config.value.retention
     coroutine = prune_storage(
         app.workspace,
-        retention,
+        app.config.value.retention,
         days=days,
         max_size=max_size,
         delete=delete,
@@ -258,11 +257,9 @@ def _run_operation(operation: str, progress: Progress | None = None, /, **argume
     """Carry out an operation and return its answer; raises UserError."""
     app = current_app()
     notebook = app.notebook()
-    find = partial(app.workspace.open_or_current, notebook=notebook)
-    built_operation = operation_of(operation, arguments)
-    return app.engine.submit(
-        built_operation.run(OperationContext(app, find, notebook, progress=progress))
-    ).result()
+    find_session = partial(app.workspace.open_or_current, notebook=notebook)
+    context = OperationContext(app, find_session, notebook, progress=progress)
+    return app.engine.submit(operation_of(operation, arguments).run(context)).result()
 
 
 def _definitions() -> ProjectDefinitions:

@@ -24,7 +24,7 @@ ERRORS = {"OSError", "Exception", "BaseException"}
 TOLD_BY = {
     "lessons/lesson_files.py::_unpacked_folder": "store/disk.py::temporary_folder",
     "review/recorded_sessions/recording.py::_import_into_folder": "store/disk.py::temporary_folder",
-    "review/review_files/stored_files.py::make_room": "review/review_files/review_file.py::store_review",
+    "review/review_files/review_file.py::make_room": "review/review_files/review_file.py::store_review",
     "session/permissions/approved_code.py::_append_line": "session/permissions/approved_code.py::add",
     "session/permissions/approved_code.py::_shorten_file": "session/permissions/approved_code.py::add",
     "session/permissions/grants.py::_write": "session/permissions/grants.py::_write_changes",
@@ -37,7 +37,6 @@ TOLD_BY = {
     "store/exchange/json_export.py::_write": "session/sharing/exports.py::export_session",
     "store/exchange/plain_database.py::opened_database": "store/disk.py::temporary_folder",
     "store/file_snapshots/file_restore.py::_restore_file": "store/file_snapshots/file_restore.py::perform_restores",
-    "store/file_snapshots/file_restore.py::_link": "store/file_snapshots/file_restore.py::perform_restores",
     "store/log/jsonl_store.py::_write_fork": "store/log/jsonl_store.py::fork",
     "store/log/kept_index.py::keep_index": "store/log/jsonl_store.py::keep_index",
     "store/log/jsonl_store.py::_remove": "store/log/jsonl_store.py::delete",

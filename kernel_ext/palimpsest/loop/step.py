@@ -32,7 +32,7 @@ from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, 
 from palimpsest.loop.step_snapshots import StepFiles
 from palimpsest.loop.structured_turn import answering_calls, keep_structured_answer, tool_choice
 from palimpsest.model.interface import StepFinished, ToolCalled
-from palimpsest.processor.session_log import GuardedState, SessionLog
+from palimpsest.processor.session_log import GuardedState
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.tool_call_runner import RunTools, TimedInterview, run_calls
 from palimpsest.tools.tool import AskFunction, ToolContext
@@ -100,7 +100,10 @@ async def run_step(
             setup, user, message.id, _parameters(setup, user, is_last_step=is_last_step)
         )
     except UserError as problem:
-        _refuse(log, message, UnknownError(message=str(problem), explained=True))
+        error = UnknownError(message=str(problem), explained=True)
+        time = message.time.model_copy(update={"completed": log.clock()})
+        update = {"error": error, "finish": "error", "time": time}
+        log.append(*answer_ended(message.model_copy(update=update)), sync=True)
         return "stop"
     if assembled is None:
         return "asked"
@@ -285,13 +288,6 @@ def _silent_truncation(setup: StepSetup, message: AssistantMessage) -> ContextOv
     )
 
 
-def _refuse(log: SessionLog, message: AssistantMessage, error: ErrorValue) -> None:
-    """End a message whose request could not even be built."""
-    time = message.time.model_copy(update={"completed": log.clock()})
-    update = {"error": error, "finish": "error", "time": time}
-    log.append(*answer_ended(message.model_copy(update=update)), sync=True)
-
-
 def _parameters(setup: StepSetup, user: UserMessage, *, is_last_step: bool) -> dict[str, Any]:
     parameters: dict[str, Any] = dict(setup.parameters)
     if user.model.variant:
@@ -406,16 +402,10 @@ async def _run(
             await while_waiting(call.id, tools.guard_call(message.id, call))
 
     def context(call: ToolCalled) -> ToolContext:
-        interview = tools.extra_values.get("interview")
-        with_measured_wait = (
-            {
-                "interview": TimedInterview(
-                    interview, user_wait, call.id, functools.partial(while_waiting, call.id)
-                )
-            }
-            if interview
-            else {}
-        )
+        extra: dict[str, Any] = {"model": setup.info}
+        if interview := tools.extra_values.get("interview"):
+            wait = functools.partial(while_waiting, call.id)
+            extra["interview"] = TimedInterview(interview, user_wait, call.id, wait)
         return tools.context(
             message.id,
             call.id,
@@ -424,7 +414,7 @@ async def _run(
             metadata=lambda title, data: processor.tool_progress(call.id, title, dict(data)),
             python=tools.python,
             namespace=tools.namespace,
-            extra={**with_measured_wait, "model": setup.info},
+            extra=extra,
         )
 
     results = run_calls(calls, setup.offer, context, processor.tool_began, guard)

@@ -13,17 +13,11 @@ from palimpsest.rehearsal.cell_questions import (
     delete_plan,
     insert_plan,
     move_plan,
-    other_cell_plan,
     rename_plan,
     replace_plan,
     run_plan,
 )
-from palimpsest.rehearsal.code_questions import (
-    python_code,
-    python_plan,
-    shell_command,
-    shell_plan,
-)
+from palimpsest.rehearsal.code_questions import python_code, python_plan, shell_command, shell_plan
 from palimpsest.rehearsal.error_questions.error_plan import error_plan, error_request
 from palimpsest.rehearsal.file_questions import (
     file_request,
@@ -120,7 +114,6 @@ PLANS: dict[str, Callable[[PlanRunner, PromptKind], Plan]] = {
     "delete": lambda runner, _: delete_plan(runner),
     "move": lambda runner, _: move_plan(runner),
     "runcell": lambda runner, _: run_plan(runner),
-    "othercell": lambda *_: other_cell_plan(),
     "fix": lambda runner, _: error_plan(runner, corrects=True),
     "explain": lambda runner, _: error_plan(runner, corrects=False),
     "variables": lambda runner, _: variables_plan(runner),

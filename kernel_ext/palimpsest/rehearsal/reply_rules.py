@@ -3,7 +3,7 @@
 The same request always gives the same reply, since nothing but the messages is remembered.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,13 +18,13 @@ from palimpsest.rehearsal.extractive_summary import (
 from palimpsest.rehearsal.parsing.conversation import (
     SUMMARY_PROMPT,
     Conversation,
-    Exchange,
     Messages,
     ToolUse,
     read_conversation,
 )
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tool_outputs import inline_code
+from palimpsest.rehearsal.parsing.vocabulary import word_set
 from palimpsest.rehearsal.plan_runner import (
     MAX_CALLS,
     PlanAnswer,
@@ -40,18 +40,8 @@ from palimpsest.transcript.values import ToolSpec
 
 ANSWER_TOOL = "StructuredOutput"
 """The tool whose input is a structured answer."""
-TOOLS = (
-    "python",
-    "variables",
-    "read",
-    "write",
-    "list",
-    "glob",
-    "grep",
-    "bash",
-    "notebook",
-    "cells",
-)
+TOOLS = word_set("python variables read write list glob grep bash notebook cells")
+"""The tools that plans call."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +70,7 @@ def reply(
     offered_tools = {tool.name: tool for tool in tools}
     if (parameters or {}).get("tool_choice") == "none":
         offered_tools = {}
-    answer = _next_reply(conversation, offered_tools)
+    answer = _next_reply(conversation, offered_tools.keys())
     tool = offered_tools.get(ANSWER_TOOL)
     return answer if tool is None or answer.tool_uses else _with_structured_answer(answer, tool)
 
@@ -93,13 +83,11 @@ def _with_structured_answer(answer: RehearsalReply, tool: ToolSpec) -> Rehearsal
     return replace(answer, tool_uses=(ToolUse(ANSWER_TOOL, values),))
 
 
-def _next_reply(conversation: Conversation, offered_tools: dict[str, ToolSpec]) -> RehearsalReply:
+def _next_reply(conversation: Conversation, offered_tools: Set[str]) -> RehearsalReply:
     turn = conversation.current
-    tools = (
-        _with_used(offered_tools, turn.exchanges)
-        if offered_tools
-        else {name: _bare_spec(name) for name in TOOLS}
-    )
+    # With the tools that this turn used, a replay of the plan takes the same branches.
+    used_tools = {exchange.tool_use.tool for exchange in turn.exchanges}
+    tools = offered_tools | used_tools if offered_tools else TOOLS
     prompt = ParsedPrompt(turn.prompt)
     kind = prompt_kind(prompt)
     if kind.name == "continue" and (unanswered := _unanswered_prompt(conversation)):
@@ -125,18 +113,6 @@ def _next_reply(conversation: Conversation, offered_tools: dict[str, ToolSpec]) 
     return RehearsalReply(
         reasoning, "\n\n".join(part for part in (notice, next_plan_step.text) if part)
     )
-
-
-def _bare_spec(name: str) -> ToolSpec:
-    return ToolSpec(name=name, description="", parameters={})
-
-
-def _with_used(
-    offered_tools: Mapping[str, ToolSpec], exchanges: Sequence[Exchange]
-) -> dict[str, ToolSpec]:
-    """Add the tools that this turn used, so that a replay of the plan takes the same branches."""
-    used = {exchange.tool_use.tool: _bare_spec(exchange.tool_use.tool) for exchange in exchanges}
-    return {**used, **offered_tools}
 
 
 def _reason(kind: PromptKind) -> str:

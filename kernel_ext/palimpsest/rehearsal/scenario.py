@@ -76,7 +76,9 @@ def _split_step(step: Mapping[str, Any]) -> list[dict[str, Any]]:
     return parts + [{key: value} for key, value in step.items() if key not in done]
 
 
-def _after_compaction(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
+def _answers_after_compaction(
+    messages: Sequence[Mapping[str, Any]],
+) -> list[Mapping[str, Any]] | None:
     """Return the answers after the newest summary; None without a compaction."""
     compactions = [
         index
@@ -141,9 +143,9 @@ class ScenarioPlayer:
         steps: Sequence[ModelAnswer],
         messages: Sequence[Mapping[str, Any]],
     ) -> int:
-        remaining_steps = _after_compaction(messages)
-        if remaining_steps is not None:
-            return self._position_after_compaction(key, steps, remaining_steps)
+        remaining_answers = _answers_after_compaction(messages)
+        if remaining_answers is not None:
+            return self._position_after_compaction(key, steps, remaining_answers)
         answers = sum(message.get("role") == "assistant" for message in messages)
         failed = self._failed.get(key, 0)
         for index, step in enumerate(steps):
@@ -156,27 +158,29 @@ class ScenarioPlayer:
         self,
         key: tuple[str, str],
         steps: Sequence[ModelAnswer],
-        remaining_steps: list[Mapping[str, Any]],
+        remaining_answers: list[Mapping[str, Any]],
     ) -> int:
         """Return the position by the answers that a compaction left, else by the steps that this player played."""
         played_count = self._played.get(key)
         lasting_positions = [index for index, step in enumerate(steps) if not leaves_nothing(step)]
         ends = [
             end
-            for end in range(len(remaining_steps), len(lasting_positions) + 1)
+            for end in range(len(remaining_answers), len(lasting_positions) + 1)
             if all(
                 _is_answer(message, steps[index])
                 for message, index in zip(
-                    remaining_steps,
-                    lasting_positions[end - len(remaining_steps) : end],
+                    remaining_answers,
+                    lasting_positions[end - len(remaining_answers) : end],
                     strict=True,
                 )
             )
         ]
-        positions = [lasting_positions[end - 1] + 1 for end in ends] if remaining_steps else []
+        positions = [lasting_positions[end - 1] + 1 for end in ends] if remaining_answers else []
         if not positions:
             return (
-                played_count if played_count is not None else min(len(remaining_steps), len(steps))
+                played_count
+                if played_count is not None
+                else min(len(remaining_answers), len(steps))
             )
         reached = [
             position for position in positions if played_count is None or position <= played_count

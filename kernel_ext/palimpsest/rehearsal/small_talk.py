@@ -70,6 +70,14 @@ SPOKEN = {
         "Nothing is left to do. What next? For example:\n\n{examples}",
         "Rule: continue; nothing is open.",
     ),
+    "othercell": (
+        (
+            "That is more than I understand of cells. I write one, and change, move, delete or run one that you name: "
+            "`insert a cell: 6 * 7`, `rename x to total in cell 3`, ``replace `a` with `b` in cell 3``, "
+            "`move cell 3 to the top`, `delete cell 3`, `run cell 3`. For more, choose a model: `%agent models` lists them."
+        ),
+        "",
+    ),
     "empty": (f"There are no words in this prompt. {_CAN}", "No rule fits these words."),
     "unknown": (
         f"I did not understand this: no rule of mine fits. {_CAN}",

@@ -36,7 +36,7 @@ READ_FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 
-SMALL_BYTES = 64 << 20
+MAX_SMALL_BYTES = 64 << 20
 """Maximum bytes of a file that is read at once: lists, leases, settings."""
 
 LOG = logging.getLogger(__name__)
@@ -95,7 +95,16 @@ def is_regular(path: Path) -> bool:
         return False
 
 
-def read_small(path: Path, limit: int = SMALL_BYTES, *, follow: bool = False) -> bytes:
+def file_stamp(path: Path) -> tuple[int, int, int] | None:
+    """Return inode, size and modification time in nanoseconds of a path itself; None where it cannot be looked at."""
+    try:
+        file_stat = path.lstat()
+    except OSError:
+        return None
+    return file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns
+
+
+def read_small(path: Path, limit: int = MAX_SMALL_BYTES, *, follow: bool = False) -> bytes:
     """Return the content of a file; raises TooLarge, before reading, if it exceeds ``limit`` bytes."""
     with open_regular(path, follow=follow) as file:
         size = os.fstat(file.fileno()).st_size
@@ -107,7 +116,7 @@ def read_small(path: Path, limit: int = SMALL_BYTES, *, follow: bool = False) ->
     return bytes(content)
 
 
-def read_json(path: Path, limit: int = SMALL_BYTES) -> Any:
+def read_json(path: Path, limit: int = MAX_SMALL_BYTES) -> Any:
     """Return the JSON value in a file; raises OSError, or ValueError if it is not JSON."""
     try:
         return json.loads(read_small(path, limit))

@@ -238,9 +238,8 @@ def load_line(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(data, dict) or _is_too_deep(line, data):
         return None
-    return (
-        with_joined_surrogates(data) if any(half in line for half in _SURROGATE_ESCAPES) else data
-    )
+    has_surrogates = any(escape in line for escape in _SURROGATE_ESCAPES)
+    return with_joined_surrogates(data) if has_surrogates else data
 
 
 def _is_too_deep(line: bytes, data: Any) -> bool:

@@ -106,9 +106,8 @@ def _saved_line(metadata: Mapping[str, Any]) -> str:
 
 def last_line(text: str) -> str:
     """Return the most informative line of an error: the last that names an exception, else the last."""
-    lines = [
-        stripped for line in text.splitlines() if (stripped := _LINE_PREFIX.sub("", line).strip())
-    ]
+    stripped_lines = (_LINE_PREFIX.sub("", line).strip() for line in text.splitlines())
+    lines = [line for line in stripped_lines if line]
     raised = [line for line in lines if _EXCEPTION_LINE.match(line)]
     return _excerpt(next(iter(raised[-1:] or lines[-1:]), ""))
 
@@ -118,11 +117,8 @@ def _failure_line(output: str, *, is_command: bool) -> str:
     command_ends = list(_COMMAND_END.finditer(output)) if is_command else []
     if command_ends:
         printed = output[: command_ends[-1].start()].strip()
-        lines = [
-            command_ends[-1][1].strip(),
-            "" if printed == "(no output)" else last_line(printed),
-        ]
-        return _excerpt(": ".join(word for word in lines if word))
+        error = "" if printed == "(no output)" else last_line(printed)
+        return _excerpt(": ".join(filter(None, (command_ends[-1][1].strip(), error))))
     sections = list(_ERROR_SECTION.finditer(output))
     raised = output[sections[-1].end() :] if sections else output
     return last_line(_NEXT_SECTION.split(raised)[0])

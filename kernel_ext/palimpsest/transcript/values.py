@@ -137,8 +137,6 @@ class ModelInfo(Value):
 
 SERVICE_TIERS = ("batch", "flex", "priority")
 """Service tiers of providers that have a price of their own (OpenAI, Anthropic and Google, 2026)."""
-
-
 TIER_NAMES = {"batches": "batch", "fast": "priority"}
 """Other names: Google's interface for batches, and Codex's setting for OpenAI's priority processing."""
 

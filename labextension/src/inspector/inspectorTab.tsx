@@ -10,6 +10,7 @@ import {
   type IBesideTarget,
   type IInspectorArguments
 } from './targets';
+import { OutlinedButton } from '../views/controls/buttons';
 
 interface IInspectorTabProps {
   model: InspectorModel;
@@ -67,13 +68,9 @@ export function InspectorTab({
         >
           <span>{hindrance.sentence}</span>
           {hindrance.remedy !== undefined && (
-            <button
-              type="button"
-              className="plm-Button"
-              onClick={model.applyRemedy}
-            >
+            <OutlinedButton onClick={model.applyRemedy}>
               {hindrance.remedy}
-            </button>
+            </OutlinedButton>
           )}
         </div>
       )}
@@ -133,13 +130,13 @@ function BesideNotice({
           ? words.__('%1 What is compared was read before.', error)
           : error}
       </span>
-      <button type="button" className="plm-Button" onClick={chooseOther}>
+      <OutlinedButton onClick={chooseOther}>
         {words.__('Compare with another…')}
-      </button>
+      </OutlinedButton>
       {!isKnown && (
-        <button type="button" className="plm-Button" onClick={showAlone}>
+        <OutlinedButton onClick={showAlone}>
           {words.__('Dismiss')}
-        </button>
+        </OutlinedButton>
       )}
     </div>
   );

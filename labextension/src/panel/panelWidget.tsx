@@ -19,6 +19,7 @@ import { agentIcon } from './icon';
 import type { PanelModel } from './panelModel';
 import { fitAround, PanelOverlay } from './panelOverlay';
 import { addQuoteButton, insertQuote } from './quotes';
+import { SmallButton } from '../views/controls/buttons';
 
 export const PANEL_ID = 'jupyter-palimpsest-panel';
 
@@ -235,13 +236,9 @@ function PanelContent({ model, overlay, onClose }: IPanelContentProps) {
         above={
           covers && (
             <div className="plm-PanelBox-close">
-              <button
-                type="button"
-                className="plm-Button plm-Button-small"
-                onClick={onClose}
-              >
+              <SmallButton onClick={onClose}>
                 {words.__('Back to the notebook')}
-              </button>
+              </SmallButton>
             </div>
           )
         }

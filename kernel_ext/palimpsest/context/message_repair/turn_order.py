@@ -162,8 +162,7 @@ def _only_allowed_blocks(message: NeutralMessage) -> NeutralMessage:
 def without_empty_messages(messages: NeutralMessages) -> NeutralMessages:
     """Remove messages with only thinking and blank text, which providers refuse."""
     return same_if_unchanged(
-        tuple(message for message in messages if any(map(_has_content, message.blocks))),
-        messages,
+        tuple(message for message in messages if any(map(_has_content, message.blocks))), messages
     )
 
 

@@ -131,11 +131,9 @@ class Proof:
             text += f", {taken}" if taken else ""
             text += f", {_amount(self.cost, self.unit)} of {amount_with_unit(self.reported_cost, self.unit)}"
         own_rule_part = f"; {self.own_rule}" if self.own_rule else ""
-        by_model = (
-            f" By model and lifetime: {'; '.join(row.row_text(self.unit) for row in self.rows)}."
-            if len(self.rows) > 1
-            else ""
-        )
+        by_model = ""
+        if len(self.rows) > 1:
+            by_model = f" By model and lifetime: {'; '.join(row.row_text(self.unit) for row in self.rows)}."
         return f"Replayed as recorded: {text}{own_rule_part}.{by_model}"
 
     @property
@@ -165,17 +163,16 @@ class Proof:
 
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""
+        taken_causes = Counter(
+            read.reason for read in self.replayed_reads if read.outcome == "taken"
+        )
         return {
             "share": self.share,
             "holds": self.is_reliable,
             "requests": self.requests,
             "reproduced": self.reproduced,
             "taken": self.taken_losses,
-            "taken_causes": dict(
-                Counter(
-                    read.reason for read in self.replayed_reads if read.outcome == "taken"
-                ).most_common()
-            ),
+            "taken_causes": dict(taken_causes.most_common()),
             "cost": self.cost,
             "reported_cost": self.reported_cost,
             "money_apart": self.money_apart,
@@ -230,10 +227,7 @@ def _replayed_reads(
 
 
 def _rows(
-    ruler: Ruler,
-    price: PriceProfile,
-    pairs: MeasuredRequests,
-    reads: Sequence[ReplayedRead],
+    ruler: Ruler, price: PriceProfile, pairs: MeasuredRequests, reads: Sequence[ReplayedRead]
 ) -> tuple[ProofRow, ...]:
     groups: dict[tuple[str, float], list[tuple[TimelineRequest, RequestSize, ReplayedRead]]] = {}
     for (request, size), read in zip(pairs, reads, strict=True):

@@ -35,10 +35,8 @@ def cause_to_shrink(step: EngineStep) -> Cause:
     before = step.previous_request
     if before is None or step.state.summarised_at == step.request.index:
         return "size"
-    if (
-        before.overflowed
-        and step.state.tokens_as_recorded >= step.recorded_sizes.request_tokens[before.index]
-    ):
+    recorded_tokens = step.recorded_sizes.request_tokens[before.index]
+    if before.overflowed and step.state.tokens_as_recorded >= recorded_tokens:
         return "refused"
     usage = step.previous_usage()
     full = usage is not None and usage_needs_summary(usage, step.model, step.policy)

@@ -75,7 +75,7 @@ class WriteNote(Operation):
 
     def write_on(self, review: "SessionReview") -> ViewAnswer:
         """Write the note on a session that is open, blocking, and return all notes on it; raises UserError."""
-        from palimpsest.review.timeline_view.note_views import notes_text
+        from palimpsest.review.timeline_view.view_answers import notes_text
 
         if self.remove:
             review.remove_note(self.note, self.author)

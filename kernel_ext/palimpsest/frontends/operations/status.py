@@ -115,7 +115,7 @@ def _session_cost(session: KernelSession, snapshot: Snapshot, services: Frontend
     if record is None or not record.read_only:
         return _cost_text(snapshot)
     from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
-    from palimpsest.review.tables.recorded_words import recorded_words
+    from palimpsest.review.tables.recording_sentences import recorded_words
     from palimpsest.review.tables.request_totals import request_totals
 
     review = ContextAnswers(services).review(session)

@@ -23,8 +23,7 @@ from palimpsest.frontends.kernel.main_thread import STUCK_SECONDS, MainThread
 from palimpsest.frontends.user_cells.requested_cells import RUN_KEY
 from palimpsest.tools.tool import Abort, CellNotRun, NotebookReader
 from palimpsest.transcript.context_values.cell_changes import CellResult
-from palimpsest.transcript.context_values.cell_runs import CellRun, same_source
-from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
+from palimpsest.transcript.context_values.cell_runs import CellRun, has_hidden_tag, same_source
 from palimpsest.transcript.errors import Aborted, UserError
 
 BEGIN_SECONDS = 5.0

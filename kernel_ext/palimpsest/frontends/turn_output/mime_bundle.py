@@ -92,7 +92,7 @@ def segment_bundle(
         density = frame.density
         rows = writer.turn(turn, scrub=scrub, notes=notes, density=density, is_running=is_open)
         totals = figures if density == "quiet" else None
-        return joined_blocks([rows, writer.step(totals) if totals is not None else ""])
+        return joined_blocks([rows, writer.render_step(totals) if totals is not None else ""])
 
     return {
         SEGMENT_MIME: {

@@ -58,6 +58,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.retry_runs import has_no_wait
 from palimpsest.transcript.session_record.sessions import Busy
+from palimpsest.transcript.strings.number_words import ended_sentence
 from palimpsest.transcript.user_notices import user_notice_text
 from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible_text
@@ -281,8 +282,7 @@ class TerminalOutput:
             return
         self._print_folded()
         self._printed_chars[part.id] = 1
-        reason = one_line(self._scrub(part.error.message))
-        reason = reason if reason.endswith((".", "!", "?", "…")) else f"{reason}."
+        reason = ended_sentence(one_line(self._scrub(part.error.message)))
         if has_no_wait(part):
             self._print_line(f"↻ {reason}")
             return

@@ -24,9 +24,9 @@ from palimpsest.transcript.context_values.cell_runs import (
     NotebookRuns,
     OutputKind,
     RecordedOutput,
+    has_hidden_tag,
 )
 from palimpsest.transcript.context_values.cell_sources import is_prompt_cell
-from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
 
 if TYPE_CHECKING:
     from palimpsest.tools.tool import NotebookChanger

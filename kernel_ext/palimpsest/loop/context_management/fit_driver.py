@@ -66,11 +66,8 @@ class FitDriver:
         self, setup: StepSetup, user: UserMessage, message_id: str, parameters: dict[str, Any]
     ) -> Assembled | None:
         """Build the request of a step, which may still not fit; None where a summary was requested first."""
-        fitted = (
-            self._resume_fit(setup, user)
-            if self._suspended_fit
-            else self._start(setup, user, "size")
-        )
+        is_resumed = self._suspended_fit is not None
+        fitted = self._resume_fit(setup, user) if is_resumed else self._start(setup, user, "size")
         if not isinstance(fitted, FittedRequest) or self._assembly is None:
             return None
         assembly, self._assembly = self._assembly, None
@@ -188,9 +185,8 @@ class FitDriver:
 
 def prune_after_turn(requests: RequestServices, setup: StepSetup) -> None:
     """Prune where the policy prunes at the end of a turn."""
-
-    def project(_view: View) -> Projection:
-        return assembly_of(requests, setup).projection
-
-    for batch in pruning(message_request(requests.log, setup, project)):
+    request = message_request(
+        requests.log, setup, lambda _view: assembly_of(requests, setup).projection
+    )
+    for batch in pruning(request):
         write_decisions(requests.log, batch)

@@ -2,7 +2,7 @@
 
 Every request is journaled before it is sent, with its contents recorded as a decision, and its answer
 goes into the one message of the summary; the text of an earlier stage stays in it as a draft. After any
-failure the summary ends with an error and cuts nothing (spec/context-stability.md 1.16).
+failure the summary ends with an error and cuts nothing (docs/design/0013-compaction.md).
 """
 
 import asyncio
@@ -263,9 +263,8 @@ class SummaryWriter:
             requests, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
         if not assembled.budget_check.fits:
-            raise _too_long(
-                summary_setup, assembled.budget_check.tokens, assembled.budget_check.budget
-            )
+            budget_check = assembled.budget_check
+            raise _too_long(summary_setup, budget_check.tokens, budget_check.budget)
         self._processor = StreamProcessor(
             self._log,
             self.message,
@@ -294,7 +293,8 @@ class SummaryWriter:
         self._processor.handle(step_finished)
         self._add_usage(step_finished, is_last=is_last)
         # Where summaries are judged, a text beside a call is judged like any other.
-        if called_tools and not (summary_setup.policy.compact.judge and self._has_text()):
+        has_text = any(part.text.strip() for part in self._answer_texts())
+        if called_tools and not (summary_setup.policy.compact.judge and has_text):
             message = CALLED_A_TOOL.format(tool=called_tools[0])
             raise ModelFailed(UnknownError(message=message, explained=True))
         return assembled.record.id
@@ -315,26 +315,16 @@ class SummaryWriter:
             metadata = {**(part.metadata or {}), DRAFT: request_id}
             draft = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=draft))
-        if chars < (
-            summary_setup.policy.compact.min_summary_chars
-            if summary_setup.policy.compact.judge
-            else 1
-        ):
+        compact = summary_setup.policy.compact
+        if chars < (compact.min_summary_chars if compact.judge else 1):
             raise ModelFailed(UnknownError(message=TOO_SHORT_PART.format(chars=chars)))
 
     def _answer_texts(self) -> tuple[TextPart, ...]:
         """Return the texts of the newest request's answer."""
         message = self._log.state.message(self.message.id)
         parts = message.parts if message is not None else ()
-        texts = (part for part in parts if isinstance(part, TextPart))
-        return tuple(
-            part
-            for part in texts
-            if not part.ignored and not (part.metadata or {}).get(FAILED_ATTEMPT)
-        )
-
-    def _has_text(self) -> bool:
-        return any(part.text.strip() for part in self._answer_texts())
+        texts = (part for part in parts if isinstance(part, TextPart) and not part.ignored)
+        return tuple(part for part in texts if not (part.metadata or {}).get(FAILED_ATTEMPT))
 
     def _update(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)

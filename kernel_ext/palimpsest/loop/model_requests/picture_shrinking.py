@@ -12,7 +12,7 @@ from palimpsest.store.interface import Store
 from palimpsest.tools.calls.images import SHRUNK_SIDE_PIXELS, smaller_image
 from palimpsest.transcript.errors import StorageFailed
 
-HEAD_CHARS = 40
+MAX_HEAD_CHARS = 40
 """Maximum characters of a ``data:`` url before its data."""
 
 
@@ -27,8 +27,8 @@ def shrink_picture(
         content = base64.b64decode(picture.url.partition(",")[2])
     except (binascii.Error, ValueError):
         return None
-    room = None if max_bytes is None else (max_bytes - HEAD_CHARS) * 3 // 4
-    image = smaller_image(content, max_side or SHRUNK_SIDE_PIXELS, room)
+    max_image_bytes = None if max_bytes is None else (max_bytes - MAX_HEAD_CHARS) * 3 // 4
+    image = smaller_image(content, max_side or SHRUNK_SIDE_PIXELS, max_image_bytes)
     if image is None:
         return None
     mime, small, size = image

@@ -72,7 +72,7 @@ class RequestCache:
         model and estimator: a session that is opened again is not counted again.
         """
         newest_request, self._newest_request = self._newest_request, None
-        if self._resting_requests or not terms.local:
+        if self._resting_requests or not terms.is_local:
             self._resting_requests = max(0, self._resting_requests - 1)
             return None
         if newest_request is None or not newest_request.can_continue(terms, decisions):
@@ -124,8 +124,7 @@ class _CachedRequest:
         )
         names |= self._prompts(visible_messages, decisions)
         unchanged_count = min(
-            (self._names[name] for name in names if name in self._names),
-            default=len(self._folded),
+            (self._names[name] for name in names if name in self._names), default=len(self._folded)
         )
         unchanged_count = self._chunks.keep_first(
             min(unchanged_count, same_until(self._folded, visible_messages))
@@ -188,9 +187,7 @@ class _CachedRequest:
         newest = newest_visible_prompt(visible_messages, EffectiveDecisions(decisions))
         before = self._newest_prompt_id
         self._newest_prompt_id = newest.id if newest is not None else None
-        return {message for message in (before, self._newest_prompt_id) if message is not None} - (
-            {before} & {self._newest_prompt_id}
-        )
+        return {name for name in {before} ^ {self._newest_prompt_id} if name is not None}
 
     def _remove_messages(self, unchanged_count: int) -> None:
         for message in self._folded[unchanged_count:]:

@@ -256,7 +256,7 @@ class RequestTerms:
     count: Count
 
     @property
-    def local(self) -> bool:
+    def is_local(self) -> bool:
         """Whether every rule depends on neighbouring messages at most."""
         policy = self.policy
         return (
@@ -368,9 +368,8 @@ class RequestChunks:
 
     def assembly(self) -> Assembly | None:
         """Return the whole request; None where a closing message must be appended."""
-        needs_closing = self._ends_with_role("assistant") and self._target.user_last
         if (
-            needs_closing
+            (self._ends_with_role("assistant") and self._target.user_last)
             or len(self._neutral_messages) == self._system_count
             or len(self._bodies) == self._sent_system_count
         ):

@@ -2,8 +2,8 @@
 
 This is the only module that imports litellm: in the background, with an environment in which litellm neither reads
 ``.env`` files nor uses the network; if the user imported it first, its globals stay unchanged. Every answer is observed
-below litellm's own wrapper, because that wrapper reports broken answers as finished (spec/model-and-store.md A3): a
-step is complete only when the provider itself reported its end.
+below litellm's own wrapper, because that wrapper reports broken answers as finished: a step is complete only when the
+provider itself reported its end.
 """
 
 import asyncio
@@ -111,13 +111,9 @@ class LitellmLoader:
 
     def pending_import(self, *, openai: bool) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports everything a call needs; None where it is imported."""
-        if (
-            self._import_future is not None
-            and self._import_future.done()
-            and openai in self._warmed_up
-        ):
-            return None
-        return self._import_modules(openai=openai)
+        future = self._import_future
+        is_imported = future is not None and future.done() and openai in self._warmed_up
+        return None if is_imported else self._import_modules(openai=openai)
 
     async def _import_modules(self, *, openai: bool) -> None:
         with suppress(ImportError):  # the request itself reports it

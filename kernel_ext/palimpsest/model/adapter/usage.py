@@ -61,11 +61,7 @@ def _count(value: Any) -> int:
 
 
 def _first_number(report: Any, *paths: tuple[str, ...]) -> int:
-    for path in paths:
-        count = _count(field(report, *path))
-        if count:
-            return count
-    return 0
+    return next(filter(None, (_count(field(report, *path)) for path in paths)), 0)
 
 
 def normalise_usage(report: Any) -> Usage | None:
@@ -143,23 +139,16 @@ def with_estimates(
 
 def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
     """Return Anthropic's usage report in OpenAI's form, whose prompt includes cached tokens."""
-    rounds = [item for item in usage.get("iterations") or () if isinstance(item, dict)]
-    cache_read, cache_write = (
-        _sum(name, rounds or [usage])
-        for name in ("cache_read_input_tokens", "cache_creation_input_tokens")
-    )
-    prompt = _sum_of(_sum("input_tokens", rounds or [usage]), cache_read, cache_write)
-    completion = _sum("output_tokens", rounds or [usage])
-    hours = [
-        field(usage_round, "cache_creation", "ephemeral_1h_input_tokens")
-        for usage_round in rounds or [usage]
-    ]
-    reasoning_counts = [
-        field(usage_round, "output_tokens_details", "thinking_tokens")
-        for usage_round in rounds or [usage]
-    ]
-    known = [count for count in hours if count is not None]
-    hour = _sum_of(*known) if known else field(usage, "cache_creation", "ephemeral_1h_input_tokens")
+    rounds = [item for item in usage.get("iterations") or () if isinstance(item, dict)] or [usage]
+    cache_read = _sum("cache_read_input_tokens", rounds)
+    cache_write = _sum("cache_creation_input_tokens", rounds)
+    prompt = _sum_of(_sum("input_tokens", rounds), cache_read, cache_write)
+    completion = _sum("output_tokens", rounds)
+    hour_path = ("cache_creation", "ephemeral_1h_input_tokens")
+    hour_counts = [count for item in rounds if (count := field(item, *hour_path)) is not None]
+    hour_tokens = _sum_of(*hour_counts) if hour_counts else field(usage, *hour_path)
+    reasoning_path = ("output_tokens_details", "thinking_tokens")
+    reasoning_counts = [field(item, *reasoning_path) for item in rounds]
     reasoning_tokens = None if None in reasoning_counts else _sum_of(*reasoning_counts)
     if isinstance(reasoning_tokens, int) and isinstance(completion, int):
         reasoning_tokens = min(max(0, reasoning_tokens), completion)
@@ -170,7 +159,7 @@ def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
         "cache_read_input_tokens": cache_read,
         "cache_creation_input_tokens": cache_write,
         "prompt_tokens_details": {
-            "cache_creation_token_details": {"ephemeral_1h_input_tokens": hour}
+            "cache_creation_token_details": {"ephemeral_1h_input_tokens": hour_tokens}
         },
         "completion_tokens_details": {"reasoning_tokens": reasoning_tokens},
         "service_tier": usage.get("service_tier"),
@@ -183,7 +172,6 @@ def _sum(name: str, rounds: list[dict[str, Any]]) -> Any:
 
 def _sum_of(*values: Any) -> Any:
     """Return a sum; with any value that is no number, an impossible value that invalidates the whole report."""
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return "no number"
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+        return "no number"
     return sum(values)

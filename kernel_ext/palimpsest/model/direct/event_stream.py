@@ -27,16 +27,14 @@ async def stream_values(
     async for piece in chunks:
         first_bytes += piece
         if not is_event_stream:
-            is_event_stream = is_stream(first_bytes)
-            if not is_event_stream and len(first_bytes) > MAX_EVENT_BYTES:
-                break
-            first_bytes = (
-                first_bytes.removeprefix(BYTE_MARK).lstrip() if is_event_stream else first_bytes
-            )
-        if not is_event_stream:
-            continue
-        complete, first_bytes = first_bytes, b""
-        for value in decoder.decode_piece(complete):
+            if not is_stream(first_bytes):
+                if len(first_bytes) > MAX_EVENT_BYTES:
+                    break
+                continue
+            is_event_stream = True
+            first_bytes = first_bytes.removeprefix(BYTE_MARK).lstrip()
+        received, first_bytes = first_bytes, b""
+        for value in decoder.decode_piece(received):
             yield value
         if decoder.is_done:
             on_done()

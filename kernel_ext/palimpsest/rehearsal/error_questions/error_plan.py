@@ -153,7 +153,7 @@ def _column_mistake(
 
 def _columns(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ...]]:
     """Return a table's columns, as reported, or from the variables tool where the report is cut."""
-    if table.names_all_columns or not runner.offers("variables"):
+    if table.names_all_columns or "variables" not in runner.tools:
         return table.columns
     thought = f"Not all columns of {table.name} are listed, so I look at them."
     result = yield runner.planned_call(thought, "variables", name=table.name)

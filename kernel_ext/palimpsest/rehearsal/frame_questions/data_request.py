@@ -23,7 +23,7 @@ from palimpsest.rehearsal.parsing.vocabulary import (
 )
 from palimpsest.rehearsal.parsing.word_matching import number_of
 
-COMMON = {"common", "frequent", "popular", "rare", "rarest", "commonest", "prevalent"}
+COMMONNESS = {"common", "frequent", "popular", "rare", "rarest", "commonest", "prevalent"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,8 @@ class RequestOptions:
     number: int | None = None
     order: str | None = None
     """``most`` or ``least``."""
-    tail: bool = False
+    is_tail: bool = False
+    """Whether the last rows are asked for."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +58,15 @@ def read_data_request(prompt: ParsedPrompt) -> DataRequest:
     op, matched_words = _operation(prompt)
     stems = [word.stem for word in prompt.words]
     texts = [word.text for word in prompt.words]
-    statistic_names = (
-        STATISTICS.get(word) or STATISTICS.get(text)
-        for word, text in zip(stems, texts, strict=True)
-    )
-    statistics = list(dict.fromkeys(name for name in statistic_names if name))
+    names = (STATISTICS.get(word.stem) or STATISTICS.get(word.text) for word in prompt.words)
     return DataRequest(
         op=op,
         why=matched_words,
-        statistic=statistics[0] if statistics else None,
+        statistic=next(filter(None, names), None),
         chart=_chart(prompt),
         number=_how_many(prompt),
         order=_order(stems, texts),
-        tail=bool(prompt.matches(r"\b(last|tail|bottom|final)\b")),
+        is_tail=bool(prompt.matches(r"\b(last|tail|bottom|final)\b")),
     )
 
 
@@ -89,7 +86,7 @@ _RULES: tuple[tuple[str, Set[str], str], ...] = (
     ("shape", {"shape", "dimension"}, r"\bhow (?:big|large|long|wide) (?:is|are) (?!.*\b(?:mean|average|median|deviation|sum|total|variance|correlation|max\w*|min\w*)\b)|\bhow many (?:columns|fields|features)\b|\bnumber of (?:columns|fields|features)\b|\bsize of\b|\brows and columns\b"),
     ("missing", {"missing", "nan", "null", "incomplete"}, r"\b(?:empty|blank|na) (?:values?|cells?|entries|fields?)\b|\bnas\b|\bgaps in\b"),
     ("correlation", CORRELATE, ""),
-    ("count", COMMON, r"\bmost often\b|\bleast often\b"),
+    ("count", COMMONNESS, r"\bmost often\b|\bleast often\b"),
     ("distinct", DISTINCT, r"\bwhich values\b|\bwhat values\b|\bvalues of\b|\bpossible values\b"),
     ("top", set(), r"\b(?:top|bottom|first|last)\s+(?:\d+|two|three|four|five|six|seven|eight|nine|ten)\b(?!\s*(?:rows|lines|records|entries|observations|samples)\b(?!.*\bby\b))|\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten) (?:\w+ )?(?:highest|largest|biggest|smallest|lowest|heaviest|lightest|longest|shortest|tallest|oldest|youngest|cheapest|priciest)\b|\b(?:sort|rank|order|sorted|ranked|ordered)\b|\b(?:rows?|records?|entry|entries) (?:with|has|have|that has|that have) (?:the )?(?:\d+ )?(?:highest|largest|biggest|most|greatest|lowest|smallest|least|maximum|minimum|max|min|best|worst)\b"),
     ("head", set(), r"\b(?:first|last|head|tail|top|few|some|sample|example|preview|peek|glimpse)\b.*\b(?:rows?|lines?|records?|entries|observations?|of)\b|\bhead\b|\btail\b|\bpreview\b|\bglimpse\b|\bpeek\b"),
@@ -103,11 +100,10 @@ _RULES: tuple[tuple[str, Set[str], str], ...] = (
 
 
 def _chart(prompt: ParsedPrompt) -> str | None:
-    for word in prompt.words:
-        for form in (word.text, word.stem):
-            if form in CHARTS and form not in {"column", "correlation"}:
-                return CHARTS[form]
-    return None
+    forms = (form for word in prompt.words for form in (word.text, word.stem))
+    return next(
+        (CHARTS[f] for f in forms if f in CHARTS and f not in {"column", "correlation"}), None
+    )
 
 
 def _order(stems: list[str], texts: list[str]) -> str | None:

@@ -151,12 +151,8 @@ def link_values(
             tokens = words_of(str(value))
             for start in range(len(words) - len(tokens) + 1) if tokens and key in by_key else ():
                 end = start + len(tokens)
-                rank = (
-                    _match_rank(words[start:end], tokens)
-                    if {*range(start, end)} <= free_positions
-                    else 0
-                )
-                if rank:
+                is_free = {*range(start, end)} <= free_positions
+                if is_free and (rank := _match_rank(words[start:end], tokens)):
                     mention = ValueMention(by_key[key], value, start, end)
                     candidates.append((rank + 10 * len(tokens), mention))
     mentions: list[ValueMention] = []

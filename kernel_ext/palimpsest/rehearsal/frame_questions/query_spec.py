@@ -25,7 +25,7 @@ class QuerySpec(RequestOptions):
     measures: tuple[Column, ...] = ()
     groups: tuple[Column, ...] = ()
     filters: tuple[Filter, ...] = ()
-    against: bool = False
+    is_against: bool = False
     """Whether the prompt plots one measure *against* another, so that the first one is on the y axis."""
 
 
@@ -64,7 +64,7 @@ def make_query_spec(request: DataRequest, linked_prompt: LinkedPrompt, table: Ta
         measures,
         groups,
         tuple(filters),
-        against=bool(against),
+        is_against=bool(against),
         **{**options, "statistic": statistic},
     )
 

@@ -48,7 +48,7 @@ def variables_plan(runner: PlanRunner) -> Plan:
 
 def name_plan(runner: PlanRunner) -> Plan:
     """Return the plan for a short prompt: describe the variable or columns that it names, else say that no rule fits."""
-    if not runner.offers("variables"):
+    if "variables" not in runner.tools:
         return spoken_answer(runner, "unknown")
     variables = yield from list_variables(runner)
     name_scores = link_variables(runner.prompt.words, variables)

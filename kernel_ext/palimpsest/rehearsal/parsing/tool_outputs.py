@@ -5,6 +5,7 @@ certainty is quoted instead.
 """
 
 import ast
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -234,12 +235,10 @@ def shortened_number(number: str) -> str:
         value = float(number.replace(",", ""))
     except ValueError:
         return "missing" if number.lower() in {"nan", "nat", "<na>", "none"} else number
-    if (
-        ("." not in number and "e" not in number.lower())
-        or value != value
-        or value in {float("inf"), float("-inf")}
-    ):
-        return "missing" if value != value else number
+    if math.isnan(value):
+        return "missing"
+    if math.isinf(value) or ("." not in number and "e" not in number.lower()):
+        return number
     if "e" in number.lower() and abs(value) >= 1e5:
         return f"{value:.6e}"
     if value == int(value) and abs(value) < 1e15:

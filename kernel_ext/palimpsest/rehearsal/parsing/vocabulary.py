@@ -149,19 +149,7 @@ GLUE = word_set(
 )
 """Words of ordinary sentences, which refer to nothing in the data."""
 OPERATIONS = frozenset[str]().union(
-    *(
-        STATISTICS,
-        CHARTS,
-        QUALITIES,
-        MOST_WORDS,
-        LEAST_WORDS,
-        PLOT,
-        COUNT,
-        ROWS,
-        MISSING,
-        DISTINCT,
-        DESCRIBE,
-    ),
-    *(COLUMNS, HEAD, CORRELATE, COMPARE, GROUP, DATA, BY, ABOVE, BELOW),
+    *(STATISTICS, CHARTS, QUALITIES, MOST_WORDS, LEAST_WORDS, PLOT, COUNT, ROWS, MISSING),
+    *(DISTINCT, DESCRIBE, COLUMNS, HEAD, CORRELATE, COMPARE, GROUP, DATA, BY, ABOVE, BELOW),
 )
 KNOWN_WORDS = GLUE | OPERATIONS

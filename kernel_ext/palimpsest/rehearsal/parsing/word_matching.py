@@ -4,19 +4,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 
-NUMBER_WORDS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-)
+NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")  # fmt: skip
 _TOKEN = re.compile(
     r"[<>]=?|!=|==?|(?<![\w)])-?\d[\d,]*(?:\.\d+)?(?![^\W_])|\d+(?:\.\d+)?(?![^\W_])|[^\W_]+|[,;]"
 )

@@ -60,7 +60,7 @@ def find_forgotten(
         retention=(uses - len(lost_uses)) / uses if uses else None,
         retention_by_kind={
             kind: (needed - lost_by_kind[kind]) / needed
-            for kind, needed in references.items_by_name.items()
+            for kind, needed in references.uses_by_kind.items()
         },
         refetching=sum(
             fetch_cost(simulation, request, item, price) for item, request in fetched.items()
@@ -137,9 +137,8 @@ class _NamesShown:
         after_all = len(self._timeline.requests)
         sources = self._sources.setdefault(use.name, _Sources())
         for item in use.sources[sources.count :]:
-            sources.whole_until = max(
-                sources.whole_until, self._first_not_whole.get(item, after_all)
-            )
+            first_not_whole = self._first_not_whole.get(item, after_all)
+            sources.whole_until = max(sources.whole_until, first_not_whole)
             if any(text is None or use.name in text for text in self._texts_again.get(item, ())):
                 sources.shown_again.append(item)
         sources.count = len(use.sources)

@@ -11,7 +11,7 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
 from palimpsest.context_policies.replay.simulation import RAW_NAME, Simulation
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.comparison.forgetting import find_forgotten
-from palimpsest.review.prices.listed_limits import listed_limits
+from palimpsest.review.prices.offline_prices import listed_limits
 from palimpsest.review.tables.figures import PolicyFigures
 from palimpsest.review.tables.references import References
 from palimpsest.transcript.growing_lists import GrownColumns
@@ -102,11 +102,12 @@ def _too_large_sentence(over_count: int, simulation: Simulation) -> str:
 
 def _tokens_written_anew(sizes: tuple[RequestSize, ...]) -> float:
     """Return the tokens that breaks had written anew although the previous request contained them."""
-    tokens = 0.0
-    for before, size in pairwise(sizes):
-        if size.first_changed is not None and size.read:
-            tokens += max(0.0, min(before.total, size.total) - size.prefix)
-    return tokens
+    rewritten_tokens = (
+        max(0.0, min(before.total, size.total) - size.prefix)
+        for before, size in pairwise(sizes)
+        if size.first_changed is not None and size.read
+    )
+    return sum(rewritten_tokens, 0.0)
 
 
 def verdict(simulation: Simulation) -> str:
@@ -116,11 +117,8 @@ def verdict(simulation: Simulation) -> str:
         return simulation.cache_policy.sentence
     if simulation.firing_requests:
         first = simulation.firing_requests[0]
-        times = (
-            "once"
-            if len(simulation.firing_requests) == 1
-            else f"{len(simulation.firing_requests)} times"
-        )
+        count = len(simulation.firing_requests)
+        times = "once" if count == 1 else f"{count} times"
         where = f"request {first + 1}{_turn(timeline, first)}"
         return f"Acted {times}, first before {where} of {len(timeline.requests)}{_measured_by(simulation)}."
     if simulation.ineffective_counts:
@@ -162,9 +160,8 @@ def _without_effect(ineffective_counts: Mapping[str, int]) -> str:
 
 def _condition(probe: Probe) -> str:
     """Return a phrase on how near a probe came to its threshold, after the earlier conditions that were met."""
-    earlier_condition = (
-        "" if probe.passed_before is None else f"{_condition(probe.passed_before)}, but "
-    )
+    before = probe.passed_before
+    earlier_condition = "" if before is None else f"{_condition(before)}, but "
     value, threshold = _distinct_numbers(probe.value, probe.threshold)
     if not probe.threshold:
         shown_value = "no" if not probe.value else value

@@ -52,7 +52,6 @@ _STATE_TEXTS = {
     "omit": "pictures left out",
     "tell": "told as text",
 }
-
 STATE_ORDER = [shown_as for group in get_args(ShownAs) for shown_as in get_args(group)]
 MAX_NAMED = 60
 """Maximum tools that are listed; a provider accepts 128 at most."""
@@ -80,18 +79,16 @@ def report_view(contents: "WindowContents") -> ContextReportView:
 
 def _head(contents: "WindowContents") -> tuple[str, ...]:
     if contents.recorded_by:
-        description = (
-            f"request {contents.request_id}, the last one that {contents.recorded_by} recorded"
-        )
+        which = f"the last one that {contents.recorded_by} recorded"
+        description = f"request {contents.request_id}, {which}"
     elif contents.request_id:
         description = f"request {contents.request_id}, as it was sent"
     else:
         description = "as the next request would begin"
-    fill_level = _fill_level(contents)
-    assumed = (
-        "this window is assumed, since nobody knows the model" if contents.window_assumed else ""
-    )
-    return tuple(filter(None, (fill_level, description, assumed)))
+    phrases = [_fill_level(contents), description]
+    if contents.window_assumed:
+        phrases.append("this window is assumed, since nobody knows the model")
+    return tuple(phrases)
 
 
 def _fill_level(contents: "WindowContents") -> str:
@@ -143,10 +140,9 @@ def _prompts_and_notes(items: Sequence[RequestItem]) -> str:
     prompts = {item.message_id for item in items if item.name != "note"}
     notes_by_engine = {item.message_id for item in items} - prompts
     words = [counted_noun(len(prompts), "prompt")] if prompts else []
-    notes = (
-        [f"{counted_noun(len(notes_by_engine), 'note')} by the engine"] if notes_by_engine else []
-    )
-    return ", ".join([*words, *notes])
+    if notes_by_engine:
+        words.append(f"{counted_noun(len(notes_by_engine), 'note')} by the engine")
+    return ", ".join(words)
 
 
 def _outputs(items: Sequence[RequestItem]) -> str:
@@ -171,25 +167,20 @@ def _warning(contents: "WindowContents") -> str:
 
 
 def _remarks(contents: "WindowContents") -> tuple[str, ...]:
-    counted = f"Estimated with {contents.estimator}"
-    if contents.calibration == 1.0:
-        counted += "."
-    else:
-        counted += f", times {contents.calibration:.2f}, as the provider's own counts say."
-    reported_text = (
-        f"The provider counted {count(contents.reported_tokens)} tokens in the newest request that was answered."
-        if contents.reported_tokens is not None
-        else ""
-    )
-    opaque = (
-        f"{contents.opaque_by} wrote this request: it is stored whole, and what follows is what was sent."
-        if contents.opaque_by
-        else ""
-    )
+    author, reported, ratio = contents.opaque_by, contents.reported_tokens, contents.calibration
+    remarks = []
+    if author:
+        remarks.append(
+            f"{author} wrote this request: it is stored whole, and what follows is what was sent."
+        )
+    scaled = "" if ratio == 1.0 else f", times {ratio:.2f}, as the provider's own counts say"
+    remarks.append(f"Estimated with {contents.estimator}{scaled}.")
+    if reported is not None:
+        remarks.append(
+            f"The provider counted {count(reported)} tokens in the newest request that was answered."
+        )
     notices = (_cells(contents), _variables(contents), *contents.tools_left_out)
-    return tuple(
-        filter(None, (opaque, counted, reported_text, *notices, f"Policy: {contents.policy}."))
-    )
+    return (*remarks, *filter(None, notices), f"Policy: {contents.policy}.")
 
 
 def _cells(contents: "WindowContents") -> str:
@@ -207,12 +198,10 @@ def _cells(contents: "WindowContents") -> str:
 
 def _variables(contents: "WindowContents") -> str:
     """Return a sentence on variables that were hidden from the agent by their names; empty where none was."""
-    number = contents.hidden_variables
-    return (
-        f"Kept from the agent by the setting hidden_variables: {counted_noun(number, 'variable')}."
-        if number
-        else ""
-    )
+    if not contents.hidden_variables:
+        return ""
+    hidden = counted_noun(contents.hidden_variables, "variable")
+    return f"Kept from the agent by the setting hidden_variables: {hidden}."
 
 
 def _more_words(items: Sequence[RequestItem]) -> str:
@@ -257,7 +246,11 @@ def _mark(reduction: "Reduction") -> ReductionRow:
         f"rule {reduction.rule}",
     )
     return ReductionRow(
-        reduction.name, reduction.text, facts, reduction.reason, code=reduction.part_id is not None
+        reduction.name,
+        reduction.text,
+        facts,
+        reduction.reason,
+        is_code=reduction.part_id is not None,
     )
 
 
@@ -265,11 +258,8 @@ def _since_text(moment: "DecisionTime | None") -> str:
     if moment is None:
         return ""
     day = datetime.datetime.fromtimestamp(moment.time / 1000).astimezone()
-    place = (
-        f"since turn {moment.turn}, step {moment.step}"
-        if moment.step
-        else f"after turn {moment.turn}"
-    )
+    turn, step = moment.turn, moment.step
+    place = f"since turn {turn}, step {step}" if step else f"after turn {turn}"
     return f"{place} ({day:%Y-%m-%d %H:%M})"
 
 

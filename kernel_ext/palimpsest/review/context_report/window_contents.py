@@ -130,9 +130,7 @@ class WindowContents:
     @property
     def excess_tokens(self) -> int:
         """Tokens that do not fit the budget."""
-        if not self.window:
-            return 0
-        return max(self.used_tokens - self.budget, 0)
+        return max(self.used_tokens - self.budget, 0) if self.window else 0
 
 
 def whole_tokens(items: Iterable[RequestItem], ratio: float = 1.0) -> tuple[RequestItem, ...]:

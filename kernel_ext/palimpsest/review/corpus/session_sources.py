@@ -87,9 +87,7 @@ def _project_sessions(folder: Path, depth: int) -> Iterator[SessionSource]:
     root = project_root(folder)
     if root is not None:
         names = sorted(path.name for path in (root / "sessions").iterdir() if not path.is_symlink())
-        for name in names:
-            if SAFE_NAME.fullmatch(name):
-                yield SessionSource(str(root), name)
+        yield from (SessionSource(str(root), name) for name in names if SAFE_NAME.fullmatch(name))
     if depth <= 0 or not folder.is_dir():
         return
     try:

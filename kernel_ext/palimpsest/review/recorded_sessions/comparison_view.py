@@ -16,11 +16,7 @@ from palimpsest.review.timeline_view.comparison_values import (
 
 
 def comparison_view(
-    first: SessionReview,
-    second: SessionReview,
-    price: PriceLike = None,
-    *,
-    with_texts: bool = True,
+    first: SessionReview, second: SessionReview, price: PriceLike = None, *, with_texts: bool = True
 ) -> tuple[RecordedComparison, SessionComparison]:
     """Return two sessions side by side at a price: the comparison, and its values for a page.
 

@@ -51,18 +51,16 @@ class GrowingReview:
         """Return the review of the whole log so far; raises NotFound."""
         growing_timeline = self._growing_timeline(self._session_id)
         timeline = growing_timeline.newest_timeline()
-        self._ruler = stable_ruler(
-            self._ruler, session_ruler(timeline, lambda: self._section_tokens)
-        )
+        settled = growing_timeline.settled_items
+        fitted = session_ruler(timeline, lambda: self._section_tokens)
+        self._ruler = stable_ruler(self._ruler, fitted)
         return RecordingReview(
             timeline,
             self._get_policy,
             self._price_of,
             SentRequests(self._store, self._session_id),
             self._children_of,
-            references_of=partial(
-                self._references.references_until, settled=growing_timeline.settled_items
-            ),
+            references_of=partial(self._references.references_until, settled=settled),
             ruler=self._ruler,
             problems=self._problems,
             note_files=self._note_files,
@@ -75,11 +73,10 @@ class GrowingReview:
         return tokens_beside(sent.system, sent.tools_text)
 
     def _growing_timeline(self, session_id: str) -> GrowingTimeline:
-        timeline = self._timelines.get(session_id)
-        if timeline is None:
+        if session_id not in self._timelines:
             timeline = GrowingTimeline(self._store, session_id, counter, self._price_of)
             self._timelines[session_id] = timeline
-        return timeline
+        return self._timelines[session_id]
 
     def _children_of(self, parent: str) -> Sequence[Timeline]:
         return [

@@ -4,7 +4,7 @@ A request is built when it is asked for; the texts stay in the log.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -97,10 +97,8 @@ class ShownRequest(ShownAsTable):
         sentence = EXACTNESS_SENTENCES[self.basis]
         if self.basis != "captured":
             return sentence
-        marks = self.timeline.requests[self.request].cache_marks
-        return (
-            f"{sentence} {MARKED_SENTENCE.format(places='; '.join(marks)) if marks else NOT_MARKED}"
-        )
+        places = "; ".join(self.timeline.requests[self.request].cache_marks)
+        return f"{sentence} {MARKED_SENTENCE.format(places=places) if places else NOT_MARKED}"
 
     def find(self, text: str) -> tuple[FoundText, ...]:
         """Return the places of a plain text in the request, ignoring case; nothing for an empty text.
@@ -108,13 +106,12 @@ class ShownRequest(ShownAsTable):
         >>> session.request(1).find("nobody wrote this")
         ()
         """
-        return tuple(self._matches(text)) if text else ()
-
-    def _matches(self, text: str) -> Iterator[FoundText]:
         pattern = re.compile(re.escape(text), re.IGNORECASE)
-        for block_index, block in enumerate(self.blocks):
-            for match in pattern.finditer(block.text):
-                yield FoundText(block_index, match.start())
+        return tuple(
+            FoundText(block_index, match.start())
+            for block_index, block in enumerate(self.blocks if text else ())
+            for match in pattern.finditer(block.text)
+        )
 
     @cached_property
     def table(self) -> ReportTable:
@@ -127,19 +124,15 @@ class ShownRequest(ShownAsTable):
         counted = sum(block.tokens for block in self.outside_blocks)
         if counted:
             notes.append(f"~{counted:,.0f} tokens are counted besides, of what is not shown here.")
+        state = TableColumn("state", "state")
+        tokens = TableColumn("tokens", "tokens", "count", "estimate")
         columns: tuple[ColumnSpec, ...] = (
             (TableColumn("item", "item", "count"), _item_number),
             TableColumn("role", "role"),
             TableColumn("kind", "kind"),
             (TableColumn("tool", "tool"), lambda block: block.name),
-            (
-                TableColumn("state", "state"),
-                lambda block: f"{block.state}, pinned" if block.pinned else block.state,
-            ),
-            (
-                TableColumn("tokens", "tokens", "count", "estimate"),
-                lambda block: round(block.tokens),
-            ),
+            (state, lambda block: f"{block.state}, pinned" if block.pinned else block.state),
+            (tokens, lambda block: round(block.tokens)),
             TableColumn("chars", "chars", "count"),
             (TableColumn("text", "begins with"), lambda block: _excerpt(block.text)),
         )
@@ -197,11 +190,9 @@ def request_at(
     timeline_request = timeline.requests[request]
     until = simulation.facts_until
     is_fact = until is None or request < until
-    rebuilt = (
-        sent_requests.rebuilt_request(timeline_request.id)
-        if sent_requests is not None and is_fact
-        else None
-    )
+    rebuilt = None
+    if sent_requests is not None and is_fact:
+        rebuilt = sent_requests.rebuilt_request(timeline_request.id)
     size = simulation.sizes[request].total
     unseen_tokens = size - sum(shown_item.tokens for shown_item in shown)
     make_request = partial(ShownRequest, timeline, request, simulation.policy_name, tokens=size)
@@ -228,17 +219,14 @@ def request_at(
             },
         )
     blocks = item_blocks(timeline, shown, is_recorded=simulation.policy_name == "recorded")
-    system_text = "\n\n".join(block.text for block in blocks if block.kind == "system")
-    system = system_text or (sent_requests.system if sent_requests is not None else "")
-    tools = _captured_tools(timeline, shown) or (
-        sent_requests.tools if sent_requests is not None else ()
-    )
-    recorded_texts = (
-        ("", "")
-        if system_text or sent_requests is None
-        else (sent_requests.system, sent_requests.tools_text)
-    )
-    messages = neutral_messages_of(timeline, blocks, "" if system_text else system)
+    system = "\n\n".join(block.text for block in blocks if block.kind == "system")
+    tools, recorded_texts = _captured_tools(timeline, shown), ("", "")
+    if sent_requests is not None:
+        tools = tools or sent_requests.tools
+        if not system:
+            system = sent_requests.system
+            recorded_texts = system, sent_requests.tools_text
+    messages = neutral_messages_of(timeline, blocks, recorded_texts[0])
     return make_request(
         basis="estimate"
         if not is_fact

@@ -52,16 +52,16 @@ def tool_definitions(text: str) -> tuple[ToolDefinition, ...]:
 
 def item_definitions(timeline: Timeline, weights: Sequence[int]) -> tuple[ItemDefinition, ...]:
     """Return the definitions of a session's items of tools, item by item; ``weights`` are the items' tokens."""
-    texts: dict[str, tuple[ToolDefinition, ...]]
-    texts = timeline.earlier.setdefault("tool definitions", {})
+    known: dict[str, tuple[ToolDefinition, ...]]
+    known = timeline.earlier.setdefault("tool definitions", {})
     listed: list[ItemDefinition] = []
     before: Mapping[str, str] | None = None
     for item in timeline.items:
         if item.kind != "tools":
             continue
-        definitions = texts.get(item.hash)
+        definitions = known.get(item.hash)
         if definitions is None:
-            definitions = texts[item.hash] = tool_definitions(timeline.read(item.index))
+            definitions = known[item.hash] = tool_definitions(timeline.read(item.index))
         if len(listed) + len(definitions) > MAX_DEFINITIONS:
             break
         tokens = shared_by_length(weights[item.index], [len(tool.text) for tool in definitions])
@@ -93,14 +93,9 @@ def _declared(tools: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
 def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
     function = tool.get("function")
     described = function if isinstance(function, dict) else tool
-    named = (
-        described.get("name"),
-        described.get("server_label"),
-        described.get("type"),
-        # Gemini's own tools are named by their only key.
-        next(iter(tool), ""),
-    )
-    name = next((text for text in named if isinstance(text, str) and text), "")
+    # Gemini's own tools are named by their only key.
+    names = (*map(described.get, ("name", "server_label", "type")), next(iter(tool), ""))
+    name = next((text for text in names if isinstance(text, str) and text), "")
     words = described.get("description")
     return ToolDefinition(
         visible_line(name)[:NAME_CHARS],

@@ -54,10 +54,7 @@ def note_place(
     lost the cache. Raises UserError for a place that the session does not have.
     """
     in_request = None if item is None and request is None else (item, request)
-    named = [
-        place for place in (in_request, requests, cache_break, compaction) if place is not None
-    ]
-    if len(named) > 1:
+    if sum(place is not None for place in (in_request, requests, cache_break, compaction)) > 1:
         raise UserError(ONE_PLACE)
     for number in (request, *(requests or ())):
         _check_number(number, len(timeline.requests), "request")
@@ -89,10 +86,9 @@ def found_place(timeline: Timeline, place: NotePlace) -> FoundPlace:
             return FoundPlace(f"request {place.request}", known_request)
         case "range":
             last = min(place.last or 0, len(timeline.requests)) - 1
+            known_last = None if known_request is None else last
             return FoundPlace(
-                f"requests {place.request} to {place.last}",
-                known_request,
-                None if known_request is None else last,
+                f"requests {place.request} to {place.last}", known_request, known_last
             )
         case "break":
             return FoundPlace(f"cache break at request {place.request}", known_request)
@@ -115,9 +111,8 @@ def _found_compaction(timeline: Timeline, number: int) -> FoundPlace:
         return FoundPlace(f"compaction {number}")
     request = requests[number - 1]
     known = request if request < len(timeline.requests) else None
-    return FoundPlace(
-        f"compaction {number}, before request {request + 1}", known, compaction=number - 1
-    )
+    words = f"compaction {number}, before request {request + 1}"
+    return FoundPlace(words, known, compaction=number - 1)
 
 
 def _found_item(timeline: Timeline, item_id: str, request: int | None) -> FoundPlace:
@@ -133,7 +128,7 @@ def _found_item(timeline: Timeline, item_id: str, request: int | None) -> FoundP
 def _check_break(request: int, breaks: Collection[int]) -> None:
     if request - 1 in breaks:
         return
-    numbers = ", ".join(str(broken + 1) for broken in sorted(breaks)[:MAX_NAMED_BREAKS])
+    numbers = ", ".join(str(lost_at + 1) for lost_at in sorted(breaks)[:MAX_NAMED_BREAKS])
     more = " and others" if len(breaks) > MAX_NAMED_BREAKS else ""
     there = f"it broke at {numbers}{more}" if breaks else "it broke nowhere"
     raise UserError(f"The cache did not break at request {request}; {there}.")

@@ -87,12 +87,8 @@ def rewrite_note(files: NoteFiles, session: str, note: str, change: NoteChange) 
 
 def remove_note(files: NoteFiles, session: str, note: str, author: str = "") -> None:
     """Remove a note, by its id or the end of it: a line says so, and its earlier lines stay; raises NotFound."""
-    _append_line(
-        files,
-        files.note(session, note),
-        NoteChange(author=author).validated_change().author,
-        is_removal=True,
-    )
+    author = NoteChange(author=author).validated_change().author
+    _append_line(files, files.note(session, note), author, is_removal=True)
 
 
 def default_author(environment: Mapping[str, str]) -> str:

@@ -83,7 +83,8 @@ class SessionNotes(ShownAsTable):
             "count": len(self),
             **verdict_counts(self.notes),
             "notes": [
-                note_json(note, place) for note, place in zip(self.notes, self.places, strict=True)
+                {**note.model_dump(mode="json"), "where": place.text}
+                for note, place in zip(self.notes, self.places, strict=True)
             ],
         }
 
@@ -111,11 +112,6 @@ def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
     return table_of(title, columns, sessions)
 
 
-def note_json(note: Note, place: FoundPlace) -> Mapping[str, Any]:
-    """Return a note with the words of its place as plain values; numbers count from 1."""
-    return {**note.model_dump(mode="json"), "where": place.text}
-
-
 def _author_words(note: Note) -> str:
     """Return who wrote a note and when, and who changed it last."""
     words = f"{note.author or 'unnamed'}, {_date(note.time)}"
@@ -126,6 +122,4 @@ def _author_words(note: Note) -> str:
 
 
 def _date(milliseconds: int) -> str:
-    return datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC).strftime(
-        "%Y-%m-%d"
-    )
+    return f"{datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC):%Y-%m-%d}"

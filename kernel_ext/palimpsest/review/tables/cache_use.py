@@ -145,11 +145,9 @@ class CacheUse(ShownAsTable):
 
     def _sentences(self) -> Iterator[str]:
         if self.input:
-            amplified = (
-                ""
-                if self.amplification is None
-                else f", {self.amplification:.1f} times the {self.appended:,} that were new"
-            )
+            amplified = ""
+            if self.amplification is not None:
+                amplified = f", {self.amplification:.1f} times the {self.appended:,} that were new"
             share = self.fresh / self.input * 100
             yield f"{self.fresh:,} of {self.input:,} tokens were fresh ({share:.1f} %){amplified}."
         if self.beginning_share is not None:
@@ -166,17 +164,12 @@ class CacheUse(ShownAsTable):
         )
         if not hour.pauses:
             return f"A cache of an hour would cost {added_text} more than one of five minutes, and no pause needs it."
-        pauses_text = (
-            "" if hour.break_even is None else f" {counted_noun(hour.break_even, 'such pause')}"
-        )
-        conclusion = (
-            f"pays from{pauses_text} on"
-            if hour.saved_cost > hour.added_cost
-            else f"would pay from{pauses_text} on"
-        )
+        least = hour.break_even
+        pauses_text = "" if least is None else f" {counted_noun(least, 'such pause')}"
+        verb = "pays" if hour.saved_cost > hour.added_cost else "would pay"
         return (
             f"A cache of an hour costs {added_text} more than one of five minutes, and saves {saved_text} in "
-            f"{counted_noun(hour.pauses, 'pause')} of five minutes to an hour; it {conclusion}."
+            f"{counted_noun(hour.pauses, 'pause')} of five minutes to an hour; it {verb} from{pauses_text} on."
         )
 
     def json(self) -> dict[str, Any]:
@@ -262,10 +255,8 @@ def _idle_compactions(timeline: Timeline) -> int:
 def _hour_cache(
     timeline: Timeline, requests: Sequence[TimelineRequest], price: PriceProfile
 ) -> HourCache | None:
-    usual_price, hourly_price = (
-        with_writes_kept(price, hourly=False),
-        with_writes_kept(price, hourly=True),
-    )
+    usual_price = with_writes_kept(price, hourly=False)
+    hourly_price = with_writes_kept(price, hourly=True)
     added_cost, saved_cost, pauses = 0.0, 0.0, 0
     for request in requests:
         if request.usage is None:

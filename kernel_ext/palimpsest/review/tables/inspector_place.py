@@ -13,11 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.tables.links import LINK_SCHEME, link_to
-from palimpsest.review.tables.question_limits import (
-    MAX_NAME_CHARS,
-    MAX_PRICES_CHARS,
-    refusal_words,
-)
+from palimpsest.review.tables.question_limits import MAX_NAME_CHARS, MAX_PRICES_CHARS, refusal_words
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Value
 

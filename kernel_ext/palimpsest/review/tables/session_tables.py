@@ -44,11 +44,8 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
     costs = session_costs(timeline, ruler, profile)
 
     def remainder(request: TimelineRequest) -> int | None:
-        return (
-            None
-            if request.reported is None
-            else round(request.reported - sizes[request.index].total)
-        )
+        total = sizes[request.index].total
+        return None if request.reported is None else round(request.reported - total)
 
     def cost(request: TimelineRequest) -> float | None:
         return None if (cost_known := costs[request.index]) is None else cost_known.value
@@ -93,9 +90,9 @@ def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         TableColumn("items", "items", "count", "estimate"),
         TableColumn("remainder", "remainder", "count", "estimate"),
     )
-    from palimpsest.context_policies.calibration.fit import added_up
+    from palimpsest.context_policies.calibration.fit import token_parts
 
-    rows = tuple(added_up(timeline, ruler))
+    rows = token_parts(timeline, ruler)
     links = [link_to(timeline.session, row.request) for row in rows]
     title = f"How the tokens of {timeline.title or timeline.session} add up"
     return table_of(title, columns, rows, (ruler.sentence, *timeline.gaps), links)
@@ -104,17 +101,13 @@ def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return a table with a row for each item: kind, size, first request, and last state."""
     weights, end = timeline.weights(ruler.estimator), len(timeline.requests)
-    final_transitions = {
-        item.index: timeline.transition_at(item.index, end) for item in timeline.items
-    }
+    last_changes = {item.index: timeline.transition_at(item.index, end) for item in timeline.items}
 
     def at_end(
         cell_of: Callable[[Transition], Cell], whole_value: Cell
     ) -> Callable[[TimelineItem], Cell]:
         return lambda item: (
-            whole_value
-            if (transition := final_transitions[item.index]) is None
-            else cell_of(transition)
+            whole_value if (last := last_changes[item.index]) is None else cell_of(last)
         )
 
     columns: tuple[ColumnSpec, ...] = (

@@ -122,6 +122,8 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         money: Form = "usd" if self.unit == "USD" else "count"
         request = TableColumn("request", "at request", "count", "", "Of the session, from 1.")
         peak = TableColumn("peak", "peak", "count", "", "Tokens of its largest request.")
+        basis = TableColumn("basis", "known as")
+        returned = TableColumn("returned_tokens", "returned", "count", "estimate")
         columns: tuple[ColumnSpec, ...] = (
             (TableColumn("subagent", "subagent"), lambda run: run.name),
             (TableColumn("session", "session"), lambda run: run.timeline.session),
@@ -134,14 +136,8 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
             (TableColumn("output", "output", "count"), lambda run: run.totals.output),
             (peak, lambda run: run.totals.peak),
             (TableColumn("cost", self.unit, money), lambda run: run.totals.cost),
-            (
-                TableColumn("basis", "known as"),
-                lambda run: "fact" if run.totals.is_fact else "estimate",
-            ),
-            (
-                TableColumn("returned_tokens", "returned", "count", "estimate"),
-                lambda run: None if run.result is None else run.returned,
-            ),
+            (basis, lambda run: "fact" if run.totals.is_fact else "estimate"),
+            (returned, lambda run: None if run.result is None else run.returned),
             (TableColumn("returned", "what came back"), lambda run: run.text_beginning),
         )
         links = [link_to(run.timeline.session) for run in self.runs]
@@ -281,12 +277,12 @@ def _request_of(parent: Timeline, child: Timeline, call: TimelineItem | None) ->
     if call is not None:
         return max(call.entered - 1, 0)
     started = _first_sent(child)
-    earlier_requests = [
+    earlier_requests = (
         request.index
         for request in parent.requests
         if request.started and request.started <= started
-    ]
-    return earlier_requests[-1] if earlier_requests else 0
+    )
+    return max(earlier_requests, default=0)
 
 
 def _first_sent(timeline: Timeline) -> int:
@@ -299,21 +295,16 @@ def _first_sent(timeline: Timeline) -> int:
 def _result_item(
     parent: Timeline, child: Timeline, calls: Sequence[TimelineItem]
 ) -> TimelineItem | None:
-    groups = {call.group for call in calls} - {""}
-    result_messages = {
-        name for name, child_id in parent.subagents.items() if child_id == child.session
-    }
+    result_messages = {key for key, session in parent.subagents.items() if session == child.session}
     messages = parent.derived_value(
         "messages", lambda timeline: {item.message for item in timeline.items}
     )
-    results = (
-        [result for result in parent.items if result.message in result_messages]
-        if result_messages & messages
-        else []
-    )
-    results = results or [
-        item for item in _items_of_groups(parent, groups) if item.kind == "output"
-    ]
+    results = []
+    if result_messages & messages:
+        results = [item for item in parent.items if item.message in result_messages]
+    if not results:
+        groups = {call.group for call in calls} - {""}
+        results = [item for item in _items_of_groups(parent, groups) if item.kind == "output"]
     return results[-1] if results else None
 
 
@@ -395,9 +386,7 @@ def _sent_after(timeline: Timeline, run: SubagentRun, request_of_subagent: int) 
         return -1
     later_requests = (
         request.index
-        for request in timeline.requests
-        if request.index > run.request
-        and request.started is not None
-        and request.started < started_ms
+        for request in timeline.requests[run.request + 1 :]
+        if request.started is not None and request.started < started_ms
     )
     return max(later_requests, default=run.request)

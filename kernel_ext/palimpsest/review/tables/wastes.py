@@ -13,12 +13,7 @@ from palimpsest.context_policies.prompt_cache.cache_losses import reporting_requ
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
-from palimpsest.review.tables.cache_breaks import (
-    CacheBreak,
-    CacheBreaks,
-    cache_breaks,
-    cost_beyond_reading,
-)
+from palimpsest.review.tables.cache_breaks import CacheBreak, cost_beyond_reading, kept_breaks
 from palimpsest.review.tables.figures import Waste, WasteKind, waste_text
 from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.references import References, names_in
@@ -100,9 +95,8 @@ def largest_wastes(
     chosen += [waste for waste in ordered if id(waste) not in listed][: most - len(chosen)]
     ordered_chosen = sorted(chosen, key=lambda waste: -waste.cost)
     wastes = tuple(chosen_waste.waste(timeline.session) for chosen_waste in ordered_chosen)
-    return Wastes(
-        wastes, timeline.title or timeline.session, price.unit, tuple(_waste_kinds(ordered))
-    )
+    kinds = tuple(_waste_kinds(ordered))
+    return Wastes(wastes, timeline.title or timeline.session, price.unit, kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +135,10 @@ def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCan
         price = "" if cache_break.reports_writes else ", at the full price"
         return f"Request {cache_break.request + 1} had {cache_break.loss:,} tokens written anew{price}: {cache_break.words}."
 
-    for cache_break in _breaks_of(timeline, price):
-        yield _WasteCandidate(
-            "break",
-            cache_break.cost,
-            price.matches_recorded,
-            cache_break.request,
-            partial(sentence, cache_break),
-        )
-
-
-def _breaks_of(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
-    return timeline.derived_value(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
+    is_fact = price.matches_recorded
+    for cache_break in kept_breaks(timeline, price):
+        words = partial(sentence, cache_break)
+        yield _WasteCandidate("break", cache_break.cost, is_fact, cache_break.request, words)
 
 
 def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
@@ -161,18 +147,16 @@ def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_Wast
     The cost of their cache breaks is not counted a second time. What the next request read of their prompt from the
     cache, it would else have written itself: that cost no more than reading it.
     """
-    losses = {lost.request: lost.loss for lost in _breaks_of(timeline, price)}
+    losses = {lost.request: lost.loss for lost in kept_breaks(timeline, price)}
     template = "Request {} was {} after {:,} tokens were read{}."
     requests = reporting_requests(timeline)
     for request, next_request in zip_longest(requests, requests[1:]):
         if request.status == "ok":
             continue
         tokens_left = 0 if next_request is None else _tokens_left_in_cache(request, next_request)
-        ending = (
-            f", of which request {next_request.index + 1} found {tokens_left:,} more in the cache"
-            if tokens_left
-            else ""
-        )
+        ending = ""
+        if tokens_left:
+            ending = f", of which request {next_request.index + 1} found {tokens_left:,} more in the cache"
         number, tokens = request.index + 1, request.reported or 0
         words = partial(template.format, number, request.status, tokens, ending)
         counted = max(tokens_left, losses.get(request.index, 0))
@@ -272,13 +256,10 @@ def _needless_use(
         is_named = _contains_names(timeline, references, item.index)
         if not is_named and not is_large:
             return None
-        ending = ", and no later answer used a name in it" if is_named else ""
-        return (
-            "unused" if is_named else "large",
-            1,
-            max(_times_shown(timeline, item) - 1, 0),
-            ending,
-        )
+        read_count = max(_times_shown(timeline, item) - 1, 0)
+        if not is_named:
+            return "large", 1, read_count, ""
+        return "unused", 1, read_count, ", and no later answer used a name in it"
     # Requests up to the item's last use are not counted as waste.
     idle = item.entered + _times_shown(timeline, item) - 1 - last_use if is_large else 0
     ending = f", {idle:,} of them after the last answer that used a name in it"

@@ -90,9 +90,7 @@ def inspector_opening(
     if beside is not None:
         fields |= {"beside": beside} if link or place else {"beside": beside, "tab": "compared"}
     opening = InspectorOpening(
-        opening_place(session, link, fields),
-        parts_named(views, "views"),
-        parts_named(hide, "hide"),
+        opening_place(session, link, fields), parts_named(views, "views"), parts_named(hide, "hide")
     )
     if opening.place.beside is not None and (opening.views or opening.hide):
         raise UserError(

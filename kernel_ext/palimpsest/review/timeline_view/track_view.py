@@ -14,12 +14,12 @@ from palimpsest.review.comparison.policy_figures import policy_figures, request_
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.explanation import transition_words
 from palimpsest.review.tables.figures import PolicyFigures
-from palimpsest.review.timeline_view.view_values import (
-    TrackView,
-    TransitionColumns,
-)
+from palimpsest.review.timeline_view.view_values import TrackView, TransitionColumns
 from palimpsest.transcript.growing_lists import GrownColumns, GrownRows, common_beginning
 from palimpsest.transcript.timeline import Timeline, Transition
+
+REQUEST_OF = attrgetter("request")
+"""The request of a transition, by which transitions are sorted."""
 
 
 def recorded_track(
@@ -113,35 +113,22 @@ def _as_recorded(
 
     A transition without a recorded one is returned itself.
     """
-    transitions = replayed_timeline.transitions
-    empty: tuple[Sequence[Transition], ...] = ((), (), ())
-    earlier_transitions, earlier_recorded, earlier_matched = replayed_timeline.earlier.get(
-        "as recorded", empty
+    transitions, request_count = replayed_timeline.transitions, len(replayed_timeline.requests)
+    earlier: tuple[Sequence[Transition], ...] = replayed_timeline.earlier.get(
+        "as recorded", ((), (), ())
     )
+    earlier_transitions, earlier_recorded, earlier_matched = earlier
     same_count = common_beginning(earlier_recorded, recorded_transitions)
-    first_changed_request = min(
-        (
-            transition.request
-            for transition in (
-                *earlier_recorded[same_count : same_count + 1],
-                *recorded_transitions[same_count : same_count + 1],
-            )
-        ),
-        default=len(replayed_timeline.requests),
-    )
+    first_different = *earlier_recorded[same_count:][:1], *recorded_transitions[same_count:][:1]
+    first_changed_request = min(map(REQUEST_OF, first_different), default=request_count)
     unchanged_count = min(
         common_beginning(earlier_transitions, transitions),
-        bisect_left(transitions, first_changed_request, key=lambda transition: transition.request),
+        bisect_left(transitions, first_changed_request, key=REQUEST_OF),
     )
-    first_new_request = (
-        transitions[unchanged_count].request
-        if unchanged_count < len(transitions)
-        else len(replayed_timeline.requests)
-    )
+    new_transitions = transitions[unchanged_count:]
+    first_new_request = new_transitions[0].request if new_transitions else request_count
     newer_recorded = recorded_transitions[
-        bisect_left(
-            recorded_transitions, first_new_request, key=lambda transition: transition.request
-        ) :
+        bisect_left(recorded_transitions, first_new_request, key=REQUEST_OF) :
     ]
     recorded_by_item = {
         (transition.item, transition.request): transition for transition in newer_recorded
@@ -150,7 +137,7 @@ def _as_recorded(
         *earlier_matched[:unchanged_count],
         *(
             recorded_by_item.get((transition.item, transition.request), transition)
-            for transition in transitions[unchanged_count:]
+            for transition in new_transitions
         ),
     )
     replayed_timeline.earlier["as recorded"] = (

@@ -9,18 +9,10 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from palimpsest.review.request_contents.lost_word import LostWord
-from palimpsest.review.tables.question_limits import (
-    MAX_NAME_CHARS,
-    MAX_PRICES_CHARS,
-    refusal_words,
-)
+from palimpsest.review.tables.question_limits import MAX_NAME_CHARS, MAX_PRICES_CHARS, refusal_words
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.view_patch import ViewPatch
-from palimpsest.review.timeline_view.view_values import (
-    NoteView,
-    TimelineView,
-    TrackView,
-)
+from palimpsest.review.timeline_view.view_values import NoteView, TimelineView, TrackView
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import ItemState
@@ -161,8 +153,6 @@ ViewQuery = Annotated[
     | AskComparison,
     Field(discriminator="ask"),
 ]
-
-
 Query = TypeVar("Query", bound=Value)
 
 

@@ -7,11 +7,7 @@ from itertools import accumulate
 from palimpsest.context_policies.prompt_cache.ruler import Scale
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ColumnSpec, Form, ReportTable, TableColumn, table_of
-from palimpsest.render.reports.timeline_picture import (
-    TimelineMark,
-    TimelinePicture,
-    kind_words,
-)
+from palimpsest.render.reports.timeline_picture import TimelineMark, TimelinePicture, kind_words
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.inspector_parts import InspectorPart
 from palimpsest.review.timeline_view.view_values import TimelineView
@@ -20,7 +16,7 @@ MAX_ROWS = 10
 MAX_CHOSEN_ROWS = 50
 """Breaks that are listed where their table was chosen by its name."""
 LABEL_CHARS = 60
-HIDDEN = "Hidden until it is revealed: {parts}."
+HIDDEN_SENTENCE = "Hidden until it is revealed: {parts}."
 OF_FIRST = (
     "The picture, these sentences and the tables below that of both are of the first session."
 )
@@ -53,7 +49,7 @@ def view_summary(
     def is_shown(*parts: InspectorPart) -> bool:
         return any((not views or part in views) and part not in hidden for part in parts)
 
-    untold = [part for part in hidden if not views or part in views]
+    unrevealed = [part for part in hidden if not views or part in views]
     most = MAX_CHOSEN_ROWS if "breaks" in views else MAX_ROWS
     tables = (
         *((_breaks(view, most),) if is_shown("breaks") else ()),
@@ -66,7 +62,7 @@ def view_summary(
         else None,
         tables=tuple(table for table in tables if table.rows),
         sentences=(
-            *((HIDDEN.format(parts=", ".join(untold)),) if untold else ()),
+            *((HIDDEN_SENTENCE.format(parts=", ".join(unrevealed)),) if unrevealed else ()),
             *(view.totals if is_shown("totals") else ()),
             *filter(None, (view.limit_words if is_shown("tracks") else "",)),
             *view.gaps,
@@ -180,11 +176,11 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
 
 
 def _breaks(view: TimelineView, most: int) -> ReportTable:
-    rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:most]
+    rows = sorted(view.breaks, key=lambda row: -row.cost)[:most]
     unit: Form = "usd" if view.price.unit == "USD" else "count"
     columns: tuple[ColumnSpec, ...] = (
-        (TableColumn("request", "request", "count", "fact"), lambda broken: broken.request + 1),
-        (TableColumn("cause", "cause", "text"), lambda broken: broken.words or broken.cause),
+        (TableColumn("request", "request", "count", "fact"), lambda row: row.request + 1),
+        (TableColumn("cause", "cause", "text"), lambda row: row.words or row.cause),
         TableColumn("loss", "written anew", "count", "fact"),
         TableColumn(
             "cost",

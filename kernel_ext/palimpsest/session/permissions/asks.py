@@ -15,7 +15,7 @@ from typing import Any, assert_never
 
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.tools.calls.limited_diff import limited_diff
+from palimpsest.tools.files.write_tools import limited_diff
 from palimpsest.tools.permission_rules.bound_approvals import bound_pattern
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
@@ -300,8 +300,8 @@ class Asks:
 
     async def forward_question(
         self,
-        pending_ask: PendingAsk,
         caller: Caller,
+        pending_ask: PendingAsk,
         answer_future: "asyncio.Future[Reply]",
         abort: Abort,
     ) -> Reply:

@@ -25,9 +25,9 @@ from palimpsest.transcript.session_record.sessions import (
     Claims,
     SessionInfo,
     Spent,
+    recorded_spending,
     sane_spending,
 )
-from palimpsest.transcript.session_record.spending import recorded_spending
 
 MAX_NAMED = 5
 WITHHELD = (

@@ -103,7 +103,7 @@ def _files_without_snapshot(
             paths.append((path, OUTSIDE_REASON))
         elif (problem := path_problem(path, snapshots.excluded_folders)) is not None:
             paths.append((path, problem))
-        elif tree is not None and tree.get(path) is None and tree.left_out(path):
+        elif tree is not None and tree.get(path) is None and tree.is_left_out(path):
             paths.append((path, LEFT_OUT))
     return tuple(paths)
 

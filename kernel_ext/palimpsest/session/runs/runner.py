@@ -34,11 +34,11 @@ from palimpsest.session.prompts.answers import (
     answers_after,
     collect_answer,
     defect_error,
-    ends_runner,
     files_of,
+    is_shutdown_error,
     journaled_format,
     journaled_options,
-    newest_turn,
+    newest_turn_id,
     text_of,
     tool_switches,
 )
@@ -366,7 +366,7 @@ class Runner:
         joined_futures, self._joined_futures = self._joined_futures, []
         if not joined_futures:
             return
-        answer = self._collect(Run(), newest_turn(self._log.state.messages()), None)
+        answer = self._collect(Run(), newest_turn_id(self._log.state.messages()), None)
         for future in joined_futures:
             if not future.done():
                 future.set_result(answer)
@@ -414,7 +414,7 @@ class Runner:
             raise
         except Exception as error:  # noqa: BLE001  one broken turn must not end the session
             problem = defect_error(error)
-            if not ends_runner(error):
+            if not is_shutdown_error(error):
                 # Otherwise nothing is journaled: the next kernel reports that this one ended before the answer.
                 self._journal_defect(run, problem, has_begun=run_context is not None)
             if start is None and not run.delivered_prompts:

@@ -97,9 +97,9 @@ def changed_session(old_value: Json, value: Json) -> tuple[str | None, bool | No
 
 def _is_changeable_time(old_value: Json, new_value: Json) -> bool:
     """Return whether the times differ only in fields that may change or may be out of date."""
-    passing = {"archived", "updated", "compacting"}
-    return {k: v for k, v in old_value.items() if k not in passing} == {
-        k: v for k, v in new_value.items() if k not in passing
+    ignored_names = {"archived", "updated", "compacting"}
+    return {name: time for name, time in old_value.items() if name not in ignored_names} == {
+        name: time for name, time in new_value.items() if name not in ignored_names
     }
 
 
@@ -161,11 +161,10 @@ def removal_change(key: Key) -> Change:
 
     def change(state: State) -> Sequence[Event]:
         _check_not_reverted(state)
-        match key:
-            case ("message", _, message_id):
-                return [MessageRemoved(message_id=message_id)]
-            case _:
-                return [PartRemoved(message_id=key[1], part_id=key[2])]
+        kind, owner_id, name = key
+        if kind == "message":
+            return [MessageRemoved(message_id=name)]
+        return [PartRemoved(message_id=owner_id, part_id=name)]
 
     return change
 

@@ -56,11 +56,6 @@ class Tree:
     """Whether more paths were left out than are listed."""
 
     @cached_property
-    def unkept_entries(self) -> dict[str, TreeEntry]:
-        """The entries whose content is not stored, with the reason in the key."""
-        return {path: entry for path, entry in self.entries.items() if entry.kind == "unkept"}
-
-    @cached_property
     def filled_folders(self) -> frozenset[str]:
         """The folders that were not empty."""
         return frozenset(path.rpartition("/")[0] for path in self.entries)
@@ -69,7 +64,7 @@ class Tree:
         """Return the entry of a path; None if the snapshot has none."""
         return self.entries.get(path)
 
-    def left_out(self, path: str) -> bool:
+    def is_left_out(self, path: str) -> bool:
         """Return whether an ignore rule left this path out, so that its state is unknown.
 
         Where not all ignored paths are listed, the state of every path without an entry is unknown.
@@ -77,8 +72,8 @@ class Tree:
         if self.ignored_cut and path not in self.entries:
             return True
         return any(
-            path == ignored_paths or path.startswith(f"{ignored_paths}/")
-            for ignored_paths in self.ignored_paths
+            path == ignored_path or path.startswith(f"{ignored_path}/")
+            for ignored_path in self.ignored_paths
         )
 
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from uuid import uuid4
@@ -80,7 +81,7 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 
 LOG = logging.getLogger(__name__)
 
-RESTORE_SECONDS = 1.0
+MAX_RESTORE_SECONDS = 1.0
 """How long a deletion may take to find a new fork of the session and to restore its folder."""
 
 
@@ -227,36 +228,23 @@ class JsonlStore(BlobFolder):
         """Create a session with the parent's records up to ``seq``, by reference."""
         with storage_errors(self.layout.session(session.id)):
             self._layout_watch.check()
-            return self._write_fork(session, self._place(parent_id, seq))
+            return self._write_fork(session, self._fork_place(parent_id, seq))
 
-    def _place(self, parent_id: str, seq: int | None) -> ForkedFrom:
+    def _fork_place(self, parent_id: str, seq: int | None) -> ForkedFrom:
         ranges = self.segments.segment_ranges(parent_id)
         if not ranges:
             raise NotFound(f"There is no session {parent_id!r} in this project.")
-        stop: tuple[SegmentRange, int] | None = None
-        if seq is not None:
-            stop = locate_record(ranges, seq + 1)
-        if stop is None:
-            stop = ranges[-1], ranges[-1].end_offset()
-        last_piece, end = stop
-        earlier_ranges = ranges[: ranges.index(last_piece)]
-        last = SegmentRange(
-            last_piece.session_id, last_piece.segment, last_piece.path, last_piece.start, end
-        )
-        for segment_range in reversed([*earlier_ranges, last]):
+        stop = None if seq is None else locate_record(ranges, seq + 1)
+        last, end = stop or (ranges[-1], ranges[-1].end_offset())
+        shared_ranges = [*ranges[: ranges.index(last)], replace(last, end=end)]
+        for segment_range in reversed(shared_ranges):
             for offset, line in lines_backward(segment_range):
                 number = seq_of(line)
                 if number is not None:
-                    is_foreign = segment_range.session_id != parent_id
-                    name = (
-                        f"{segment_range.session_id}/{segment_range.segment}"
-                        if is_foreign
-                        else segment_range.segment
-                    )
                     return ForkedFrom(
                         session_id=parent_id,
                         seq=number,
-                        segment=name,
+                        segment=segment_range.name_in(parent_id),
                         offset=offset + len(line) + 1,
                     )
         raise NotFound(f"Session {parent_id!r} has no record to fork from.")
@@ -281,7 +269,7 @@ class JsonlStore(BlobFolder):
             raise
         finally:
             os.close(fd)
-        deadline = time.monotonic() + RESTORE_SECONDS
+        deadline = time.monotonic() + MAX_RESTORE_SECONDS
         while not self.layout.session(place.session_id).exists():
             if time.monotonic() > deadline:
                 shutil.rmtree(self.layout.session(session.id), ignore_errors=True)
@@ -312,15 +300,13 @@ class JsonlStore(BlobFolder):
                 kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
                 writer = self.acquire(session_id, this_owner(kernel_id))
                 state = self.open_live(session_id)
-                if not state.is_deleted:
-                    last_seq = self._last_seq(writer.session_id)
-                    deleted = SessionDeleted(session_id=writer.session_id, session=state.session)
-                    try:
+                try:
+                    if not state.is_deleted:
+                        last_seq = self._last_seq(session_id)
+                        deleted = SessionDeleted(session_id=session_id, session=state.session)
                         ts = writer.path.stat().st_mtime_ns // 1_000_000
                         writer.append([Record(seq=last_seq + 1, ts=ts, event=deleted)], sync=True)
-                    finally:
-                        writer.close()
-                else:
+                finally:
                     writer.close()
             except StorageFailed as refusal:
                 if not is_full(refusal) or self._is_needed_by_fork(session_id):
@@ -344,12 +330,9 @@ class JsonlStore(BlobFolder):
             file.unlock()
 
     def _last_seq(self, session_id: str) -> int:
-        for segment_range in reversed(self.segments.segment_ranges(session_id)):
-            for _, line in lines_backward(segment_range):
-                seq = seq_of(line)
-                if seq is not None:
-                    return seq
-        return 0
+        ranges = reversed(self.segments.segment_ranges(session_id))
+        lines = (line for segment_range in ranges for _, line in lines_backward(segment_range))
+        return next((seq for seq in map(seq_of, lines) if seq is not None), 0)
 
     def _is_needed_by_fork(self, session_id: str) -> bool:
         places = (summary.forked_from for summary in self._index.summaries().values())
@@ -371,26 +354,22 @@ class JsonlStore(BlobFolder):
         shutil.rmtree(tombstone, ignore_errors=True)
         self.segments.forget_session(session_id)
         if place is not None:
-            summary = self._index.summaries().get(place.session_id)
-            if (
-                summary is not None
-                and summary.deleted
-                and not self._is_needed_by_fork(place.session_id)
-            ):
-                self._remove(place.session_id)
+            parent_id = place.session_id
+            parent = self._index.summaries().get(parent_id)
+            if parent is not None and parent.deleted and not self._is_needed_by_fork(parent_id):
+                self._remove(parent_id)
 
     # Reading
 
     def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number."""
         ranges = self.segments.segment_ranges(session_id)
-        place = locate_record(ranges, after + 1) if after > 0 else None
-        if after > 0 and place is None:
+        if after <= 0:
+            return _records(ranges, None, after, only)
+        place = locate_record(ranges, after + 1)
+        if place is None:
             return iter(())
-        start: int | None = None
-        if place is not None:
-            ranges, start = ranges[ranges.index(place[0]) :], place[1]
-        return _records(ranges, start, after, only)
+        return _records(ranges[ranges.index(place[0]) :], place[1], after, only)
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first, reading the log lazily."""
@@ -540,7 +519,7 @@ def _records_backward(segment_range: SegmentRange) -> Iterator[Record]:
 
 
 def _records(
-    ranges: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str] = ()
+    ranges: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str]
 ) -> Iterator[Record]:
     numbers = RecordNumbering(after)
     types = frozenset(only)

@@ -65,8 +65,7 @@ class MemoryWriter:
 
     def place_of_record(self, seq: int) -> tuple[str, int]:
         """Return the index of the record with this number."""
-        index = sum(1 for record in self._log.records if record.seq < seq)
-        return SEGMENT, index
+        return SEGMENT, sum(record.seq < seq for record in self._log.records)
 
     def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:  # noqa: ARG002
         """Return no lines: records in memory are not encoded."""
@@ -175,9 +174,10 @@ class MemoryStore:
         """Create a session with the parent's records up to ``seq``."""
         with self.lock:
             records = self._records(parent_id)
-            shared = [record for record in records if seq is None or record.seq <= seq]
-            last_seq = shared[-1].seq if shared else 0
-            fork_info = late_fork_session(session, parent_id, last_seq, SEGMENT, len(shared))
+            if seq is not None:
+                records = tuple(record for record in records if record.seq <= seq)
+            last_seq = records[-1].seq if records else 0
+            fork_info = late_fork_session(session, parent_id, last_seq, SEGMENT, len(records))
             log = MemoryLog(parent=fork_info.forked_from)
             created = SessionCreated(session=fork_info)
             log.records.append(Record(seq=last_seq + 1, ts=fork_info.time.created, event=created))
@@ -222,15 +222,11 @@ class MemoryStore:
     def _remove(self, session_id: str, log: MemoryLog) -> None:
         del self._logs_by_session[session_id]
         self._summaries.pop(session_id, None)
-        parent_id = None if log.parent is None else log.parent.session_id
-        parent = None if parent_id is None else self._logs_by_session.get(parent_id)
-        if (
-            parent_id is not None
-            and parent is not None
-            and parent.hidden
-            and not self._is_needed_by_fork(parent_id)
-        ):
-            self._remove(parent_id, parent)
+        if log.parent is not None:
+            parent_id = log.parent.session_id
+            parent = self._logs_by_session.get(parent_id)
+            if parent is not None and parent.hidden and not self._is_needed_by_fork(parent_id):
+                self._remove(parent_id, parent)
 
     def problems(self, session_id: str) -> Sequence[Problem]:
         """Return an empty tuple: records in memory are always readable."""

@@ -17,7 +17,7 @@ from palimpsest.store.disk import NOFOLLOW, is_regular, write_fully
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.segments import Segments, header_line, segment_epochs, segment_name
 
-HEADER_WAIT_SECONDS = 2.0
+MAX_HEADER_WAIT_SECONDS = 2.0
 """Maximum seconds that a new writer may take between creating its segment and writing its header."""
 
 POLL_SECONDS = 0.01
@@ -48,7 +48,7 @@ def settle_segments(segments: Segments, directory: Path, *, below_epoch: int | N
     Raises NotFound when the session is gone. A file with half a header, as a full disk may leave it,
     is skipped: its writer gave up.
     """
-    deadline = time.monotonic() + HEADER_WAIT_SECONDS
+    deadline = time.monotonic() + MAX_HEADER_WAIT_SECONDS
     while missing := _epochs_without_header(segments, directory, below_epoch):
         if time.monotonic() > deadline:
             for epoch in missing:

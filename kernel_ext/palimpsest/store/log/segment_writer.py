@@ -18,9 +18,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.disk import NOFOLLOW, write_fully
+from palimpsest.store.disk import NOFOLLOW, file_stamp, write_fully
 from palimpsest.store.interface import TakenOver, WriteFailed
-from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
+from palimpsest.store.log.segment_start import (
+    MAX_HEADER_WAIT_SECONDS,
+    POLL_SECONDS,
+    settle_segments,
+)
 from palimpsest.store.log.segments import (
     SegmentRange,
     Segments,
@@ -64,20 +68,14 @@ class LayoutWatch:
 
     def check(self) -> None:
         """Raise LayoutTooNew, or StorageFailed while another kernel migrates; fast if nothing changed."""
-        stamp = self._layout_stamp()
+        # None for a missing folder, or a file that the next opening creates again.
+        stamp = file_stamp(self._layout.root / LAYOUT_FILE)
         if stamp is None or stamp == self._checked_stamp:
             return
         refuse_newer(self._layout.root, self._layout.version)
         if problem := being_migrated(self._layout.root):
             raise StorageFailed(f"{problem}.")
         self._checked_stamp = stamp
-
-    def _layout_stamp(self) -> tuple[int, int, int] | None:
-        try:
-            file_stat = (self._layout.root / LAYOUT_FILE).lstat()
-        except OSError:  # a missing folder, or a file that the next opening creates again
-            return None
-        return file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns
 
 
 class JsonlWriter:
@@ -159,16 +157,15 @@ class JsonlWriter:
             raise StorageFailed(self._sentence(error)) from error
         if place is None:
             return self.position()
-        piece, offset = place
-        is_foreign = piece.session_id != self.session_id
-        return (f"{piece.session_id}/{piece.segment}" if is_foreign else piece.segment), offset
+        segment_range, offset = place
+        return segment_range.name_in(self.session_id), offset
 
     def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:
         """Yield the lines of one of the session's own segments from an offset on; none for any other segment."""
         with suppress(OSError, NotFound):
-            for piece in self._segments.own_ranges(self.session_id):
-                if piece.segment == segment:
-                    for lines in line_blocks(piece, offset):
+            for segment_range in self._segments.own_ranges(self.session_id):
+                if segment_range.segment == segment:
+                    for lines in line_blocks(segment_range, offset):
                         yield from lines
 
     def close(self) -> None:
@@ -199,10 +196,8 @@ class JsonlWriter:
             not isinstance(record.event, StepRequested)
             or record.event.request.purpose in BESIDE_PURPOSES
         ):
-            return (
-                line,
-                base_request,
-            )  # a request outside of the turns shares little with the agent's
+            # A request outside of the turns shares little with the agent's.
+            return line, base_request
         fields = load_line(line) or {}
         request = fields.get("request", {})
         if base_request is not None and base_request.use_count < MAX_BASE_USES:
@@ -257,17 +252,16 @@ class JsonlWriter:
 
     def _counted_end(self) -> int:
         """Return the byte up to which this writer's segment counts; waits for the new writer's header."""
-        deadline = time.monotonic() + HEADER_WAIT_SECONDS
-        while (
-            not self._next_segment.exists()
-        ):  # a lease was lost, and its new holder is about to begin
+        deadline = time.monotonic() + MAX_HEADER_WAIT_SECONDS
+        while not self._next_segment.exists():
+            # A lease was lost, and its new holder is about to begin.
             if time.monotonic() > deadline:
                 return self._written_bytes
             time.sleep(POLL_SECONDS)
         with suppress(NotFound):
             settle_segments(self._segments, self.path.parent)
-            pieces = self._segments.own_ranges(self.session_id)
-            end = {piece.segment: piece.end for piece in pieces}.get(self.path.name, 0)
+            ranges = self._segments.own_ranges(self.session_id)
+            end = {counted.segment: counted.end for counted in ranges}.get(self.path.name, 0)
             if end is not None:
                 return end
         return self._written_bytes

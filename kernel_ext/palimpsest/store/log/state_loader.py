@@ -26,14 +26,14 @@ from palimpsest.store.session_state.state_values import CheckpointState
 from palimpsest.transcript.session_record.events import Checkpoint
 
 Place = tuple[int, int]
-"""Index of a piece and a byte offset in it."""
+"""Index of a range and a byte offset in it."""
 
 ForkState = Callable[[Sequence[SegmentRange]], State | None]
 
 
 @collection_paused()
 def live_state(
-    ranges: Sequence[SegmentRange], fork_state: ForkState = lambda _pieces: None
+    ranges: Sequence[SegmentRange], fork_state: ForkState = lambda _ranges: None
 ) -> State:
     """Return the state built from the last checkpoint's window and later lines; from all lines without one.
 
@@ -55,7 +55,9 @@ def live_state(
                 if state is not None:
                     return whole_state(ranges) if is_too_short(state) else state
             later_lines.append(line)
-    return _fold_lines(reversed(later_lines))
+    state = State()
+    state.apply_lines(reversed(later_lines))
+    return state
 
 
 @collection_paused()
@@ -78,13 +80,6 @@ def window_state(ranges: Sequence[SegmentRange]) -> State:
             if is_wide(state):
                 narrow_to_window(state, live_window(state))
     return whole_state(ranges) if is_too_short(state) else state
-
-
-def _fold_lines(lines: Iterable[bytes]) -> State:
-    state = State()
-    for line in lines:
-        state.apply_line(line)
-    return state
 
 
 def _state_at_checkpoint(
@@ -112,8 +107,7 @@ def _state_at_checkpoint(
     if window is not None:
         read_ids, window_ids = window_ids, {*window.ids, *(message.id for message in window.kept)}
         state.forget_messages(read_ids - window_ids)
-    for later_line in later_lines:
-        state.apply_line(later_line)
+    state.apply_lines(later_lines)
     if window is not None:
         added_ids = [slot.id for slot in state.message_slots() if slot.id not in window_ids]
         state.forget_messages(_older_messages(state, added_ids, ranges, window_begin))
@@ -123,7 +117,7 @@ def _state_at_checkpoint(
 def _window_begin(
     ranges: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: str
 ) -> Place | None:
-    """Return the place at which a checkpoint's window begins; None where its segment is not among the pieces."""
+    """Return the place at which a checkpoint's window begins; None where its segment is not among the ranges."""
     window_session, _, segment = checkpoint.window_segment.rpartition("/")
     window_place = (window_session or session_id, segment)
     for index, segment_range in enumerate(ranges):
@@ -177,7 +171,7 @@ def _older_messages(
     """Return the messages that appeared before the window; searches the log only if times are ambiguous."""
     newest_before_window = state.older_created or 0
     messages = (state.message(name) for name in message_ids)
-    ambiguous = {
+    ambiguous_ids = {
         m.id for m in messages if m is not None and m.info.time.created <= newest_before_window
     }
     older_ids: set[str] = set()
@@ -187,10 +181,10 @@ def _older_messages(
             if index == window_begin[0]
             else segment_range
         )
-        for lines in line_blocks(earlier) if ambiguous else ():
+        for lines in line_blocks(earlier) if ambiguous_ids else ():
             heads = (head_of(line) for line in lines)
             ids_with_info = {
                 head[INFO].decode() for head in heads if head and head.lastindex == INFO
             }
-            older_ids |= ambiguous & ids_with_info
+            older_ids |= ambiguous_ids & ids_with_info
     return older_ids

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
+from palimpsest.tools.calls.progress import MAX_PREVIEW_CHARS, Progress
 from palimpsest.tools.execution.child_environment import child_environment
 from palimpsest.tools.execution.process import CommandResult, HeadAndTail, ShellCommand
 from palimpsest.tools.execution.python import first_line
@@ -89,7 +89,7 @@ class BashTool:
         self._background = [process for process in self._background if not process.close_if_ended()]
         scrub = context.scrubber()
         output = HeadAndTail()
-        progress = Progress(context, lambda: scrub(output.newest_text(PREVIEW_CHARS)))
+        progress = Progress(context, lambda: scrub(output.newest_text(MAX_PREVIEW_CHARS)))
 
         def on_output(data: bytes) -> None:
             output.add(data)
@@ -98,11 +98,7 @@ class BashTool:
         environment = child_environment(context.environment)
         try:
             shell_command = ShellCommand(
-                command,
-                shell=shell,
-                cwd=folder.path,
-                environment=environment,
-                on_output=on_output,
+                command, shell=shell, cwd=folder.path, environment=environment, on_output=on_output
             )
         except OSError as error:
             raise UserError(f"The command could not be started: {error}.") from error
@@ -118,7 +114,7 @@ class BashTool:
         if result.ended_by == "stopped":
             context.metadata(title, {"output": _head_and_tail(text), "interrupted": True})
             raise Aborted(context.abort.reason)
-        coloured_end = scrub(output.newest_text(PREVIEW_CHARS))
+        coloured_end = scrub(output.newest_text(MAX_PREVIEW_CHARS))
         metadata = _metadata(result, output, coloured_end)
         return ToolOutcome(title, command_text(text, result, arguments.timeout_seconds), metadata)
 
@@ -134,8 +130,8 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
     for path in paths_touched(command):
         await resolve_permitted(context, str(folder / path) if not path.startswith("~") else path)
     for path in await asyncio.to_thread(process_dependent_paths, command, folder):
-        title_of = f"A place of the running system: {path}"
-        await context.ask("external_directory", [path], title=title_of, always=[])
+        question = f"A place of the running system: {path}"
+        await context.ask("external_directory", [path], title=question, always=[])
     for path in await asyncio.to_thread(outside_files, command, folder, context.root):
         await resolve_permitted(context, path)
     for permission, path in await asyncio.to_thread(protected_files, command, folder, context.root):

@@ -155,6 +155,13 @@ class ResolvedPath:
             return []
         return [self.display_path]
 
+    async def ask_permission(
+        self, context: ToolContext, permission: str, title: str, diff: str | None = None
+    ) -> None:
+        """Ask for a permission for this file; raises PermissionDenied."""
+        always = self.always_patterns(permission)
+        await context.ask(permission, [self.display_path], title=title, always=always, diff=diff)
+
 
 def is_literal(path: str) -> bool:
     """Return whether a path, used as a pattern, matches only itself."""
@@ -180,12 +187,9 @@ def resolve_path(path: str, root: Path, cwd: Path) -> ResolvedPath:
         real_path = (cwd / path_on_disk).resolve()
         real_root = root.resolve()
         _check_readable(real_path)
-    except OSError as error:
-        raise UserError(
-            f"The path {_short_path(path)!r} cannot be followed: {error.strerror or error}."
-        ) from error
-    except RuntimeError as error:
-        raise UserError(f"The path {_short_path(path)!r} cannot be followed: {error}.") from error
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"The path {_short_path(path)!r} cannot be followed: {reason}.") from error
     is_inside = real_path == real_root or real_root in real_path.parents
     shown = recorded_name(
         real_path.relative_to(real_root).as_posix() if is_inside else str(real_path)

@@ -100,12 +100,7 @@ class ReadTool:
     async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission and return the content, with instruction files of its folders before it."""
         place = await resolve_permitted(context, arguments.path)
-        await context.ask(
-            "read",
-            [place.display_path],
-            title=f"Read {place.display_path}",
-            always=place.always_patterns("read"),
-        )
+        await place.ask_permission(context, "read", f"Read {place.display_path}")
         if not place.path.exists():
             raise missing_path_error(place)
         scrub = context.scrubber()
@@ -204,16 +199,12 @@ def _numbered_lines(place: ResolvedPath, text: str, offset: int, limit: int) -> 
             break
         numbered_lines.append(entry)
     last_line = offset + len(numbered_lines) - 1
-    if last_line < line_count:
+    is_cut = last_line < line_count
+    if is_cut:
         numbered_lines.append(
             f"(Lines {last_line + 1} to {line_count} follow; read on with offset={last_line + 1}.)"
         )
-    metadata = {
-        "lines": line_count,
-        "first": offset,
-        "last": last_line,
-        "truncated": last_line < line_count,
-    }
+    metadata = {"lines": line_count, "first": offset, "last": last_line, "truncated": is_cut}
     return ToolOutcome(place.display_path, "\n".join(numbered_lines), metadata)
 
 
@@ -231,21 +222,19 @@ def notebook_text(text: str, name: str = "n.ipynb", hidden_runs: HiddenRuns = NO
     visible_text = without_hidden_cells(text, name, hidden_runs)
     try:
         cells = json.loads(text)["cells"]
-        numbered = [
-            pair for pair in enumerate(cells, 1) if not is_hidden_cell(pair[1], hidden_runs)
+        cell_texts = [
+            _cell_text(number, cell)
+            for number, cell in enumerate(cells, 1)
+            if not is_hidden_cell(cell, hidden_runs)
         ]
-        cell_texts = [_cell_text(number, cell) for number, cell in numbered]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # No notebook, a broken one, or one of an older format: return its text unchanged.
         return visible_text.text
     hidden_count = len(cells) - len(cell_texts)
     if hidden_count:
-        cell_texts.append(f"({_cell_count_text(hidden_count)} kept from you by the user.)")
+        cells_are = "1 cell is" if hidden_count == 1 else f"{hidden_count} cells are"
+        cell_texts.append(f"({cells_are} kept from you by the user.)")
     return "\n".join(cell_texts)
-
-
-def _cell_count_text(number: int) -> str:
-    return "1 cell is" if number == 1 else f"{number} cells are"
 
 
 def _cell_text(number: int, cell: dict[str, Any]) -> str:
@@ -317,9 +306,7 @@ def _shown_instructions(messages: Messages) -> Iterator[str]:
         for part in message.parts:
             if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
                 shown_paths = part.state.metadata.get(INSTRUCTIONS_KEY)
-                yield from (
-                    (str(path) for path in shown_paths) if isinstance(shown_paths, list) else ()
-                )
+                yield from map(str, shown_paths if isinstance(shown_paths, list) else ())
 
 
 def with_instructions(outcome: ToolOutcome, paths: Sequence[Path], root: Path) -> ToolOutcome:

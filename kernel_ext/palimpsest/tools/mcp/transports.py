@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from palimpsest.tools.mcp.message_bounds import (
 from palimpsest.tools.mcp.values import ServerFailed, untrusted_line
 
 WATCHDOG = Path(__file__).with_name("watchdog.py")
-STDERR_BYTES = 4_000
+MAX_STDERR_BYTES = 4_000
 PROCESS_END_SECONDS = 2.0
 """Time for a process to end after its stdin is closed, and again after SIGTERM."""
 FLUSH_SECONDS = 0.5
@@ -206,23 +206,19 @@ async def http_streams(
 
     # Without compression, since the size of decompressed data cannot be bounded before.
     uncompressed = {"Accept-Encoding": "identity", **headers}
+
+    async def bound(response: Any) -> None:
+        response.stream = _bounded_stream(response, on_end)
+
     async with create_mcp_http_client(headers=uncompressed) as client:
-        client.event_hooks["response"].append(_bounding_hook(on_end))
+        client.event_hooks["response"].append(bound)
         async with streamable_http_client(url, http_client=client) as streams:
             on_start()
             yield streams
 
 
-def _bounding_hook(on_end: OnServerEnd) -> Callable[[Any], Awaitable[None]]:
-    """Return a response hook that splits the bytes of each answer into complete, bounded messages."""
-
-    async def bound(response: Any) -> None:
-        response.stream = _bounded_stream(response, on_end)
-
-    return bound
-
-
 def _bounded_stream(response: Any, on_end: OnServerEnd) -> Any:
+    """Return the stream of an answer, its bytes split into complete, bounded messages."""
     import httpx2
 
     stream = response.stream
@@ -270,8 +266,6 @@ class Stderr:
         if not self.file.closed:
             self.file.close()
 
-    close = close_write_end
-
     def last_line(self) -> str:
         """Return the last line of stderr as the end of a sentence; empty if there is none."""
         self.close_write_end()
@@ -281,7 +275,7 @@ class Stderr:
 
     def _read_stderr(self) -> None:
         while data := os.read(self._read_fd, PIECE_BYTES):
-            self._newest_bytes = (self._newest_bytes + data)[-STDERR_BYTES:]
+            self._newest_bytes = (self._newest_bytes + data)[-MAX_STDERR_BYTES:]
         os.close(self._read_fd)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.limited_diff import limited_diff
+from palimpsest.tools.files.write_tools import limited_diff
 from palimpsest.tools.notebook.cell_decisions import DecidedChanges, decided_changes
 from palimpsest.tools.notebook.change_text import (
     change_line,
@@ -101,15 +101,15 @@ class CellsTool:
         decided = decided_changes(
             plan.changes, await _ask_permission(context, notebook.path, plan, title, diff)
         )
-        made = await _make_changes(context, notebook, decided)
-        metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decided.in_order(made))}
-        remaining_runs = _runs_after(plan.runs, made, decided.rejected)
-        context.metadata(outcome_title(notebook.path, made, len(remaining_runs)), metadata)
-        changed_text = _changed_text(notebook.path, made, decided, plan)
+        made_changes = await _make_changes(context, notebook, decided)
+        metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decided.in_order(made_changes))}
+        remaining_runs = _runs_after(plan.runs, made_changes, decided.rejected)
+        context.metadata(outcome_title(notebook.path, made_changes, len(remaining_runs)), metadata)
+        changed_text = _changed_text(notebook.path, made_changes, decided, plan)
         runs = await _run_cells(context, notebook, remaining_runs)
         output = "\n\n".join(filter(None, (changed_text, *runs.sections)))
-        if made:
-            diff = changes_difference(notebook.path, made, remaining_runs, plan.labels)
+        if made_changes:
+            diff = changes_difference(notebook.path, made_changes, remaining_runs, plan.labels)
             metadata["diff"] = limited_diff(context.scrubber()(diff))
         if runs.has_failed:
             metadata["failed"] = True
@@ -117,7 +117,7 @@ class CellsTool:
             metadata[FAILURE_LINE] = context.scrubber()(runs.not_run)
         if runs.seen:
             metadata[SEEN_KEY] = dict(runs.seen)
-        title = outcome_title(notebook.path, made, runs.count)
+        title = outcome_title(notebook.path, made_changes, runs.count)
         return ToolOutcome(title, context.scrubber()(output), metadata, runs.images)
 
 
@@ -145,14 +145,9 @@ def _plan(
 
 
 def _prompt_cell(context: ToolContext) -> str | None:
-    prompt = next(
-        (
-            message.info
-            for message in reversed(context.messages)
-            if isinstance(message.info, UserMessage) and not message.info.by_engine
-        ),
-        None,
-    )
+    infos = (message.info for message in reversed(context.messages))
+    prompts = (info for info in infos if isinstance(info, UserMessage) and not info.by_engine)
+    prompt = next(prompts, None)
     return prompt.origin.cell_id if prompt is not None and prompt.origin is not None else None
 
 
@@ -168,7 +163,6 @@ async def _ask_permission(
         commands = [command for run in plan.runs for command in shell_commands(run.source)]
         if commands:
             other_patterns["bash"] = commands
-    more: dict[str, Any] = {"other_patterns": other_patterns} if other_patterns else {}
     try:
         return await context.ask(
             "cells",
@@ -176,14 +170,12 @@ async def _ask_permission(
             title=title,
             always=() if WILDCARDS & set(notebook) else patterns,
             diff=diff,
-            **more,
+            other_patterns=other_patterns or None,
         )
     except (PermissionDenied, Aborted) as refusal:
-        state = {
-            "state": "rejected",
-            "by": getattr(refusal, "denied_by", None) or "cancel",
-            "reason": getattr(refusal, "reason", "") or "",
-        }
+        denied_by = getattr(refusal, "denied_by", None) or "cancel"
+        reason = getattr(refusal, "reason", "") or ""
+        state = {"state": "rejected", "by": denied_by, "reason": reason}
         rejected = [change.model_copy(update=state) for change in plan.changes]
         context.metadata(None, {CELLS_KEY: _as_metadata(rejected)})
         raise
@@ -196,9 +188,9 @@ async def _make_changes(
     changes = decided.accepted
     if not changes:
         return ()
-    plain = [CellChange.model_validate(_fields_of(change)) for change in changes]
+    plain_changes = [CellChange.model_validate(_fields_of(change)) for change in changes]
     try:
-        results = await notebook.change(plain, _origin(context))
+        results = await notebook.change(plain_changes, _origin(context))
         problems = [result for result in results if result.problem is not None]
         if problems:
             raise _problem_error(context, problems, changes)
@@ -206,12 +198,7 @@ async def _make_changes(
         context.metadata(None, {CELLS_KEY: _as_metadata(decided.rejected)})
         raise
     return tuple(
-        change.model_copy(
-            update={
-                "was_after": result.was_after,
-                "removed": result.removed,
-            }
-        )
+        change.model_copy(update={"was_after": result.was_after, "removed": result.removed})
         for change, result in zip(changes, results, strict=True)
     )
 
@@ -264,16 +251,13 @@ def _problem_error(
 
 
 def _changed_text(
-    notebook: str,
-    made: Sequence[MadeChange],
-    decided: DecidedChanges,
-    plan: PlannedChanges,
+    notebook: str, changes: Sequence[MadeChange], decided: DecidedChanges, plan: PlannedChanges
 ) -> str:
     lines = []
-    if made:
-        lines += [f"Changed {notebook}:", *(change_line(change, plan.labels) for change in made)]
+    if changes:
+        lines += [f"Changed {notebook}:", *(change_line(change, plan.labels) for change in changes)]
         lines += plan.notes
-    for change in made:
+    for change in changes:
         if change.cell in decided.rewritten:
             lines.append(
                 f"The user accepted only a part of {plan.labels[change.cell]}, which holds now:\n{change.new}"
@@ -287,10 +271,10 @@ def _changed_text(
 
 
 def _runs_after(
-    runs: Sequence[PlannedRun], made: Sequence[MadeChange], rejected: Sequence[MadeChange]
+    runs: Sequence[PlannedRun], changes: Sequence[MadeChange], rejected: Sequence[MadeChange]
 ) -> list[PlannedRun]:
     """Return the runs with the sources that the cells have now, without cells whose change was rejected."""
-    sources = {change.cell: change.new for change in made if change.action in ("insert", "edit")}
+    sources = {change.cell: change.new for change in changes if change.action in ("insert", "edit")}
     without = {change.cell for change in rejected}
     return [
         replace(run, source=sources.get(run.cell) or run.source)
@@ -325,7 +309,7 @@ async def _run_cells(
     not_run = ""
     for index, run in enumerate(runs):
         try:
-            recorded = await notebook.run(run.cell, run.source, context.abort)
+            run_record = await notebook.run(run.cell, run.source, context.abort)
         except (UserError, Aborted) as error:
             if isinstance(error, Aborted) and not sections:
                 raise
@@ -338,9 +322,9 @@ async def _run_cells(
             has_failed = True
         else:
             count += 1
-            sections.append(_run_text(run, recorded))
-            images += output_images(recorded)
-            has_failed = recorded.status != "ok"
+            sections.append(_run_text(run, run_record))
+            images += output_images(run_record)
+            has_failed = run_record.status != "ok"
         if has_failed:
             rest = [later.label for later in runs[index + 1 :]]
             if rest:
@@ -351,10 +335,10 @@ async def _run_cells(
     return _RunOutcome(count, tuple(sections), tuple(images))
 
 
-def _run_text(run: PlannedRun, recorded: CellRun) -> str:
-    number = f" as [{recorded.number}]" if recorded.number is not None else ""
-    status = "" if recorded.status == "ok" else f", {recorded.status}"
-    outputs = [output_section(output) for output in recorded.outputs] or ["(no output)"]
+def _run_text(run: PlannedRun, run_record: CellRun) -> str:
+    number = f" as [{run_record.number}]" if run_record.number is not None else ""
+    status = "" if run_record.status == "ok" else f", {run_record.status}"
+    outputs = [output_section(output) for output in run_record.outputs] or ["(no output)"]
     return "\n\n".join([f"[ran {run.label} id={run.cell}{number}{status}]", *outputs])
 
 

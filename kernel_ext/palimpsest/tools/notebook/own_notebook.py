@@ -1,7 +1,7 @@
 """Find the session's own notebook in the pages of its kernel, or its closed file, with its cells as they are now.
 
-Border: reads through a page or the file; ``change`` and ``run`` of the value that it returns act on this notebook alone. A kernel may have
-several notebooks; cells of the others are known, so that a refusal can say where they belong.
+Border: reads through a page or the file; ``change`` and ``run`` of the value that it returns act on this notebook
+alone. A kernel may have several notebooks; cells of the others are known, so that a refusal can say where they belong.
 """
 
 import asyncio
@@ -19,13 +19,7 @@ from palimpsest.tools.notebook.notebook_cells import (
 )
 from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
 from palimpsest.tools.notebook.planned_changes import NotebookCell
-from palimpsest.tools.tool import (
-    Abort,
-    NoPage,
-    NotebookChanger,
-    NotebookReader,
-    WithoutPage,
-)
+from palimpsest.tools.tool import Abort, NoPage, NotebookChanger, NotebookReader, WithoutPage
 from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
 from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.context_values.hidden_cells import hidden_runs
@@ -55,23 +49,18 @@ class OwnNotebook:
 
     def cell_id(self, name: str) -> str:
         """Return the id of a visible cell of this notebook; raises NotFound."""
-        own = tuple(
+        own_cells = tuple(
             cell for cell in self.known.cells if cell.is_on_page and cell.notebook == self.path
         )
         try:
-            found = find_cell(replace(self.known, cells=own), name)
+            return str(find_cell(replace(self.known, cells=own_cells), name).run.cell_id)
         except NotFound:
             other = find_cell(self.known, name)
             text = OTHER_NOTEBOOK if other.is_on_page else NOT_IN_NOTEBOOK
             raise NotFound(text.format(name=name, notebook=other.notebook, own=self.path)) from None
-        return str(found.run.cell_id)
 
     async def change(
-        self,
-        changes: Sequence[CellChange],
-        origin: CellOrigin | None,
-        *,
-        skip_older: bool = False,
+        self, changes: Sequence[CellChange], origin: CellOrigin | None, *, skip_older: bool = False
     ) -> tuple[CellResult, ...]:
         """Make all of the changes or none, and return one result for each; raises UserError."""
         return await self.changer.change(

@@ -139,8 +139,8 @@ def _applies_to_code(rule: Rule) -> bool:
 
     The effect of code cannot be derived from its beginning.
     """
-    has_wildcard = any(char in rule.pattern for char in shell_rules.PATTERN_WILDCARDS)
-    return rule.action != "allow" or not has_wildcard or shell_rules.is_everything(rule.pattern)
+    is_literal = not shell_rules.has_wildcard(rule.pattern)
+    return rule.action != "allow" or is_literal or shell_rules.is_everything(rule.pattern)
 
 
 def _last_match(
@@ -196,7 +196,7 @@ def _newest_match(
     names: tuple[str, ...],
     pattern: str,
     rules: Rules,
-    applies: Callable[[Rule], bool] = _always_applies,
+    applies: Callable[[Rule], bool],
 ) -> Rule | None:
     text = pattern.replace("\\", "/")
     candidates = _matchers_for(names, _RulesByIdentity(rules))
@@ -317,12 +317,11 @@ def decide_call(
     lock_verdict: Verdict = (
         _decide_layer(permission, patterns, locked_rules, ()) if locked_rules else Allowed()
     )
-    denied = next(
-        (verdict for verdict in (*verdicts, lock_verdict) if isinstance(verdict, Denied)), None
-    )
+    verdicts.append(lock_verdict)
+    denied = next((verdict for verdict in verdicts if isinstance(verdict, Denied)), None)
     if denied is not None:
         return denied
-    questions = [verdict for verdict in (*verdicts, lock_verdict) if isinstance(verdict, MustAsk)]
+    questions = [verdict for verdict in verdicts if isinstance(verdict, MustAsk)]
     if not questions:
         return Allowed()
     unanswered = dict.fromkeys(pattern for verdict in questions for pattern in verdict.patterns)
@@ -349,10 +348,8 @@ def _decide_pattern(permission: str, pattern: str, rules: Rules, approved_rules:
     rule = _last_match(names, pattern, rules, applies)
     if rule.action == "deny":
         return Denied(permission=permission, pattern=pattern, rule=rule)
-    is_allowed = (
-        _approving_rule(names, pattern, approved_rules, applies) or rule
-    ).action == "allow"
-    return Allowed() if is_allowed else MustAsk((pattern,))
+    answer = _approving_rule(names, pattern, approved_rules, applies) or rule
+    return Allowed() if answer.action == "allow" else MustAsk((pattern,))
 
 
 def _decide_shell_text(permission: str, text: str, rules: Rules, approved_rules: Rules) -> Verdict:
@@ -376,16 +373,15 @@ def _decide_shell_text(permission: str, text: str, rules: Rules, approved_rules:
     exact_rule = _newest_match(names, stored, approved_rules, exact) or _newest_match(
         names, stored, rules, exact
     )
-    return (
-        Allowed() if exact_rule is not None and exact_rule.action == "allow" else MustAsk((text,))
-    )
+    is_allowed = exact_rule is not None and exact_rule.action == "allow"
+    return Allowed() if is_allowed else MustAsk((text,))
 
 
 def _approving_rule(
     names: tuple[str, ...],
     pattern: str,
     approved_rules: Rules,
-    applies: Callable[[Rule], bool] = _always_applies,
+    applies: Callable[[Rule], bool],
 ) -> Rule | None:
     """Return the rule of a mode or "always" that answers; for a protected file, only mode bypass does."""
     if is_protected(names[0], pattern):

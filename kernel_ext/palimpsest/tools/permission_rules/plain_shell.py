@@ -1,9 +1,9 @@
 r"""Recognise plain shell texts: words and quotes, joined by ``;`` ``&&`` ``||`` ``|`` and line breaks.
 
-The commands of a plain text are certain: no substitution, heredoc, arithmetic, assignment, function,
-group, comment or redirection hides a command. Its words are certain, too: no part of them is expanded, so
-a path is checked as the program will receive it. Border: pure text. A text that is not certainly plain counts as not plain; the further
-analyses (``shell_commands.py``, ``shell_files.py``) may only reject more.
+The commands of a plain text are certain: no substitution, heredoc, arithmetic, assignment, function, group, comment or
+redirection hides a command. Its words are certain, too: no part of them is expanded, so a path is checked as the program
+will receive it. Border: pure text. A text that is not certainly plain counts as not plain; the further analyses
+(``shell_commands.py``, ``shell_files.py``) may only reject more.
 """
 
 import re
@@ -104,7 +104,7 @@ class _PlainParser:
                     self._start = token.start()
                 self._end = token.end()
                 self._remaining_words -= 1
-                self._words.append(_QUOTED.sub(lambda found: _unquoted_text(found[0]), token[0]))
+                self._words.append(_QUOTED.sub(lambda quoted: _unquoted_text(quoted[0]), token[0]))
                 return self._remaining_words >= 0 and (
                     len(self._words) > 1 or _is_program(token[0])
                 )

@@ -152,11 +152,9 @@ def process_dependent_paths(text: str, folder: Path) -> list[str]:
         words = words_of(simple_command)
         for word in words[1:MAX_NAMES] if words and not _reads_no_content(words) else ():
             path = os.path.join(folder, os.path.expanduser(word))  # noqa: PTH111, PTH118 - any text
-            if DEVICE.fullmatch(word) or len(path) > MAX_NAME_CHARS:
-                place = None
-            else:
-                place = _entry_to_system(path)
-            paths |= {place: None} if place is not None else {}
+            is_checkable = not DEVICE.fullmatch(word) and len(path) <= MAX_NAME_CHARS
+            if is_checkable and (place := _entry_to_system(path)) is not None:
+                paths[place] = None
     return list(paths)
 
 

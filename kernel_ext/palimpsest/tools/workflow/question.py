@@ -81,10 +81,7 @@ class QuestionTool:
         title = _questions_title(questions)
         await context.ask(self.permission, ["*"], title=title, always=["*"])
         answers = await interview.ask(
-            questions,
-            message_id=context.message_id,
-            call_id=context.call_id,
-            abort=context.abort,
+            questions, message_id=context.message_id, call_id=context.call_id, abort=context.abort
         )
         scrub = context.scrubber()
         if len(questions) == 1:

@@ -98,16 +98,12 @@ def _known_secrets(
     for _, value in variables:
         secrets = [value[begin:end] for begin, end in secret_spans(value)]
         held_values.update(secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS)
-        if (
-            (secrets or contains_password(value))
-            and "://" in value
-            and len(value) >= MIN_SECRET_CHARS
-        ):
+        is_long_address = "://" in value and len(value) >= MIN_SECRET_CHARS
+        if is_long_address and (secrets or contains_password(value)):
             # The password alone may be too short to be searched for; the address with it is not.
             held_values.add(value)
-    return tuple(
-        sorted(named_values | held_values | settings, key=lambda value: (-len(value), value))
-    )
+    values = named_values | held_values | settings
+    return tuple(sorted(values, key=lambda value: (-len(value), value)))
 
 
 class KernelSecrets:
@@ -186,8 +182,7 @@ def redacted_value(value: Any, scrub: Scrub) -> Any:
     texts: dict[str, str] = {}
 
     def stored_text(text: str) -> str:
-        is_plain = type(text) is str and text.isascii()
-        joined = text if is_plain else with_joined_surrogates(text)
+        joined: str = _joined_surrogates(text)
         return texts.setdefault(joined, joined)
 
     joined = _redacted_value(value, stored_text)
@@ -299,14 +294,13 @@ def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
     for name, entry in value.items():
         if type(entry) in TEXTLESS_TYPES:
             continue
+        new: Any
         if isinstance(entry, str) and is_secret_field(name, entry):
-            new: Any = REDACTED
+            new = REDACTED
+        elif name in OPAQUE_FIELDS:
+            new = _joined_surrogates(entry)
         else:
-            new = (
-                _joined_surrogates(entry)
-                if name in OPAQUE_FIELDS
-                else _redacted_value(entry, scrub)
-            )
+            new = _redacted_value(entry, scrub)
         if new is not entry:
             update[name] = new
     changed = {name: new for name in value if (new := _clean_name(name, scrub)) is not name}

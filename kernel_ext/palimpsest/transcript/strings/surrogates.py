@@ -54,9 +54,8 @@ def _joined(value: Any) -> Any:
             return joined_surrogates(value)
         case BaseModel():
             all_fields = {**value.__dict__, **(value.__pydantic_extra__ or {})}
-            if changed_entries := _changed_entries(all_fields):
-                return value.model_copy(update=changed_entries)
-            return value
+            changed_entries = _changed_entries(all_fields)
+            return value.model_copy(update=changed_entries) if changed_entries else value
         case Mapping():
             return _joined_mapping(value)
         case list() | tuple():
@@ -65,11 +64,8 @@ def _joined(value: Any) -> Any:
             return value if is_unchanged else type(value)(items)
         case _ if is_dataclass(value) and not isinstance(value, type):
             all_fields = {field.name: getattr(value, field.name) for field in fields(value)}
-            return (
-                replace(value, **changed_entries)
-                if (changed_entries := _changed_entries(all_fields))
-                else value
-            )
+            changed_entries = _changed_entries(all_fields)
+            return replace(value, **changed_entries) if changed_entries else value
         case _:
             return value
 

@@ -20,6 +20,7 @@ import { useInspectorOpener } from '../actions/inspector';
 import { PanelActionsProvider, type IPanelActions } from '../actions/panel';
 import { ResendActionsProvider, type IResendActions } from '../actions/resends';
 import { RevertActionsProvider } from '../actions/reverts';
+import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { buttonOfKey } from '../parts/answerKeys';
 import { Announcements } from '../transcript/liveRegion';
@@ -242,9 +243,7 @@ function DismissibleNotice({
   return (
     <div className={`plm-Panel-failure ${className}`} role={role}>
       <span>{text}</span>
-      <button type="button" className="plm-Link" onClick={onDismiss}>
-        {words.__('Dismiss')}
-      </button>
+      <LinkButton onClick={onDismiss}>{words.__('Dismiss')}</LinkButton>
     </div>
   );
 }

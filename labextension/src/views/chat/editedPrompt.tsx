@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import type { RevertPreview } from '../../protocol/generated';
 import { useRevertActions } from '../actions/reverts';
 import type { IDrafts } from '../drafts/drafts';
+import { LinkButton } from '../controls/buttons';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
 import { changedFiles, laterTurns, Preview } from '../transcript/revertPreview';
@@ -36,9 +37,7 @@ export function EditedPrompt({
             <span className="plm-Revert-problem">{problem}</span>
           )}
         </span>
-        <button type="button" className="plm-Link" onClick={onCancel}>
-          {words.__('Cancel')}
-        </button>
+        <LinkButton onClick={onCancel}>{words.__('Cancel')}</LinkButton>
       </div>
       {preview !== null && (
         <Disclosure

@@ -1,4 +1,5 @@
 /** The panel's message when there is no session to show, with a remedy. */
+import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { LOAD_COMMAND, useKernelActions } from '../actions/notebook';
 import type { PanelStatus } from './panelState';
@@ -107,14 +108,9 @@ function NoticeText({ children, action, onAction }: IPlainProps) {
     <div className="plm-Panel-notice" role="status">
       <p>{children}</p>
       {action !== undefined && (
-        <button
-          type="button"
-          className="plm-Button"
-          data-main
-          onClick={onAction}
-        >
+        <OutlinedButton data-main onClick={onAction}>
           {action}
-        </button>
+        </OutlinedButton>
       )}
     </div>
   );

@@ -3,6 +3,7 @@ import { useRef, useState, type ReactNode } from 'react';
 import { isBusy } from '../../state/session/status';
 import type { TypedAnswer } from '../../protocol/generated';
 import type { ITranscript } from '../../state/store/transcript';
+import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { useTurnActions } from '../actions/turn';
 import { BranchView } from '../sessions/branchView';
@@ -73,16 +74,15 @@ export function PanelHeader({
         {children}
         <SessionActivity transcript={transcript} />
         {isBusy(transcript) && (
-          <button
-            type="button"
-            className="plm-Button plm-Stop"
+          <OutlinedButton
+            className="plm-Stop"
             onClick={() => {
               turn.stop();
             }}
           >
             <Icon name="stopped" />
             {words.__('Stop')}
-          </button>
+          </OutlinedButton>
         )}
       </div>
       {isChoosing ? (

@@ -2,6 +2,7 @@
 import type { Attachment } from '../../protocol/generated';
 import { visibleText } from '../../state/text/visibleText';
 import { fileNote, type KnownFiles } from './pastedFiles';
+import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 
 /** Draws the files by name; each can be removed where that is possible. */
@@ -34,16 +35,14 @@ export function AttachmentChips({
             <span>{name}</span>
             {note !== '' && <span className="plm-Muted"> · {note}</span>}
             {onLeaveOut !== undefined && (
-              <button
-                type="button"
-                className="plm-Link"
+              <LinkButton
                 aria-label={words.__('Remove %1', name)}
                 onClick={() => {
                   onLeaveOut(index);
                 }}
               >
                 ×
-              </button>
+              </LinkButton>
             )}
           </li>
         );

@@ -1,5 +1,7 @@
 /** The answer of a slash command. */
 import type { TypedAnswer } from '../../protocol/generated';
+import { LinkButton } from '../controls/buttons';
+import { onEscape } from '../dom/effects';
 import { useHost } from '../host';
 
 export interface ICommandAnswer extends TypedAnswer {
@@ -20,20 +22,13 @@ export function CommandAnswer({
     <section
       className="plm-CommandAnswer"
       aria-label={words.__('Answer of %1', answer.command)}
-      onKeyDown={event => {
-        if (event.key === 'Escape') {
-          event.stopPropagation();
-          onClose();
-        }
-      }}
+      onKeyDown={onEscape(onClose)}
     >
       <div className="plm-CommandAnswer-head">
         <span className="plm-CommandAnswer-name" dir="auto">
           {answer.command}
         </span>
-        <button type="button" className="plm-Link" onClick={onClose}>
-          {words.__('Close')}
-        </button>
+        <LinkButton onClick={onClose}>{words.__('Close')}</LinkButton>
       </div>
       <div className="plm-CommandAnswer-text" role="status" tabIndex={0}>
         <Markdown text={answer.markdown} />

@@ -2,6 +2,7 @@
 import { useId, useLayoutEffect, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import type { Choices, SessionInfo } from '../../protocol/generated';
+import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { AnswerSettings, useChoices } from './answerSettings';
 import {
@@ -268,15 +269,13 @@ export function Composer({
           stepping={stepping}
         />
         {readOnly && session?.parent_id !== undefined && (
-          <button
-            type="button"
-            className="plm-Button"
+          <OutlinedButton
             onClick={() => {
               opener.open(session.parent_id ?? '');
             }}
           >
             {words.__('Back')}
-          </button>
+          </OutlinedButton>
         )}
         <button
           type="submit"

@@ -9,6 +9,7 @@ import type {
 import { usePromptActions } from '../actions/prompts';
 import type { IWords } from '../host';
 import type { IOption } from '../controls/picker';
+import { runAfter } from '../dom/effects';
 
 /** Options of one kind, under its name. */
 export interface IOptionGroup {
@@ -171,9 +172,8 @@ export function useMentionPreviews(
   }, [prompts, draftKey, text, agent, isNaming, askCount]);
   const isBusy = fetched?.all.some(({ state }) => state === 'busy') === true;
   useEffect(() => {
-    const again = isBusy && isNaming;
-    return again
-      ? afterPause(BUSY_MS, () => {
+    return isBusy && isNaming
+      ? runAfter(BUSY_MS, () => {
           setAskCount(askCount + 1);
         })
       : undefined;
@@ -183,18 +183,18 @@ export function useMentionPreviews(
     : [];
 }
 
-/** Runs work after a time; returns a function that forgets it. */
+/** Runs work after a time; returns a function that cancels it, or has its result ignored. */
 function afterPause(
   milliseconds: number,
   work: (isWanted: () => boolean) => unknown
 ): () => void {
   let isPending = true;
-  const timer = setTimeout(() => {
+  const cancel = runAfter(milliseconds, () => {
     void work(() => isPending);
-  }, milliseconds);
+  });
   return () => {
     isPending = false;
-    clearTimeout(timer);
+    cancel();
   };
 }
 

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'react';
 import type { OperationButton } from '../../protocol/generated';
 import { usePromptActions } from '../actions/prompts';
+import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { unlessGone } from '../dom/effects';
 
@@ -22,17 +23,15 @@ export function OperationButtons() {
   return (
     <div className="plm-Operations" role="group" aria-label={words.__('More')}>
       {buttons.map(button => (
-        <button
+        <LinkButton
           key={button.label}
-          type="button"
-          className="plm-Link"
           title={button.help}
           onClick={() => {
             void prompts.operate(button).then(setAnswer);
           }}
         >
           {button.label}
-        </button>
+        </LinkButton>
       ))}
       <p className="plm-Muted plm-Operations-words" role="status" dir="auto">
         {answer}

@@ -22,6 +22,7 @@ import {
   type ITransferred,
   type ITransferredFile
 } from '../dom/transferredContent';
+import { SmallButton } from '../controls/buttons';
 import { useHost, type IWords } from '../host';
 import { filesOf, type IDrafts } from '../drafts/drafts';
 import { useLatest } from '../dom/effects';
@@ -326,13 +327,9 @@ export function PastedFilesStatus({ pasted }: { pasted: IPastedFiles }) {
       {pasted.problems.length > 0 && (
         <div className="plm-LargeFile" role="alert">
           <span>{visibleText(pasted.problems.join(' '))}</span>
-          <button
-            type="button"
-            className="plm-Button plm-Button-small"
-            onClick={pasted.forgetProblems}
-          >
+          <SmallButton onClick={pasted.forgetProblems}>
             {words.__('Dismiss')}
-          </button>
+          </SmallButton>
         </div>
       )}
     </>
@@ -355,24 +352,20 @@ function LargeFile({
   return (
     <div className="plm-LargeFile" role="group" aria-label={text}>
       <span role="alert">{text}</span>
-      <button
-        type="button"
-        className="plm-Button plm-Button-small"
+      <SmallButton
         onClick={() => {
           onDecide(true);
         }}
       >
         {words.__('Attach')}
-      </button>
-      <button
-        type="button"
-        className="plm-Button plm-Button-small"
+      </SmallButton>
+      <SmallButton
         onClick={() => {
           onDecide(false);
         }}
       >
         {words.__('Leave out')}
-      </button>
+      </SmallButton>
     </div>
   );
 }

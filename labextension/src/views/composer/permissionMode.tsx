@@ -5,8 +5,9 @@ import type {
   Choices,
   SessionInfo
 } from '../../protocol/generated';
+import { LinkButton, OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
-import { modeName } from '../controls/modeNames';
+import { modeName } from '../controls/permissionWords';
 import { Picker } from '../controls/picker';
 import { StepModeSwitch } from './stepModeSwitch';
 import { usePermissionActions } from '../actions/permissions';
@@ -109,29 +110,25 @@ function AlwaysAllowed() {
                 {`${approval.permission} · ${approval.where}`}
               </span>
             </span>
-            <button
-              type="button"
-              className="plm-Link"
+            <LinkButton
               aria-label={words.__('Revoke %1', approval.pattern)}
               onClick={() => {
                 revoke([approval.number]);
               }}
             >
               {words.__('Revoke')}
-            </button>
+            </LinkButton>
           </li>
         ))}
       </ul>
       {approvals.length > 1 && (
-        <button
-          type="button"
-          className="plm-Link"
+        <LinkButton
           onClick={() => {
             revoke([]);
           }}
         >
           {words.__('Revoke all')}
-        </button>
+        </LinkButton>
       )}
     </div>
   );
@@ -171,24 +168,20 @@ export function TrustPrompt({
         ))}
       </ul>
       <span className="plm-TrustPrompt-buttons">
-        <button
-          type="button"
-          className="plm-Button"
+        <OutlinedButton
           onClick={() => {
             void permissions.trustProject().then(onTrusted);
           }}
         >
           {words.__('Trust this project')}
-        </button>
-        <button
-          type="button"
-          className="plm-Button"
+        </OutlinedButton>
+        <OutlinedButton
           onClick={() => {
             setHidden(untrustedText);
           }}
         >
           {words.__('Not now')}
-        </button>
+        </OutlinedButton>
       </span>
     </div>
   );

@@ -5,6 +5,7 @@ import { inSendingOrder, isReturned } from '../../state/session/queue';
 import { isBusy } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { usePromptActions, type IPromptOptions } from '../actions/prompts';
+import { LinkButton } from '../controls/buttons';
 import { Disclosure } from '../controls/disclosure';
 import { PromptText } from '../controls/promptText';
 import { useHost } from '../host';
@@ -109,9 +110,7 @@ function QueuedPrompt({
         {delivery === 'steer' && (
           <span>{words.__('goes with the next request')}</span>
         )}
-        <button
-          type="button"
-          className="plm-Link"
+        <LinkButton
           onClick={() => {
             void actions.withdraw(prompt_id).then(isWithdrawn => {
               if (isWithdrawn) {
@@ -121,26 +120,22 @@ function QueuedPrompt({
           }}
         >
           {words.__('edit')}
-        </button>
-        <button
-          type="button"
-          className="plm-Link"
+        </LinkButton>
+        <LinkButton
           onClick={() => {
             void actions.withdraw(prompt_id);
           }}
         >
           {words.__('withdraw')}
-        </button>
+        </LinkButton>
         {delivery === 'queue' && running && (
-          <button
-            type="button"
-            className="plm-Link"
+          <LinkButton
             onClick={() => {
               actions.sendNow(prompt);
             }}
           >
             {words.__('send now')}
-          </button>
+          </LinkButton>
         )}
       </p>
     </div>

@@ -1,9 +1,9 @@
 /** A unified diff, as shown in a permission question. */
 import { useMemo } from 'react';
+import { lineDiff } from '../../state/text/lineDiff';
 import { visibleText } from '../../state/text/visibleText';
-import { ASKED_TEXT } from '../dom/endSeen';
+import { ASKED_TEXT, TEXT_END } from '../dom/endSeen';
 import { useHost } from '../host';
-import { TextEnd } from './textEnd';
 
 type Change = 'added' | 'removed' | 'place' | 'file' | 'same';
 
@@ -32,6 +32,28 @@ export function Diff({ text }: { text: string }) {
       ))}
       <TextEnd />
     </pre>
+  );
+}
+
+/** Draws how a text differs from the one before; a sentence where it does not. */
+export function TextDifference(props: {
+  before: string;
+  now: string;
+  sameWords: string;
+}) {
+  const { before, now, sameWords } = props;
+  const diff = useMemo(() => lineDiff(before, now), [before, now]);
+  return diff === '' ? (
+    <p className="plm-Muted">{sameWords}</p>
+  ) : (
+    <Diff text={diff} />
+  );
+}
+
+/** Draws the end of a text that a question is about: no content, but visible as soon as the last line is. */
+export function TextEnd() {
+  return (
+    <span className="plm-TextEnd" aria-hidden="true" {...{ [TEXT_END]: '' }} />
   );
 }
 

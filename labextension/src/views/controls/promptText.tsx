@@ -1,5 +1,6 @@
 /** The text of a prompt, in the direction of its script; long text is collapsed. */
 import { useId } from 'react';
+import { LinkButton } from './buttons';
 import { useHost } from '../host';
 import { useChosenOpen } from './shownLine';
 
@@ -34,9 +35,7 @@ export function PromptText({
         {text}
       </div>
       {isLong && (
-        <button
-          type="button"
-          className="plm-Link"
+        <LinkButton
           aria-expanded={open}
           aria-controls={place}
           onClick={() => {
@@ -51,7 +50,7 @@ export function PromptText({
                 count,
                 count
               )}
-        </button>
+        </LinkButton>
       )}
     </>
   );

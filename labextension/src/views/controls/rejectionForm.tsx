@@ -1,5 +1,6 @@
 /** The field for the reason of a rejection. */
 import { useId, useState } from 'react';
+import { OutlinedButton } from './buttons';
 import { useHost } from '../host';
 
 /** Asks for the reason of a rejection, which is a message to the agent. */
@@ -46,9 +47,7 @@ export function RejectionForm({
         <button type="submit" className="plm-Button" data-answer="reject">
           {words.__('Reject')}
         </button>
-        <button type="button" className="plm-Button" onClick={onBack}>
-          {words.__('Back')}
-        </button>
+        <OutlinedButton onClick={onBack}>{words.__('Back')}</OutlinedButton>
       </span>
     </form>
   );

@@ -1,5 +1,5 @@
-/** Effects and references that several views have. */
-import { useEffect, useRef, type RefObject } from 'react';
+/** Effects, references and handlers of keys that several views have. */
+import { useEffect, useRef, type KeyboardEvent, type RefObject } from 'react';
 
 /** Passes a promise's result on, unless the returned cleanup function is called before. */
 export function unlessGone<T>(
@@ -33,4 +33,24 @@ export function useLatest<T>(value: T): { readonly current: T } {
     latest.current = value;
   });
   return latest;
+}
+
+/** Runs an action after a time; returns a function that cancels it. */
+export function runAfter(milliseconds: number, action: () => void): () => void {
+  const timer = setTimeout(action, milliseconds);
+  return () => {
+    clearTimeout(timer);
+  };
+}
+
+/** Returns a handler that does something at Escape, which then reaches nothing around the element; null does nothing. */
+export function onEscape(
+  action: (() => void) | null
+): (event: KeyboardEvent) => void {
+  return event => {
+    if (event.key === 'Escape' && action !== null) {
+      event.stopPropagation();
+      action();
+    }
+  };
 }

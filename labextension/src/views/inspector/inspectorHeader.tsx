@@ -9,6 +9,7 @@ import type {
   IComparedView,
   IInspectorPlace
 } from '../../state/inspector/source';
+import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import {
@@ -190,9 +191,8 @@ export function InspectorHeader({
           {words.__('%1 of %2', count(request + 1), count(total))}
         </span>
         {copy !== undefined && (
-          <button
-            type="button"
-            className="plm-Link plm-Inspector-link"
+          <LinkButton
+            className="plm-Inspector-link"
             title={link}
             {...stop('copy')}
             onClick={() => {
@@ -207,12 +207,11 @@ export function InspectorHeader({
             }}
           >
             {words.__('Copy link')}
-          </button>
+          </LinkButton>
         )}
         {comparing !== null && (
-          <button
-            type="button"
-            className="plm-Link plm-Inspector-link"
+          <LinkButton
+            className="plm-Inspector-link"
             aria-haspopup="dialog"
             title={words.__(
               'Show another session beside this one: where they part, and what each cost'
@@ -221,29 +220,27 @@ export function InspectorHeader({
             onClick={comparing.choose}
           >
             {words.__('Compare with…')}
-          </button>
+          </LinkButton>
         )}
         {comparing?.end !== undefined && (
-          <button
-            type="button"
-            className="plm-Link plm-Inspector-link"
+          <LinkButton
+            className="plm-Inspector-link"
             title={words.__('Show the first session alone again')}
             {...stop('end')}
             onClick={comparing.end}
           >
             {words.__('End comparison')}
-          </button>
+          </LinkButton>
         )}
-        <button
-          type="button"
-          className="plm-Link plm-Inspector-link"
+        <LinkButton
+          className="plm-Inspector-link"
           aria-haspopup="dialog"
           title={words.__('The keys of the inspector (?)')}
           {...stop('keys')}
           onClick={showKeys}
         >
           {words.__('Keys')}
-        </button>
+        </LinkButton>
       </div>
       <span role="status" className="plm-Muted">
         {copied}

@@ -44,9 +44,49 @@ function HiddenPartNote({ part }: { part: InspectorPartName }) {
   const { words } = useHost();
   return (
     <p className="plm-HiddenPart plm-Muted" role="note" data-part={part}>
-      <strong>{partWords(part, words)}</strong>{' '}
+      <strong>{partNames(words)[part]}</strong>{' '}
       {words.__('Hidden until it is revealed.')}
     </p>
+  );
+}
+
+/** The parts that are drawn in a card. */
+type CardPart = Exclude<
+  InspectorPartName,
+  'tracks' | 'sentence' | 'policy' | 'card' | 'grid'
+>;
+
+const CARDS: Readonly<Record<CardPart, () => ReactElement>> = {
+  difference: () => <DifferenceView />,
+  window: () => <WindowTable />,
+  requests: () => <RequestTable />,
+  request: () => <RequestViewer />,
+  search: () => <TextSearch />,
+  compactions: () => (
+    <>
+      <Compactions />
+      <Subagents />
+    </>
+  ),
+  cost: () => <CostChart />,
+  figures: () => <FiguresTable />,
+  breaks: () => <BreaksTable />,
+  wastes: () => <Wastes />,
+  totals: () => <Notes />
+};
+
+interface IPartCardProps {
+  part: CardPart;
+  /** The content, where it is another than that of the part alone. */
+  children?: ReactNode;
+}
+
+/** Draws a card with a part, or that it is hidden. */
+export function PartCard({ part, children }: IPartCardProps) {
+  return (
+    <div className="plm-Inspector-card">
+      <ShownPart part={part}>{children ?? CARDS[part]()}</ShownPart>
+    </div>
   );
 }
 
@@ -101,81 +141,28 @@ function drawPart(
         </div>
       );
     default:
-      return <div className="plm-Inspector-card">{drawTable(part)}</div>;
+      return <div className="plm-Inspector-card">{CARDS[part]()}</div>;
   }
 }
 
-function drawTable(
-  part: Exclude<
-    InspectorPartName,
-    'tracks' | 'sentence' | 'policy' | 'card' | 'grid'
-  >
-): ReactElement {
-  switch (part) {
-    case 'difference':
-      return <DifferenceView />;
-    case 'window':
-      return <WindowTable />;
-    case 'requests':
-      return <RequestTable />;
-    case 'request':
-      return <RequestViewer />;
-    case 'search':
-      return <TextSearch />;
-    case 'compactions':
-      return (
-        <>
-          <Compactions />
-          <Subagents />
-        </>
-      );
-    case 'cost':
-      return <CostChart />;
-    case 'figures':
-      return <FiguresTable />;
-    case 'breaks':
-      return <BreaksTable />;
-    case 'wastes':
-      return <Wastes />;
-    case 'totals':
-      return <Notes />;
-  }
-}
-
-/** Returns the name of a part, as a heading. */
-function partWords(part: InspectorPartName, words: IWords): string {
-  switch (part) {
-    case 'tracks':
-      return words.__('The window over the requests.');
-    case 'sentence':
-      return words.__('What the request cost.');
-    case 'policy':
-      return words.__('The policy.');
-    case 'grid':
-      return words.__('Items by requests.');
-    case 'card':
-      return words.__('The chosen item.');
-    case 'difference':
-      return words.__('The difference of two requests.');
-    case 'window':
-      return words.__('The window at the request.');
-    case 'requests':
-      return words.__('Requests.');
-    case 'request':
-      return words.__('The request as it is sent.');
-    case 'search':
-      return words.__('Find in all requests.');
-    case 'compactions':
-      return words.__('Compactions.');
-    case 'cost':
-      return words.__('Cost.');
-    case 'figures':
-      return words.__('Figures.');
-    case 'breaks':
-      return words.__('Cache breaks.');
-    case 'wastes':
-      return words.__('Largest wastes.');
-    case 'totals':
-      return words.__('Totals.');
-  }
+/** Returns the names of the parts, as headings. */
+function partNames(words: IWords): Record<InspectorPartName, string> {
+  return {
+    tracks: words.__('The window over the requests.'),
+    sentence: words.__('What the request cost.'),
+    policy: words.__('The policy.'),
+    grid: words.__('Items by requests.'),
+    card: words.__('The chosen item.'),
+    difference: words.__('The difference of two requests.'),
+    window: words.__('The window at the request.'),
+    requests: words.__('Requests.'),
+    request: words.__('The request as it is sent.'),
+    search: words.__('Find in all requests.'),
+    compactions: words.__('Compactions.'),
+    cost: words.__('Cost.'),
+    figures: words.__('Figures.'),
+    breaks: words.__('Cache breaks.'),
+    wastes: words.__('Largest wastes.'),
+    totals: words.__('Totals.')
+  };
 }

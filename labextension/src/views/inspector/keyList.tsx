@@ -1,4 +1,5 @@
 /** The list of the inspector's keys. */
+import { SmallButton } from '../controls/buttons';
 import { ModalDialog } from '../controls/modalDialog';
 import { useHost, type IWords } from '../host';
 
@@ -11,13 +12,7 @@ export function KeyList({ onClose }: { onClose: () => void }) {
       title={words.__('Keys')}
       onClose={onClose}
     >
-      <button
-        type="button"
-        className="plm-Button plm-Button-small"
-        onClick={onClose}
-      >
-        {words.__('Close the list')}
-      </button>
+      <SmallButton onClick={onClose}>{words.__('Close the list')}</SmallButton>
       {keysByPlace(words).map(({ place, keys }) => (
         <section key={place} role="group" aria-label={place}>
           <h3>{place}</h3>

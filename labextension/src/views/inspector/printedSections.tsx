@@ -4,17 +4,12 @@ import { policyText } from '../../state/inspector/labels';
 import { useInspectedSession, useInspectorCursor } from './controls/inspection';
 import { ComparedTab } from './compared/comparedTab';
 import { BreaksTable } from './costs/breaksTable';
-import { CostChart } from './costs/costChart';
-import { FiguresTable } from './costs/figuresTable';
-import { Notes, Wastes } from './costs/wastes';
-import { ShownPart } from './inspectorParts';
+import { PartCard, ShownPart } from './inspectorParts';
 import { ItemCard } from './items/itemCard';
 import { ItemGrid } from './items/itemGrid';
-import { WindowTable } from './items/windowTable';
 import { NoteList } from './notes/noteList';
 import { useReaderNotes } from './notes/readerNotes';
 import { Compactions } from './requests/compactions';
-import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
 import { Subagents } from './requests/subagents';
 import { CursorSentence } from './timeline/cursorSentence';
@@ -40,11 +35,7 @@ export function PrintedSections() {
         <CursorSentence />
       </ShownPart>
       <div className="plm-Inspector-stack plm-Inspector-printed">
-        <div className="plm-Inspector-card">
-          <ShownPart part="difference">
-            <DifferenceView />
-          </ShownPart>
-        </div>
+        <PartCard part="difference" />
         <div className="plm-Inspector-card">
           <ShownPart part="grid">
             <ItemGrid height={480} isPrinted />
@@ -55,53 +46,27 @@ export function PrintedSections() {
             </ShownPart>
           )}
         </div>
-        <div className="plm-Inspector-card">
-          <ShownPart part="window">
-            <WindowTable />
-          </ShownPart>
-        </div>
-        <div className="plm-Inspector-card">
-          <ShownPart part="requests">
-            <h3>{words.__('Requests')}</h3>
-            <RequestTable />
-          </ShownPart>
-        </div>
-        <div className="plm-Inspector-card">
-          <ShownPart part="cost">
-            <CostChart />
-          </ShownPart>
-        </div>
-        <div className="plm-Inspector-card">
-          <ShownPart part="figures">
-            <FiguresTable />
-          </ShownPart>
-        </div>
-        <div className="plm-Inspector-card">
-          <ShownPart part="breaks">
-            <BreaksTable isWhole />
-          </ShownPart>
-        </div>
-        <div className="plm-Inspector-card">
-          <ShownPart part="wastes">
-            <Wastes />
-          </ShownPart>
-        </div>
-        <div className="plm-Inspector-card">
-          <ShownPart part="totals">
-            <Notes />
-          </ShownPart>
-        </div>
+        <PartCard part="window" />
+        <PartCard part="requests">
+          <h3>{words.__('Requests')}</h3>
+          <RequestTable />
+        </PartCard>
+        <PartCard part="cost" />
+        <PartCard part="figures" />
+        <PartCard part="breaks">
+          <BreaksTable isWhole />
+        </PartCard>
+        <PartCard part="wastes" />
+        <PartCard part="totals" />
         {notes.length > 0 && (
           <div className="plm-Inspector-card">
             <NoteList />
           </div>
         )}
-        <div className="plm-Inspector-card">
-          <ShownPart part="compactions">
-            <Compactions isWhole />
-            <Subagents />
-          </ShownPart>
-        </div>
+        <PartCard part="compactions">
+          <Compactions isWhole />
+          <Subagents />
+        </PartCard>
       </div>
     </>
   );

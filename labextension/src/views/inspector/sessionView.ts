@@ -9,6 +9,7 @@ import {
 import type { IInspectorSource } from '../../state/inspector/source';
 import { patchedView } from '../../state/inspector/viewPatch';
 import { LATE_MS } from './controls/answers';
+import { runAfter } from '../dom/effects';
 
 interface IKnownView {
   readonly view: TimelineView | null;
@@ -25,15 +26,14 @@ export function useView(
     error: ''
   });
   const [, setIsLate] = useState(false);
-  useEffect(() => {
-    // The sentence that the source waits is drawn.
-    const timer = setTimeout(() => {
-      setIsLate(true);
-    }, LATE_MS);
-    return () => {
-      clearTimeout(timer);
-    };
-  }, [source]);
+  useEffect(
+    () =>
+      // The sentence that the source waits is drawn.
+      runAfter(LATE_MS, () => {
+        setIsLate(true);
+      }),
+    [source]
+  );
   useEffect(() => {
     let isCurrent = true;
     let isAsking = false;

@@ -1,5 +1,6 @@
 /** Buttons that lead keys past the tracks and the controls; they are seen while they have the focus. */
 import type { MouseEvent } from 'react';
+import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import type { TabName } from './inspectorHeader';
@@ -29,24 +30,22 @@ export function SkipLinks({ tab }: { tab: TabName }) {
       aria-label={words.__('Skip the tracks')}
     >
       {TABS_WITH_GRID.includes(tab) && (
-        <button type="button" className="plm-Button" onClick={skipTo(GRID)}>
+        <OutlinedButton onClick={skipTo(GRID)}>
           {words.__('Skip to the grid')}
-        </button>
+        </OutlinedButton>
       )}
       {hasCard && (
-        <button
-          type="button"
-          className="plm-Button"
+        <OutlinedButton
           onClick={({ currentTarget }) => {
             card.moveIntoCard(currentTarget);
           }}
         >
           {words.__('Skip to the card')}
-        </button>
+        </OutlinedButton>
       )}
-      <button type="button" className="plm-Button" onClick={skipTo(SENTENCE)}>
+      <OutlinedButton onClick={skipTo(SENTENCE)}>
         {words.__('Skip to the sentence')}
-      </button>
+      </OutlinedButton>
     </div>
   );
 }

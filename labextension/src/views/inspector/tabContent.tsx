@@ -1,5 +1,6 @@
 /** The content of each inspector tab, below the tracks that move the cursor. */
 import { useDeferredValue, type ReactNode } from 'react';
+import { SmallButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { Disclosure } from '../controls/disclosure';
 import { useWindowHeight } from '../dom/windowHeight';
@@ -11,23 +12,15 @@ import {
 import type { IPolicyTrack } from './controls/policyTrack';
 import { ComparedTab } from './compared/comparedTab';
 import { BreaksTable } from './costs/breaksTable';
-import { CostChart } from './costs/costChart';
-import { FiguresTable } from './costs/figuresTable';
-import { Notes, Wastes } from './costs/wastes';
+import { Wastes } from './costs/wastes';
 import type { TabName } from './inspectorHeader';
 import { ChosenItemCard } from './items/itemCard';
 import { HEAD_PX, ROW_PX } from './items/gridDrawing';
 import { ItemGrid } from './items/itemGrid';
-import { WindowTable } from './items/windowTable';
 import { NoteList } from './notes/noteList';
 import { NotesHereCard } from './notes/notesHere';
-import { Compactions } from './requests/compactions';
-import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
-import { RequestViewer } from './requests/requestViewer';
-import { Subagents } from './requests/subagents';
-import { TextSearch } from './requests/textSearch';
-import { ShownPart } from './inspectorParts';
+import { PartCard, ShownPart } from './inspectorParts';
 import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
@@ -74,22 +67,10 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
           <>
             {controls}
             <div className="plm-Inspector-columns">
-              <div className="plm-Inspector-card">
-                <ShownPart part="cost">
-                  <CostChart />
-                </ShownPart>
-              </div>
-              <div className="plm-Inspector-card">
-                <ShownPart part="figures">
-                  <FiguresTable />
-                </ShownPart>
-              </div>
+              <PartCard part="cost" />
+              <PartCard part="figures" />
             </div>
-            <div className="plm-Inspector-card">
-              <ShownPart part="breaks">
-                <BreaksTable />
-              </ShownPart>
-            </div>
+            <PartCard part="breaks" />
           </>
         )}
         {tab === 'notes' && (
@@ -99,26 +80,16 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
             </div>
             <div className="plm-Inspector-stack">
               <NotesHereCard isFormOnly />
-              <ChosenItemCard />
+              <ShownItemCard />
             </div>
           </div>
         )}
         {tab === 'wastes' && (
           <div className="plm-Inspector-columns">
-            <div className="plm-Inspector-card">
-              <ShownPart part="wastes">
-                <Wastes />
-              </ShownPart>
-            </div>
+            <PartCard part="wastes" />
             <div className="plm-Inspector-stack">
-              <ShownPart part="card" otherwise={null}>
-                <ChosenItemCard />
-              </ShownPart>
-              <div className="plm-Inspector-card">
-                <ShownPart part="totals">
-                  <Notes />
-                </ShownPart>
-              </div>
+              <ShownItemCard />
+              <PartCard part="totals" />
             </div>
           </div>
         )}
@@ -151,9 +122,7 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
           <KindLegend />
         </ShownPart>
         <ShownTrackChoice />
-        <button
-          type="button"
-          className="plm-Button plm-Button-small"
+        <SmallButton
           aria-expanded={isExplained}
           aria-label={words.__('What the pictures show')}
           title={words.__('What the pictures show')}
@@ -162,7 +131,7 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
           }}
         >
           ?
-        </button>
+        </SmallButton>
         {isExplained && (
           <TermButton term={null} className="plm-Button plm-Button-small">
             {words.__('Glossary')}
@@ -191,15 +160,9 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
         <div className="plm-Inspector-columns">
           <ItemsCard hasKinds={false} />
           <div className="plm-Inspector-stack">
-            <ShownPart part="card" otherwise={null}>
-              <ChosenItemCard />
-            </ShownPart>
+            <ShownItemCard />
             <NotesHereCard />
-            <div className="plm-Inspector-card">
-              <ShownPart part="difference">
-                <DifferenceView />
-              </ShownPart>
-            </div>
+            <PartCard part="difference" />
             <div className="plm-Inspector-card">
               <ShownPart part="breaks">
                 <BreaksTable isShort />
@@ -241,20 +204,23 @@ function ItemsCard({ hasKinds }: { hasKinds: boolean }) {
   );
 }
 
+/** Draws the card of the chosen item; nothing where it is hidden. */
+function ShownItemCard() {
+  return (
+    <ShownPart part="card" otherwise={null}>
+      <ChosenItemCard />
+    </ShownPart>
+  );
+}
+
 function ItemsTab() {
   return (
     <div className="plm-Inspector-columns">
       <ItemsCard hasKinds />
       <div className="plm-Inspector-stack">
-        <ShownPart part="card" otherwise={null}>
-          <ChosenItemCard />
-        </ShownPart>
+        <ShownItemCard />
         <NotesHereCard />
-        <div className="plm-Inspector-card">
-          <ShownPart part="window">
-            <WindowTable />
-          </ShownPart>
-        </div>
+        <PartCard part="window" />
       </div>
     </div>
   );
@@ -271,33 +237,14 @@ function RequestsTab() {
             <RequestTable />
           </ShownPart>
         </div>
-        <div className="plm-Inspector-card">
-          <ShownPart part="difference">
-            <DifferenceView />
-          </ShownPart>
-        </div>
-        <ShownPart part="card" otherwise={null}>
-          <ChosenItemCard />
-        </ShownPart>
-        <div className="plm-Inspector-card">
-          <ShownPart part="compactions">
-            <Compactions />
-            <Subagents />
-          </ShownPart>
-        </div>
+        <PartCard part="difference" />
+        <ShownItemCard />
+        <PartCard part="compactions" />
       </div>
       <div className="plm-Inspector-stack">
         <NotesHereCard />
-        <div className="plm-Inspector-card">
-          <ShownPart part="search">
-            <TextSearch />
-          </ShownPart>
-        </div>
-        <div className="plm-Inspector-card">
-          <ShownPart part="request">
-            <RequestViewer />
-          </ShownPart>
-        </div>
+        <PartCard part="search" />
+        <PartCard part="request" />
       </div>
     </div>
   );

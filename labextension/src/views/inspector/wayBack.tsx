@@ -1,4 +1,5 @@
 /** The way from a subagent back to the session whose call started it. */
+import { SmallButton } from '../controls/buttons';
 import { useHost } from '../host';
 
 /** Draws the button. */
@@ -9,13 +10,9 @@ export function WayBack({ onLeave }: { onLeave: () => void }) {
       <span className="plm-Muted">
         {words.__('A subagent, with a window of its own.')}
       </span>{' '}
-      <button
-        type="button"
-        className="plm-Button plm-Button-small"
-        onClick={onLeave}
-      >
+      <SmallButton onClick={onLeave}>
         {words.__('◂ Back to the session that started it')}
-      </button>
+      </SmallButton>
     </p>
   );
 }

@@ -4,6 +4,7 @@ import type { CompactionState } from '../../state/lines/lines';
 import { keptBeside } from '../../state/lines/summaryGrade';
 import { count, shortCount } from '../../state/text/numberFormat';
 import { isUndone } from '../../state/session/contextEdits';
+import { SmallButton } from '../controls/buttons';
 import { Disclosure } from '../controls/disclosure';
 import { useCoveredTurns } from '../actions/contextEdits';
 import { useHost, type IWords } from '../host';
@@ -89,9 +90,7 @@ export function Compaction({
       {state === 'done' && (
         <p className="plm-ContextEdit">
           {coveredTurns !== null && (
-            <button
-              type="button"
-              className="plm-Button plm-Button-small"
+            <SmallButton
               title={words.__(
                 'Show the newest turn that the summary stands for'
               )}
@@ -100,7 +99,7 @@ export function Compaction({
               }}
             >
               {words.__('Look underneath')}
-            </button>
+            </SmallButton>
           )}
           {!isCompactionUndone && (
             <ContextEditButtons

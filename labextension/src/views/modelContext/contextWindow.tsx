@@ -10,6 +10,8 @@ import type { SessionInfo } from '../../protocol/generated';
 import { spendingOf } from '../../state/session/spending';
 import type { ITranscript } from '../../state/store/transcript';
 import { Gauge, KINDS, type Kind } from './gauge';
+import { OutlinedButton } from '../controls/buttons';
+import { onEscape } from '../dom/effects';
 import { useHost, type IWords } from '../host';
 import { useCompactionActions } from '../actions/contextEdits';
 import { useInspectorOpener } from '../actions/inspector';
@@ -41,6 +43,10 @@ export function ContextWindow({
       ? words.__('%1 / %2', shortCount(used), shortCount(window))
       : words.__('%1 tokens', shortCount(used));
   const open = isHovered || pinned;
+  const close = () => {
+    setHovered(false);
+    onPin(false);
+  };
   return (
     <div
       className="plm-ContextWindow"
@@ -55,17 +61,10 @@ export function ContextWindow({
       }}
       onBlur={({ currentTarget, relatedTarget }) => {
         if (!currentTarget.contains(relatedTarget)) {
-          setHovered(false);
-          onPin(false);
+          close();
         }
       }}
-      onKeyDown={event => {
-        if (event.key === 'Escape' && open) {
-          event.stopPropagation();
-          setHovered(false);
-          onPin(false);
-        }
-      }}
+      onKeyDown={onEscape(open ? close : null)}
     >
       <button
         type="button"
@@ -95,33 +94,27 @@ export function ContextWindow({
       {open && (
         <UsageTable usage={usage} id={table}>
           {compaction !== null && canCompact(transcript) && (
-            <button
-              type="button"
-              className="plm-Button"
+            <OutlinedButton
               onClick={() => {
-                setHovered(false);
-                onPin(false);
+                close();
                 compaction.compact();
               }}
             >
               {words.__('Compact now')}
-            </button>
+            </OutlinedButton>
           )}
           {inspector !== null && (
-            <button
-              type="button"
-              className="plm-Button"
+            <OutlinedButton
               title={words.__(
                 'Show what the model saw in each request, and what that cost'
               )}
               onClick={() => {
-                setHovered(false);
-                onPin(false);
+                close();
                 inspector.inspect();
               }}
             >
               {words.__('Inspect the context')}
-            </button>
+            </OutlinedButton>
           )}
         </UsageTable>
       )}
@@ -154,6 +147,8 @@ function costText(session: SessionInfo | undefined, words: IWords): string {
       );
 }
 
+type WindowRow = readonly [kind: string, name: string, tokens: number];
+
 function UsageTable({
   usage,
   id,
@@ -165,26 +160,19 @@ function UsageTable({
 }) {
   const { words } = useHost();
   const { compacted = false, kinds, reserve, used, window } = usage;
-  const kindRows = KINDS.flatMap(kind => {
+  const names = kindNames(words);
+  const kindRows = KINDS.flatMap((kind): WindowRow[] => {
     const tokens = kinds[kind] ?? 0;
-    return tokens > 0 ? [[kind, kindName(kind, words), tokens] as const] : [];
+    return tokens > 0 ? [[kind, names[kind], tokens]] : [];
   });
-  const rows = [
-    ...(kindRows.length > 0
-      ? kindRows
-      : [['all' as const, words.__('Used'), used] as const]),
+  const free = Math.max(0, window - used - reserve);
+  const rows: WindowRow[] = [
+    ...kindRows,
+    ...(kindRows.length > 0 ? [] : [['all', words.__('Used'), used] as const]),
     ...(window > 0
       ? [
-          [
-            'reserve' as const,
-            words.__('Kept for the answer'),
-            reserve
-          ] as const,
-          [
-            'free' as const,
-            words.__('Free'),
-            Math.max(0, window - used - reserve)
-          ] as const
+          ['reserve', words.__('Kept for the answer'), reserve] as const,
+          ['free', words.__('Free'), free] as const
         ]
       : [])
   ];
@@ -227,25 +215,16 @@ function percent(share: number): string {
   return value > 0 && value < 0.1 ? '<0.1' : value.toFixed(value < 10 ? 1 : 0);
 }
 
-function kindName(kind: Kind, words: IWords): string {
-  switch (kind) {
-    case 'system':
-      return words.__('System prompt');
-    case 'tools':
-      return words.__('Tool descriptions');
-    case 'instructions':
-      return words.__('Instructions');
-    case 'summary':
-      return words.__('Summary of older turns');
-    case 'user':
-      return words.__('You');
-    case 'notebook':
-      return words.__('Notebook cells');
-    case 'assistant':
-      return words.__('Agent');
-    case 'reasoning':
-      return words.__('Agent’s thoughts');
-    case 'output':
-      return words.__('Tool outputs');
-  }
+function kindNames(words: IWords): Record<Kind, string> {
+  return {
+    system: words.__('System prompt'),
+    tools: words.__('Tool descriptions'),
+    instructions: words.__('Instructions'),
+    summary: words.__('Summary of older turns'),
+    user: words.__('You'),
+    notebook: words.__('Notebook cells'),
+    assistant: words.__('Agent'),
+    reasoning: words.__('Agent’s thoughts'),
+    output: words.__('Tool outputs')
+  };
 }

@@ -6,6 +6,7 @@ import {
   type ContextEditAction
 } from '../../state/session/contextEdits';
 import { useContextEditor } from '../actions/contextEdits';
+import { SmallButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { InspectButton } from './inspectButton';
 import { decisionText } from './reductionNote';
@@ -128,10 +129,8 @@ export function ContextEditButtons({
   return (
     <span className="plm-ContextEdit-buttons">
       {offered.map(([action, name, title]) => (
-        <button
+        <SmallButton
           key={action}
-          type="button"
-          className="plm-Button plm-Button-small"
           title={title === '' ? undefined : title}
           disabled={isWaiting}
           onClick={() => {
@@ -139,7 +138,7 @@ export function ContextEditButtons({
           }}
         >
           {name}
-        </button>
+        </SmallButton>
       ))}
       {failure !== '' && (
         <span className="plm-ContextEdit-hindered" role="alert">

@@ -11,7 +11,9 @@ import {
   type IHeldRequestActions
 } from '../actions/heldRequests';
 import { useTurnActionsIfOffered } from '../actions/turn';
+import { LinkButton, OutlinedButton } from '../controls/buttons';
 import { Disclosure } from '../controls/disclosure';
+import { ProblemText } from '../controls/problemText';
 import { useHost, type IWords } from '../host';
 import { HeldRequestCost } from './heldRequestCost';
 import { HeldRequestFields } from './heldRequestFields';
@@ -203,9 +205,7 @@ function Items({
               </span>
               {editor !== null && part !== undefined && (
                 <span className="plm-HeldRequest-edits">
-                  <button
-                    type="button"
-                    className="plm-Link"
+                  <LinkButton
                     aria-label={
                       pinned
                         ? words.__('Unpin %1', label)
@@ -216,28 +216,22 @@ function Items({
                     }}
                   >
                     {pinned ? words.__('Unpin') : words.__('Pin')}
-                  </button>
-                  <button
-                    type="button"
-                    className="plm-Link"
+                  </LinkButton>
+                  <LinkButton
                     aria-label={words.__('Exclude %1', label)}
                     onClick={() => {
                       edit('exclude', part);
                     }}
                   >
                     {words.__('Exclude')}
-                  </button>
+                  </LinkButton>
                 </span>
               )}
             </li>
           );
         })}
       </ul>
-      {failure !== '' && (
-        <p className="plm-Muted" role="alert">
-          {failure}
-        </p>
-      )}
+      <ProblemText text={failure} />
     </Disclosure>
   );
 }
@@ -278,9 +272,7 @@ function Controls({
     <div onKeyDown={onKeyDown}>
       <HeldRequestFields held={held} actions={actions} />
       <div className="plm-Answers">
-        <button
-          type="button"
-          className="plm-Button"
+        <OutlinedButton
           data-main
           data-answer="once"
           aria-keyshortcuts="1"
@@ -289,10 +281,8 @@ function Controls({
         >
           {words.__('Send')}
           <kbd aria-hidden="true">1</kbd>
-        </button>
-        <button
-          type="button"
-          className="plm-Button"
+        </OutlinedButton>
+        <OutlinedButton
           data-answer="reject"
           aria-keyshortcuts="3"
           disabled={isDone || turn === null}
@@ -300,10 +290,8 @@ function Controls({
         >
           {words.__('Stop')}
           <kbd aria-hidden="true">3</kbd>
-        </button>
-        <button
-          type="button"
-          className="plm-Link"
+        </OutlinedButton>
+        <LinkButton
           disabled={isDone}
           onClick={() => {
             setDone(true);
@@ -311,7 +299,7 @@ function Controls({
           }}
         >
           {words.__('Send this and all that follow')}
-        </button>
+        </LinkButton>
       </div>
     </div>
   );

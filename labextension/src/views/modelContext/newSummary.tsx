@@ -6,6 +6,8 @@ import { useState } from 'react';
 import type { Decision, ProposedRequest } from '../../protocol/generated';
 import { useContextEditor } from '../actions/contextEdits';
 import { useHeldRequestActions } from '../actions/heldRequests';
+import { LinkButton } from '../controls/buttons';
+import { ProblemText } from '../controls/problemText';
 import { useHost } from '../host';
 import { decisionText } from './reductionNote';
 import { SummaryGrade } from './summaryGrade';
@@ -108,10 +110,8 @@ function GradedSummary({ name, note, report, ways }: IGradedSummaryProps) {
         {ways.map(
           ({ about, choose, name: label }) =>
             choose !== null && (
-              <button
+              <LinkButton
                 key={label}
-                type="button"
-                className="plm-Link"
                 disabled={isChosen}
                 aria-description={about}
                 onClick={() => {
@@ -123,15 +123,11 @@ function GradedSummary({ name, note, report, ways }: IGradedSummaryProps) {
                 }}
               >
                 {label}
-              </button>
+              </LinkButton>
             )
         )}
       </p>
-      {failure !== '' && (
-        <p className="plm-Muted" role="alert">
-          {failure}
-        </p>
-      )}
+      <ProblemText text={failure} />
     </div>
   );
 }

@@ -1,9 +1,9 @@
 /** Buttons below a listing in an answer: put it into a cell, or in the place of the cell that failed. */
-import { createContext, useContext, useMemo, useState } from 'react';
-import { lineDiff } from '../../state/text/lineDiff';
+import { createContext, useContext, useState } from 'react';
 import type { IProposedFix } from '../../state/lines/proposedFix';
 import { useCellActions } from '../actions/cells';
-import { Diff } from '../controls/diff';
+import { SmallButton } from '../controls/buttons';
+import { TextDifference } from '../controls/diff';
 import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 
@@ -53,16 +53,14 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
     press: () => void,
     isMain = false
   ) => (
-    <button
-      type="button"
-      className="plm-Button plm-Button-small"
+    <SmallButton
       data-main={isMain || undefined}
       aria-disabled={isWaiting}
       title={title}
       onClick={press}
     >
       {label}
-    </button>
+    </SmallButton>
   );
   const replace = async () => {
     const problem =
@@ -104,7 +102,11 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
               )}
             </p>
           )}
-          <ChangesToCell before={fix.source} now={code} />
+          <TextDifference
+            before={fix.source}
+            now={code}
+            sameWords={words.__('Nothing differs from the cell.')}
+          />
         </Disclosure>
       )}
       <div className="plm-CodeActions-buttons">
@@ -161,15 +163,5 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
         </span>
       </div>
     </div>
-  );
-}
-
-function ChangesToCell({ before, now }: { before: string; now: string }) {
-  const { words } = useHost();
-  const diff = useMemo(() => lineDiff(before, now), [before, now]);
-  return diff === '' ? (
-    <p className="plm-Muted">{words.__('Nothing differs from the cell.')}</p>
-  ) : (
-    <Diff text={diff} />
   );
 }

@@ -6,6 +6,7 @@ import { errorWords, namesOtherModel } from '../../state/text/errorWords';
 import { retryWords, type IRetryRun } from '../../state/lines/retryRuns';
 import { isRetryable } from '../../state/session/status';
 import { useTurnActionsIfOffered, type ITurnActions } from '../actions/turn';
+import { OutlinedButton } from '../controls/buttons';
 import { useHost, type IWords } from '../host';
 import { StatusIcon } from '../controls/statusIcon';
 
@@ -59,9 +60,8 @@ function RetryButton({ turn }: { turn: ITurnActions }) {
   const [problem, setProblem] = useState('');
   return (
     <>
-      <button
-        type="button"
-        className="plm-Button plm-RetryButton"
+      <OutlinedButton
+        className="plm-RetryButton"
         disabled={sent}
         title={words.__(
           'Send the same request again. What was said and done before it stays.'
@@ -76,7 +76,7 @@ function RetryButton({ turn }: { turn: ITurnActions }) {
         }}
       >
         {words.__('Retry')}
-      </button>
+      </OutlinedButton>
       {problem !== '' && (
         <span className="plm-Failure-problem" role="alert">
           {problem}

@@ -18,7 +18,7 @@ import {
   wholeListing
 } from '../../state/text/codeListing';
 import { tableIn } from '../../state/text/markdownTable';
-import { Copyable } from '../controls/copyButton';
+import { Copyable } from '../controls/buttons';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
 import { CodeActions } from './codeActions';

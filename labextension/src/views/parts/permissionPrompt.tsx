@@ -11,6 +11,7 @@ import { visibleText } from '../../state/text/visibleText';
 import { useEndsSeen } from '../dom/endSeen';
 import { useAnswerActions, type IAnswerActions } from '../actions/answers';
 import { ANSWERS, answerOfKey, type Answer } from './answerKeys';
+import { LinkButton, OutlinedButton } from '../controls/buttons';
 import { Diff } from '../controls/diff';
 import { RejectionForm } from '../controls/rejectionForm';
 import { useHost, type IWords } from '../host';
@@ -139,9 +140,7 @@ function PermissionButtons({
       {!isSeen && reply === null && !rejecting && (
         <p className="plm-Question-closed" id={hintId} role="status">
           {words.__('Scroll to the end to allow it.')}{' '}
-          <button type="button" className="plm-Link" onClick={showEnd}>
-            {words.__('Show the end')}
-          </button>
+          <LinkButton onClick={showEnd}>{words.__('Show the end')}</LinkButton>
         </p>
       )}
       {rejecting ? (
@@ -159,10 +158,8 @@ function PermissionButtons({
         />
       ) : (
         offeredReplies(ask).map(answer => (
-          <button
+          <OutlinedButton
             key={answer}
-            type="button"
-            className="plm-Button"
             data-answer={answer}
             aria-keyshortcuts={keyOf(answer)}
             title={
@@ -180,7 +177,7 @@ function PermissionButtons({
               ? replyNameForAll(ask.permission, answer, words)
               : replyName(answer, words)}
             <kbd aria-hidden="true">{keyOf(answer)}</kbd>
-          </button>
+          </OutlinedButton>
         ))
       )}
     </div>

@@ -2,6 +2,7 @@
 import { useId, useState, type KeyboardEvent } from 'react';
 import type { Question, QuestionAsked } from '../../protocol/generated';
 import { useAnswerActions } from '../actions/answers';
+import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { digitOf } from './answerKeys';
 
@@ -91,9 +92,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
           >
             {words.__('Answer')}
           </button>
-          <button
-            type="button"
-            className="plm-Button"
+          <OutlinedButton
             disabled={isSent}
             title={words.__('The agent goes on with its best judgement')}
             onClick={() => {
@@ -102,7 +101,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
             }}
           >
             {words.__('Skip')}
-          </button>
+          </OutlinedButton>
         </span>
       )}
     </form>

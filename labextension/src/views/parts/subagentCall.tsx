@@ -3,6 +3,7 @@ import type { ToolPart } from '../../protocol/generated';
 import { count, dollarsText } from '../../state/text/numberFormat';
 import { toolKind } from '../../state/lines/toolCalls';
 import { useSessionOpenerIfOffered } from '../actions/sessions';
+import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { StatusIcon, type CallState } from '../controls/statusIcon';
 
@@ -67,15 +68,13 @@ export function SubagentCall({
           {usageText(metadata)}
         </span>
         {opener !== null && (
-          <button
-            type="button"
-            className="plm-Link"
+          <LinkButton
             onClick={() => {
               opener.open(session);
             }}
           >
             {words.__('Open its session')}
-          </button>
+          </LinkButton>
         )}
       </p>
     </section>

@@ -4,8 +4,10 @@ import type { ICellReview } from '../../state/review/cellReview';
 import { reviewTitle } from '../../state/review/changeWords';
 import type { ReviewNumbers } from '../../state/review/reviewNumbers';
 import { visibleText } from '../../state/text/visibleText';
+import { SmallButton } from '../controls/buttons';
 import { RejectionForm } from '../controls/rejectionForm';
 import { useOnScreen } from '../dom/onScreen';
+import { ProblemText } from '../controls/problemText';
 import { useHost } from '../host';
 import { usePendingDecision } from './pendingDecision';
 
@@ -138,11 +140,10 @@ export function ChangeBar({
         actions={actions}
       />
       {note !== '' && <p className="plm-ChangeBar-note">{visibleText(note)}</p>}
-      {problem !== '' && (
-        <p className="plm-ChangeBar-problem" role="alert">
-          {visibleText(problem)}
-        </p>
-      )}
+      <ProblemText
+        className="plm-ChangeBar-problem"
+        text={visibleText(problem)}
+      />
     </div>
   );
 }
@@ -204,15 +205,13 @@ function BarButton({
   onClick: () => void;
 }) {
   return (
-    <button
-      type="button"
-      className="plm-Button plm-Button-small"
+    <SmallButton
       data-main={isMain ? '' : undefined}
       aria-label={name}
       title={name}
       onClick={onClick}
     >
       {label}
-    </button>
+    </SmallButton>
   );
 }

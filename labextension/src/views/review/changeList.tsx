@@ -15,8 +15,10 @@ import {
 } from '../actions/cells';
 import { useLatest } from '../dom/effects';
 import { useEndsSeen } from '../dom/endSeen';
+import { LinkButton, SmallButton } from '../controls/buttons';
 import { LineNumbers } from '../controls/lineNumbers';
 import { RejectionForm } from '../controls/rejectionForm';
+import { ProblemText } from '../controls/problemText';
 import { useHost, type IWords } from '../host';
 import { usePendingDecision, useWithoutDecision } from './pendingDecision';
 
@@ -106,11 +108,10 @@ export function ChangeList({
           />
         ))}
       </ul>
-      {problem !== '' && (
-        <p className="plm-Changes-problem" role="alert">
-          {visibleText(problem)}
-        </p>
-      )}
+      <ProblemText
+        className="plm-Changes-problem"
+        text={visibleText(problem)}
+      />
     </div>
   );
 }
@@ -164,25 +165,21 @@ function AllButtons({
   }
   return (
     <span className="plm-Changes-all">
-      <button
-        type="button"
-        className="plm-Button plm-Button-small"
+      <SmallButton
         disabled={!canAccept}
         onClick={() => {
           decide(changes, { accept: true });
         }}
       >
         {words.__('Accept all')}
-      </button>
-      <button
-        type="button"
-        className="plm-Button plm-Button-small"
+      </SmallButton>
+      <SmallButton
         onClick={() => {
           setRejecting(true);
         }}
       >
         {words.__('Reject all…')}
-      </button>
+      </SmallButton>
     </span>
   );
 }
@@ -240,9 +237,7 @@ const ChangeRow = memo(function ChangeRow({
         />
       ) : isOpen ? (
         <span className="plm-Changes-buttons">
-          <button
-            type="button"
-            className="plm-Button plm-Button-small"
+          <SmallButton
             data-verdict="accept"
             disabled={!canAccept}
             aria-label={words.__('Accept: %1 %2', action, name)}
@@ -251,10 +246,8 @@ const ChangeRow = memo(function ChangeRow({
             }}
           >
             {words.__('Accept')}
-          </button>
-          <button
-            type="button"
-            className="plm-Button plm-Button-small"
+          </SmallButton>
+          <SmallButton
             data-verdict="reject"
             aria-label={words.__('Reject: %1 %2', action, name)}
             onClick={() => {
@@ -262,7 +255,7 @@ const ChangeRow = memo(function ChangeRow({
             }}
           >
             {words.__('Reject…')}
-          </button>
+          </SmallButton>
         </span>
       ) : (
         <span className="plm-Changes-state">
@@ -272,15 +265,13 @@ const ChangeRow = memo(function ChangeRow({
               : visibleText(stateWords(reviewed, pending, words))}
           </bdi>
           {pending !== undefined && (
-            <button
-              type="button"
-              className="plm-Link"
+            <LinkButton
               onClick={() => {
                 actions.takeBack(reviewed);
               }}
             >
               {words.__('Undo')}
-            </button>
+            </LinkButton>
           )}
         </span>
       )}

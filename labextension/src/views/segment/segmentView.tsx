@@ -29,7 +29,7 @@ import { TurnSummary } from './turnSummary';
 import { useHost, type IWords } from '../host';
 import { LineGroup } from './lineGroup';
 import { HeldRequest } from '../modelContext/heldRequest';
-import { modeName } from '../controls/modeNames';
+import { modeName } from '../controls/permissionWords';
 import { PermissionPrompt } from '../parts/permissionPrompt';
 import { AskInput } from '../parts/toolCall';
 import { useScrollBoxes } from '../dom/scrollBoxes';

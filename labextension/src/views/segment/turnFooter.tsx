@@ -8,6 +8,7 @@ import {
   type IRetryRun
 } from '../../state/lines/retryRuns';
 import { useTurnActionsIfOffered } from '../actions/turn';
+import { OutlinedButton } from '../controls/buttons';
 import { useNow } from '../controls/elapsedTime';
 import { useHost, type IWords } from '../host';
 import { StatusIcon } from '../controls/statusIcon';
@@ -44,15 +45,14 @@ export function TurnFooter({
         )}
       </span>
       {stoppable && turn !== null && (
-        <button
-          type="button"
-          className="plm-Button plm-Stop"
+        <OutlinedButton
+          className="plm-Stop"
           onClick={() => {
             turn.stop();
           }}
         >
           {words.__('Stop')}
-        </button>
+        </OutlinedButton>
       )}
     </div>
   );

@@ -6,7 +6,7 @@ import { figureWords, turnFigures } from '../../state/display/turnFigures';
 import { count } from '../../state/text/numberFormat';
 import { Gauge } from '../modelContext/gauge';
 import { InspectButton } from '../modelContext/inspectButton';
-import { CopyButton } from '../controls/copyButton';
+import { CopyButton, LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 
 interface ITurnSummaryProps {
@@ -58,9 +58,8 @@ export function TurnSummary({
             ...others.map(fact => fact.text)
           ].join(' · ')}
         >
-          <button
-            type="button"
-            className="plm-Link plm-TurnSummary-steps"
+          <LinkButton
+            className="plm-TurnSummary-steps"
             aria-pressed={density === 'all steps'}
             title={words.__('Show all steps of this turn')}
             onClick={() => {
@@ -71,7 +70,7 @@ export function TurnSummary({
             }}
           >
             {words._n('%1 step', '%1 steps', figures.steps, figures.steps)}
-          </button>
+          </LinkButton>
           {figureWords(figures, words).map(fact => (
             <span key={fact.text} className="plm-TurnSummary-fact">
               {` · ${fact.text}`}

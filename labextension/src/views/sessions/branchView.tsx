@@ -1,12 +1,12 @@
 /** The branches of a session side by side, from the point where they part. */
 import { useEffect, useState } from 'react';
 import type { Branch, BranchTable } from '../../protocol/generated';
-import { lineDiff } from '../../state/text/lineDiff';
 import { useInspectorOpener } from '../actions/inspector';
 import { useSessionActions, useSessionOpener } from '../actions/sessions';
-import { Diff } from '../controls/diff';
+import { LinkButton } from '../controls/buttons';
+import { TextDifference } from '../controls/diff';
 import { Disclosure } from '../controls/disclosure';
-import { useHost, type IWords } from '../host';
+import { useHost } from '../host';
 import { BranchSizes } from './branchSizes';
 import { BranchTree } from './branchTree';
 import { sessionTitle } from './sessionLabels';
@@ -139,16 +139,21 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
       {compared.map(
         ({ before, branch }) =>
           before !== undefined && (
-            <AnswerDifference
+            <Disclosure
               key={branch.session}
+              className="plm-Branches-difference"
               head={words.__(
                 'How the answer of %1 differs from that of %2',
                 sessionTitle(branch.title, words),
                 sessionTitle(before.title, words)
               )}
-              before={before}
-              now={branch}
-            />
+            >
+              <TextDifference
+                before={before.text}
+                now={branch.text}
+                sameWords={words.__('Both answers are the same.')}
+              />
+            </Disclosure>
           )
       )}
     </>
@@ -180,54 +185,25 @@ function BranchHead({
       {isAskedAbout ? (
         <span className="plm-Muted">{words.__('this session')}</span>
       ) : (
-        <button
-          type="button"
-          className="plm-Link"
+        <LinkButton
           aria-label={words.__('Open %1', name)}
           onClick={() => {
             opener.open(branch.session);
           }}
         >
           {words.__('Open')}
-        </button>
+        </LinkButton>
       )}
       {first !== undefined && inspector?.compare !== undefined && (
-        <button
-          type="button"
-          className="plm-Link"
+        <LinkButton
           aria-label={words.__('Inspect %1 beside the first', name)}
           onClick={() => {
             inspector.compare?.(first.session, branch.session);
           }}
         >
           {words.__('Inspect both')}
-        </button>
+        </LinkButton>
       )}
     </th>
-  );
-}
-
-function AnswerDifference({
-  before,
-  head,
-  now
-}: {
-  head: string;
-  before: Branch;
-  now: Branch;
-}) {
-  const { words } = useHost();
-  return (
-    <Disclosure className="plm-Branches-difference" head={head}>
-      <Difference text={lineDiff(before.text, now.text)} words={words} />
-    </Disclosure>
-  );
-}
-
-function Difference({ text, words }: { text: string; words: IWords }) {
-  return text === '' ? (
-    <p className="plm-Muted">{words.__('Both answers are the same.')}</p>
-  ) : (
-    <Diff text={text} />
   );
 }

@@ -8,8 +8,9 @@ import {
   type IImportProgress,
   type IImportResult
 } from '../actions/sharing';
+import { OutlinedButton } from '../controls/buttons';
 import { useHost, type IWords } from '../host';
-import { useFirstFocus } from '../dom/effects';
+import { onEscape, useFirstFocus } from '../dom/effects';
 
 interface IExportDialogProps {
   session: string;
@@ -62,9 +63,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
           {name}
         </button>
       ))}
-      <button type="button" className="plm-Button" onClick={onBack}>
-        {words.__('Close')}
-      </button>
+      <OutlinedButton onClick={onBack}>{words.__('Close')}</OutlinedButton>
       <p className="plm-Sessions-said" role="status">
         {busy ? words.__('A moment…') : result}
       </p>
@@ -110,12 +109,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
           void runImport();
         }
       }}
-      onKeyDown={event => {
-        if (event.key === 'Escape') {
-          event.stopPropagation();
-          onBack();
-        }
-      }}
+      onKeyDown={onEscape(onBack)}
     >
       <p className="plm-Muted">
         {words.__(
@@ -142,9 +136,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
       >
         {words.__('Import')}
       </button>
-      <button type="button" className="plm-Button" onClick={onBack}>
-        {words.__('Close')}
-      </button>
+      <OutlinedButton onClick={onBack}>{words.__('Close')}</OutlinedButton>
       {progress !== null && (
         <ImportProgress
           progress={progress}
@@ -189,9 +181,7 @@ function ImportProgress({
           )}
         </span>
       )}
-      <button type="button" className="plm-Button" onClick={onStop}>
-        {words.__('Stop')}
-      </button>
+      <OutlinedButton onClick={onStop}>{words.__('Stop')}</OutlinedButton>
     </div>
   );
 }

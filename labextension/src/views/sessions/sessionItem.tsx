@@ -1,6 +1,7 @@
 /** One session in the list, with its actions. */
 import { useEffect, useId, useRef, useState } from 'react';
 import type { SessionSummary } from '../../protocol/generated';
+import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { BranchView } from './branchView';
 import { ExportDialog } from './importExport';
@@ -232,13 +233,9 @@ function ActionButton({
   children: string;
 }) {
   return (
-    <button
-      type="button"
-      className="plm-Button plm-ActionButton"
-      onClick={onDo}
-    >
+    <OutlinedButton className="plm-ActionButton" onClick={onDo}>
       {children}
-    </button>
+    </OutlinedButton>
   );
 }
 
@@ -312,13 +309,9 @@ function DeleteConfirmation({ title, onDelete, onBack }: IDeletingProps) {
       <button type="button" ref={keep} className="plm-Button" onClick={onBack}>
         {words.__('Keep it')}
       </button>
-      <button
-        type="button"
-        className="plm-Button plm-ActionButton-final"
-        onClick={onDelete}
-      >
+      <OutlinedButton className="plm-ActionButton-final" onClick={onDelete}>
         {words.__('Delete for good')}
-      </button>
+      </OutlinedButton>
     </div>
   );
 }

@@ -1,11 +1,13 @@
 /** The project's sessions: create, search, open, rename and archive them. */
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { OutlinedButton } from '../controls/buttons';
+import { TickBox } from '../controls/fields';
 import { useHost, type IWords } from '../host';
 import { ImportDialog } from './importExport';
 import { useSessionActions, type ISessionPage } from '../actions/sessions';
 import { useSharingActionsIfOffered } from '../actions/sharing';
 import { SessionItem } from './sessionItem';
-import { useFirstFocus } from '../dom/effects';
+import { onEscape, runAfter, useFirstFocus } from '../dom/effects';
 
 interface ISessionListProps {
   /** Id of the session that is shown. */
@@ -30,12 +32,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
     <section
       className="plm-Sessions"
       aria-label={words.__('Sessions')}
-      onKeyDown={event => {
-        if (event.key === 'Escape') {
-          event.stopPropagation();
-          onClose();
-        }
-      }}
+      onKeyDown={onEscape(onClose)}
     >
       <div className="plm-Sessions-tools">
         <button
@@ -62,16 +59,13 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
             {words.__('Import')}
           </button>
         )}
-        <label className="plm-Sessions-archived">
-          <input
-            type="checkbox"
-            checked={isArchived}
-            onChange={event => {
-              setArchived(event.target.checked);
-            }}
-          />
+        <TickBox
+          className="plm-Sessions-archived"
+          isTicked={isArchived}
+          onTick={setArchived}
+        >
           {words.__('Archived')}
-        </label>
+        </TickBox>
       </div>
       {isImporting && sharing !== null && (
         <ImportDialog
@@ -107,9 +101,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
         ))}
       </ul>
       {more !== null && (
-        <button type="button" className="plm-Button" onClick={more}>
-          {words.__('Show more')}
-        </button>
+        <OutlinedButton onClick={more}>{words.__('Show more')}</OutlinedButton>
       )}
     </section>
   );
@@ -143,19 +135,13 @@ function useList(
         setPage(nextPage);
       }
     };
-    const timer = setTimeout(
-      () => {
-        sessions
-          .list({ words: searched, archived: isArchived })
-          .then(take, () => {
-            take({ rows: [], total: 0 });
-          });
-      },
-      searched === '' ? 0 : PAUSE_MS
-    );
-    return () => {
-      clearTimeout(timer);
-    };
+    return runAfter(searched === '' ? 0 : PAUSE_MS, () => {
+      sessions
+        .list({ words: searched, archived: isArchived })
+        .then(take, () => {
+          take({ rows: [], total: 0 });
+        });
+    });
   }, [sessions, searched, isArchived, current, requests]);
   const again = useCallback(() => {
     setRequests(before => before + 1);

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import type { ExportedFile } from '../../protocol/generated';
 import { useSharingActions } from '../actions/sharing';
+import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { useFirstFocus } from '../dom/effects';
 
@@ -86,18 +87,11 @@ export function SharePage({
         <SaveButton file={file} />
       )}
       {(shared || file !== null) && (
-        <button
-          type="button"
-          className="plm-Button"
-          disabled={busy}
-          onClick={() => void unshare()}
-        >
+        <OutlinedButton disabled={busy} onClick={() => void unshare()}>
           {words.__('Delete the page')}
-        </button>
+        </OutlinedButton>
       )}
-      <button type="button" className="plm-Button" onClick={onBack}>
-        {words.__('Close')}
-      </button>
+      <OutlinedButton onClick={onBack}>{words.__('Close')}</OutlinedButton>
     </div>
   );
 }

@@ -1,4 +1,5 @@
 /** A button on each prompt that forks the session before it. */
+import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { useSessionActionsIfOffered } from '../actions/sessions';
 
@@ -16,9 +17,8 @@ export function ForkButton({
     return null;
   }
   return (
-    <button
-      type="button"
-      className="plm-Link plm-ForkButton"
+    <LinkButton
+      className="plm-ForkButton"
       aria-label={words.__('Fork here')}
       title={words.__(
         'Begin a new session with all that came before this prompt; this one stays as it is'
@@ -28,6 +28,6 @@ export function ForkButton({
       }}
     >
       {words.__('Fork')}
-    </button>
+    </LinkButton>
   );
 }

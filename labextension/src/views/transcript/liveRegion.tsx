@@ -8,7 +8,7 @@ import {
 import type { ITranscript } from '../../state/store/transcript';
 import { count } from '../../state/text/numberFormat';
 import { workText } from '../../state/display/workWords';
-import { refusalText } from '../controls/refusalText';
+import { refusalText } from '../controls/permissionWords';
 import { useHost, type IWords } from '../host';
 
 /** The minimum interval between announcements, in milliseconds. */

@@ -1,6 +1,7 @@
 /** A button on each prompt that inserts its answer into a notebook that does not show it. */
 import { createContext, useContext, useState } from 'react';
 import { useNotebookActionsIfOffered } from '../actions/notebook';
+import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 
 const MissingAnswersContext = createContext<ReadonlySet<string> | null>(null);
@@ -33,9 +34,7 @@ export function MissingAnswerButton({ target }: { target: string }) {
       {isMissing && (
         <>
           <span>{words.__('The notebook does not show the answer.')}</span>
-          <button
-            type="button"
-            className="plm-Link"
+          <LinkButton
             aria-disabled={isWaiting}
             title={words.__(
               'It was not saved, or its output was cleared. Writes it into its cell, or into a new one; nothing is run.'
@@ -47,7 +46,7 @@ export function MissingAnswerButton({ target }: { target: string }) {
             }}
           >
             {words.__('Insert the answer again')}
-          </button>
+          </LinkButton>
         </>
       )}
       <span role="status">{result}</span>

@@ -5,6 +5,7 @@ import { count } from '../../state/text/numberFormat';
 import type { StandalonePart } from '../../state/lines/lines';
 import { visibleText } from '../../state/text/visibleText';
 import { useNotebookActionsIfOffered } from '../actions/notebook';
+import { LinkButton } from '../controls/buttons';
 import { useHost, type IWords } from '../host';
 import { StandalonePartView } from '../parts/standaloneParts';
 import { rangesText } from '../parts/toldCells';
@@ -77,16 +78,14 @@ function Source({ origin }: { origin: Origin | undefined }) {
   return notebook === null || cell === undefined ? (
     <>{text}</>
   ) : (
-    <button
-      type="button"
-      className="plm-Link"
+    <LinkButton
       title={words.__('Show the cell')}
       onClick={() => {
         notebook.showCell(cell);
       }}
     >
       {text}
-    </button>
+    </LinkButton>
   );
 }
 

@@ -7,7 +7,9 @@ import {
   type IRetryChoice
 } from '../actions/resends';
 import { useRevertActions } from '../actions/reverts';
-import { modeName } from '../controls/modeNames';
+import { LinkButton } from '../controls/buttons';
+import { modeName } from '../controls/permissionWords';
+import { SelectField } from '../controls/fields';
 import { useHost } from '../host';
 import { RevertDialog } from './revertControls';
 import { changedFiles, laterTurns } from './revertPreview';
@@ -26,9 +28,7 @@ export function ResendButtons({ turn, prompt }: IResendButtonsProps) {
   return resends === null ? null : (
     <>
       <RetryControl turn={turn} resends={resends} />
-      <button
-        type="button"
-        className="plm-Link"
+      <LinkButton
         aria-label={words.__('Edit and resend')}
         title={words.__(
           'Change this prompt; this turn is reverted when it is sent'
@@ -38,7 +38,7 @@ export function ResendButtons({ turn, prompt }: IResendButtonsProps) {
         }}
       >
         {words.__('Edit')}
-      </button>
+      </LinkButton>
     </>
   );
 }
@@ -82,9 +82,7 @@ function RetryControl({
   };
   return (
     <span className="plm-Retry">
-      <button
-        type="button"
-        className="plm-Link"
+      <LinkButton
         aria-label={words.__('Retry this turn')}
         aria-disabled={isWaiting}
         title={words.__(
@@ -100,11 +98,10 @@ function RetryControl({
         }}
       >
         {words.__('Retry')}
-      </button>
+      </LinkButton>
       {resends.choices !== undefined && (
-        <button
-          type="button"
-          className="plm-Link plm-Retry-with"
+        <LinkButton
+          className="plm-Retry-with"
           aria-haspopup="dialog"
           aria-label={words.__('Retry with another model or mode…')}
           title={words.__('Retry with another model or mode…')}
@@ -113,7 +110,7 @@ function RetryControl({
           }}
         >
           <Icon name="unfold" />
-        </button>
+        </LinkButton>
       )}
       {open && (
         <RevertDialog
@@ -162,20 +159,13 @@ function RetryChoices({
   ) => (
     <label className="plm-Retry-choice">
       {label}
-      <select
-        className="plm-Field"
+      <SelectField
         value={choice[name] ?? ''}
-        onChange={({ target }) => {
-          onChoose({ ...choice, [name]: target.value || undefined });
+        choices={[['', unchangedLabel], ...options]}
+        onChoose={value => {
+          onChoose({ ...choice, [name]: value || undefined });
         }}
-      >
-        <option value="">{unchangedLabel}</option>
-        {options.map(([value, optionLabel]) => (
-          <option key={value} value={value}>
-            {optionLabel}
-          </option>
-        ))}
-      </select>
+      />
     </label>
   );
   return (

@@ -3,6 +3,8 @@ import { useEffect, useState, type ReactNode } from 'react';
 import type { RevertPreview } from '../../protocol/generated';
 import type { IRevertedMessages } from '../../state/session/reverts';
 import { useRevertActions, type IRevertActions } from '../actions/reverts';
+import { LinkButton, OutlinedButton, SmallButton } from '../controls/buttons';
+import { ProblemText } from '../controls/problemText';
 import { useHost } from '../host';
 import { Preview } from './revertPreview';
 import { unlessGone } from '../dom/effects';
@@ -18,9 +20,8 @@ export function RevertButton({ target }: { target: string }) {
   }
   return (
     <>
-      <button
-        type="button"
-        className="plm-Link plm-RevertButton"
+      <LinkButton
+        className="plm-RevertButton"
         aria-label={words.__('Revert to here…')}
         title={words.__(
           'Revert this prompt and all that follows, with the files that changed'
@@ -30,7 +31,7 @@ export function RevertButton({ target }: { target: string }) {
         }}
       >
         {words.__('Revert')}
-      </button>
+      </LinkButton>
       {open && (
         <RevertDialog
           target={target}
@@ -112,15 +113,9 @@ export function RevertDialog({
           onOverwrite={setOverwrite}
         />
       )}
-      {problem !== '' && (
-        <p className="plm-Revert-problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemText className="plm-Revert-problem" text={problem} />
       <div className="plm-Revert-buttons">
-        <button
-          type="button"
-          className="plm-Button"
+        <OutlinedButton
           data-main=""
           disabled={preview === null || isWaiting}
           onClick={() => {
@@ -128,10 +123,8 @@ export function RevertDialog({
           }}
         >
           {verb}
-        </button>
-        <button type="button" className="plm-Button" onClick={onClose}>
-          {words.__('Cancel')}
-        </button>
+        </OutlinedButton>
+        <OutlinedButton onClick={onClose}>{words.__('Cancel')}</OutlinedButton>
       </div>
     </ModalDialog>
   );
@@ -168,27 +161,15 @@ export function RevertBanner({ reverted }: { reverted: IRevertedMessages }) {
       </p>
       {actions !== null && (
         <span className="plm-RevertBanner-buttons">
-          <button
-            type="button"
-            className="plm-Button plm-Button-small"
-            onClick={actionHandler('unrevert')}
-          >
+          <SmallButton onClick={actionHandler('unrevert')}>
             {words.__('Undo')}
-          </button>
-          <button
-            type="button"
-            className="plm-Button plm-Button-small"
-            onClick={actionHandler('cleanup')}
-          >
+          </SmallButton>
+          <SmallButton onClick={actionHandler('cleanup')}>
             {words.__('Remove for good')}
-          </button>
+          </SmallButton>
         </span>
       )}
-      {problem !== '' && (
-        <p className="plm-Revert-problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemText className="plm-Revert-problem" text={problem} />
     </div>
   );
 }

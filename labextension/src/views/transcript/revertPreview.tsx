@@ -5,6 +5,7 @@ import type {
   RevertPreview
 } from '../../protocol/generated';
 import { cellName } from '../../state/review/changeWords';
+import { TickBox } from '../controls/fields';
 import { FileChange } from '../parts/fileChanges';
 import { useHost, type IWords } from '../host';
 
@@ -73,21 +74,18 @@ export function Preview({
                   remark={outcomeText(file, words)}
                 />
                 {file.action === 'conflict' && (
-                  <label className="plm-Revert-overwrite">
-                    <input
-                      type="checkbox"
-                      checked={overwrite.includes(file.file)}
-                      onChange={({ target }) => {
-                        const others = overwrite.filter(
-                          name => name !== file.file
-                        );
-                        onOverwrite(
-                          target.checked ? [...others, file.file] : others
-                        );
-                      }}
-                    />
+                  <TickBox
+                    className="plm-Revert-overwrite"
+                    isTicked={overwrite.includes(file.file)}
+                    onTick={isTicked => {
+                      const others = overwrite.filter(
+                        name => name !== file.file
+                      );
+                      onOverwrite(isTicked ? [...others, file.file] : others);
+                    }}
+                  >
                     {words.__('Overwrite it all the same')}
-                  </label>
+                  </TickBox>
                 )}
               </li>
             ))}

@@ -11,6 +11,7 @@ import {
   CoveredTurnsProvider,
   type ICoveredTurns
 } from '../actions/contextEdits';
+import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { HeldRequest } from '../modelContext/heldRequest';
 import { PermissionPrompt } from '../parts/permissionPrompt';
@@ -120,9 +121,9 @@ export function Transcript({
         </div>
       </div>
       {!atEnd && (
-        <button type="button" className="plm-Button plm-Newest" onClick={toEnd}>
+        <OutlinedButton className="plm-Newest" onClick={toEnd}>
           {words.__('To the newest')}
-        </button>
+        </OutlinedButton>
       )}
     </div>
   );

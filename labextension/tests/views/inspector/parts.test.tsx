@@ -117,6 +117,24 @@ describe('hidden answers', () => {
     expect(news?.textContent).toMatch(/^Requests \d+–\d+: .*USD/);
   });
 
+  it('are in no card beside the notes', async () => {
+    const notes = { ...PLACE, tab: 'notes' } as const;
+    const tab = (hidden: readonly InspectorPartName[]) => (
+      <HostProvider value={HOST}>
+        <Inspector source={SOURCE} place={notes} hidden={hidden} />
+      </HostProvider>
+    );
+    const card = () => screen.queryByRole('group', { name: 'The chosen item' });
+    const page = render(tab(['card']));
+    await settle();
+    expect(screen.getByRole('tabpanel', { name: 'Notes' })).toBeTruthy();
+    expect(card()).toBeNull();
+
+    page.rerender(tab([]));
+    await settle();
+    expect(card()).not.toBeNull();
+  });
+
   it('leave what tells nothing of them', async () => {
     await drawn([], COST_AND_BREAKS);
 

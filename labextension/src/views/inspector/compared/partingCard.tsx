@@ -1,6 +1,7 @@
 /** Where two sessions part: what each did then, with the way to that request. */
 import type { IComparedView } from '../../../state/inspector/source';
 import { count } from '../../../state/text/numberFormat';
+import { LinkButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { COMPARED_SIDES, ComparedSideName } from './comparedSide';
 
@@ -49,9 +50,7 @@ export function PartingCard({ compared }: { compared: IComparedView }) {
                 ) : (
                   <bdi className="plm-Compared-action">{parting.words}</bdi>
                 )}{' '}
-                <button
-                  type="button"
-                  className="plm-Link"
+                <LinkButton
                   onClick={() => {
                     open(side, { request, tab: 'timeline' });
                   }}
@@ -69,7 +68,7 @@ export function PartingCard({ compared }: { compared: IComparedView }) {
                           'inspect request %1 of the second',
                           count(request + 1)
                         )}
-                </button>
+                </LinkButton>
               </dd>
             </div>
           );

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ViewAnswer, ViewQuery } from '../../../protocol/generated';
 import type { IInspectorSource } from '../../../state/inspector/source';
+import { runAfter } from '../../dom/effects';
 
 /** The pause between the last change and the question. */
 const PAUSE_MS = 120;
@@ -73,10 +74,7 @@ export function useAnswer(
     if (key === '') {
       return;
     }
-    const timer = setTimeout(ask, pauseMs);
-    return () => {
-      clearTimeout(timer);
-    };
+    return runAfter(pauseMs, ask);
   }, [ask, key, pauseMs]);
   const isBehind =
     key !== '' && lastAnswer.key === key && lastAnswer.moment !== moment;
@@ -87,10 +85,7 @@ export function useAnswer(
     }
     behindSince.current ||= Date.now();
     const latest = behindSince.current + MAX_REST_MS - Date.now();
-    const timer = setTimeout(ask, Math.max(Math.min(REST_MS, latest), 0));
-    return () => {
-      clearTimeout(timer);
-    };
+    return runAfter(Math.max(Math.min(REST_MS, latest), 0), ask);
   }, [ask, isBehind, moment]);
   useEffect(
     () => () => {
@@ -104,12 +99,9 @@ export function useAnswer(
     if (!isWaiting) {
       return;
     }
-    const timer = setTimeout(() => {
+    return runAfter(LATE_MS, () => {
       setLateKey(key);
-    }, LATE_MS);
-    return () => {
-      clearTimeout(timer);
-    };
+    });
   }, [isWaiting, key]);
   return {
     answer: key === '' ? null : lastAnswer.answer,

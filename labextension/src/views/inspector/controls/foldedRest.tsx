@@ -1,4 +1,5 @@
 /** The rest of a list, which a button unfolds below the first rows. */
+import { LinkButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 
 interface IFoldedRestProps {
@@ -12,15 +13,14 @@ interface IFoldedRestProps {
 export function FoldedRest({ isUnfolded, more, onFold }: IFoldedRestProps) {
   const { words } = useHost();
   return (
-    <button
-      type="button"
-      className="plm-Link plm-Inspector-link plm-Inspector-rest"
+    <LinkButton
+      className="plm-Inspector-link plm-Inspector-rest"
       aria-expanded={isUnfolded}
       onClick={() => {
         onFold(!isUnfolded);
       }}
     >
       {isUnfolded ? words.__('Only the first') : more}
-    </button>
+    </LinkButton>
   );
 }

@@ -1,6 +1,7 @@
 /** Buttons in a sentence or a table that move the cursor. */
 import { itemLabel, splitName } from '../../../state/inspector/labels';
 import { itemName } from '../../../state/inspector/rowNames';
+import { LinkButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useInspectedSession, useInspection } from './inspection';
 import { STOP } from './listFocus';
@@ -21,9 +22,8 @@ export function RequestLink({
   const isNumber = text === String(request + 1);
   const target = item ?? null;
   return (
-    <button
-      type="button"
-      className="plm-Link plm-Inspector-link"
+    <LinkButton
+      className="plm-Inspector-link"
       // Links are also read in a list of their own, where a number or a "show" would say nothing.
       aria-label={
         text === undefined || isNumber
@@ -43,7 +43,7 @@ export function RequestLink({
       }}
     >
       {text ?? name}
-    </button>
+    </LinkButton>
   );
 }
 
@@ -64,9 +64,8 @@ export function ItemLink({
   const label = itemLabel(view, item);
   const [head, tail] = splitName(itemName(view, item));
   return (
-    <button
-      type="button"
-      className="plm-Link plm-Inspector-link plm-Inspector-name"
+    <LinkButton
+      className="plm-Inspector-link plm-Inspector-name"
       aria-current={item === chosen}
       {...(tabIndex === undefined ? {} : { tabIndex, ...STOP })}
       aria-label={label}
@@ -80,6 +79,6 @@ export function ItemLink({
     >
       <bdi>{head}</bdi>
       {tail !== '' && <bdi className="plm-Inspector-nameEnd">{tail}</bdi>}
-    </button>
+    </LinkButton>
   );
 }

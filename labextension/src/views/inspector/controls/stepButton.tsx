@@ -1,6 +1,7 @@
 /** A button for the next or previous place, which stays focusable at the end. */
 import type { ReactNode } from 'react';
 import { STOP } from './listFocus';
+import { SmallButton } from '../../controls/buttons';
 
 interface IStepButtonProps {
   /** Whether there is no further place in this direction. */
@@ -20,9 +21,7 @@ interface IStepButtonProps {
 export function StepButton(props: IStepButtonProps) {
   const { isAtEnd, onStep, label, title, tabIndex, children } = props;
   return (
-    <button
-      type="button"
-      className="plm-Button plm-Button-small"
+    <SmallButton
       aria-label={label}
       title={title}
       aria-disabled={isAtEnd}
@@ -34,6 +33,6 @@ export function StepButton(props: IStepButtonProps) {
       }}
     >
       {children}
-    </button>
+    </SmallButton>
   );
 }

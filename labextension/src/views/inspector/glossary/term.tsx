@@ -1,6 +1,7 @@
 /** A word that opens the glossary at its meaning. */
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { createPortal } from 'react-dom';
+import { OutlinedButton } from '../../controls/buttons';
 import { ModalDialog } from '../../controls/modalDialog';
 import { useHost } from '../../host';
 import { glossaryEntries, type Term } from './glossary';
@@ -99,9 +100,7 @@ function GlossaryDialog({ term, onClose }: IGlossaryDialogProps) {
           </div>
         ))}
       </dl>
-      <button type="button" className="plm-Button" onClick={onClose}>
-        {words.__('Close')}
-      </button>
+      <OutlinedButton onClick={onClose}>{words.__('Close')}</OutlinedButton>
     </ModalDialog>
   );
 }

@@ -6,6 +6,7 @@ import {
 } from '../../../state/inspector/cacheMarks';
 import { itemLabel, shortName } from '../../../state/inspector/labels';
 import { oneLine } from '../../../state/text/oneLine';
+import { LinkButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useCacheMarks, useInspection } from '../controls/inspection';
 import { TermButton } from '../glossary/term';
@@ -55,9 +56,8 @@ function MarkedItem({
   const { words } = useHost();
   const label = itemLabel(view, item);
   return (
-    <button
-      type="button"
-      className="plm-Link plm-Inspector-link"
+    <LinkButton
+      className="plm-Inspector-link"
       aria-label={words.__('%1, after %2', markWords(mark), label)}
       title={words.__('%1, after %2', markWords(mark), label)}
       onClick={() => {
@@ -65,7 +65,7 @@ function MarkedItem({
       }}
     >
       <bdi>{`${item + 1} ${shortName(label, NAME_LETTERS)}`}</bdi>
-    </button>
+    </LinkButton>
   );
 }
 

@@ -12,6 +12,7 @@ import { callsOf, removedSince } from '../../../state/inspector/definitionUse';
 import { percent } from '../../../state/inspector/labels';
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
+import { LinkButton } from '../../controls/buttons';
 import { useHost, type IWords } from '../../host';
 import { FoldedRest } from '../controls/foldedRest';
 import { useInspection } from '../controls/inspection';
@@ -74,15 +75,14 @@ export function DefinitionList({ item }: { item: number }) {
             const definition = definitionOfRow(view, row);
             return (
               <li key={row}>
-                <button
-                  type="button"
-                  className="plm-Link plm-Inspector-link plm-Inspector-name"
+                <LinkButton
+                  className="plm-Inspector-link plm-Inspector-name"
                   onClick={() => {
                     go(placeOfRow(view, row));
                   }}
                 >
                   <bdi>{definition.name}</bdi>
-                </button>
+                </LinkButton>
                 <span className="plm-Muted">
                   {[
                     words.__('%1 tokens', count(definition.tokens * factor)),
@@ -140,15 +140,14 @@ export function DefinitionSentence({
         )}
       </p>
       <p>
-        <button
-          type="button"
-          className="plm-Link plm-Inspector-link"
+        <LinkButton
+          className="plm-Inspector-link"
           onClick={() => {
             go({ item });
           }}
         >
           {words.__('All %1 tool definitions', count(total))}
-        </button>
+        </LinkButton>
       </p>
     </>
   );

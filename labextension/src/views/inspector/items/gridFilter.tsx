@@ -2,6 +2,7 @@
 import { memo, useMemo } from 'react';
 import type { ItemFilter } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
+import { SelectField, TickBox } from '../../controls/fields';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { TOOLBAR_KEYS, useListFocus } from '../controls/listFocus';
@@ -64,59 +65,50 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
             set({ text: event.target.value });
           }}
         />
-        <select
-          className="plm-Field"
-          aria-label={words.__('Kind')}
+        <SelectField
+          label={words.__('Kind')}
           value={filter.kind}
-          onChange={event => {
-            set({ kind: event.target.value });
+          choices={[
+            ['', words.__('all kinds')],
+            ...kinds.map(name => [name, kindWords(name, words)] as const)
+          ]}
+          onChoose={kind => {
+            set({ kind });
           }}
-        >
-          <option value="">{words.__('all kinds')}</option>
-          {kinds.map(name => (
-            <option key={name} value={name}>
-              {kindWords(name, words)}
-            </option>
-          ))}
-        </select>
+        />
         {tools.length > 0 && (
-          <select
-            className="plm-Field"
-            aria-label={words.__('Tool')}
+          <SelectField
+            label={words.__('Tool')}
             value={filter.tool}
-            onChange={event => {
-              set({ tool: event.target.value });
-            }}
-          >
-            <option value="">{words.__('all tools')}</option>
-            {tools.map(name => (
-              <option key={name} value={name}>
-                {oneLine(name)}
-              </option>
-            ))}
-          </select>
-        )}
-        <select
-          className="plm-Field"
-          aria-label={words.__('Order')}
-          value={filter.sort}
-          onChange={event => {
-            set({ sort: event.target.value === 'size' ? 'size' : 'order' });
-          }}
-        >
-          <option value="size">{words.__('largest first')}</option>
-          <option value="order">{words.__('in order')}</option>
-        </select>
-        <label className="plm-GridFilter-check">
-          <input
-            type="checkbox"
-            checked={filter.changed}
-            onChange={event => {
-              set({ changed: event.target.checked });
+            choices={[
+              ['', words.__('all tools')],
+              ...tools.map(name => [name, oneLine(name)] as const)
+            ]}
+            onChoose={tool => {
+              set({ tool });
             }}
           />
+        )}
+        <SelectField
+          label={words.__('Order')}
+          value={filter.sort}
+          choices={[
+            ['size', words.__('largest first')],
+            ['order', words.__('in order')]
+          ]}
+          onChoose={sort => {
+            set({ sort: sort === 'size' ? 'size' : 'order' });
+          }}
+        />
+        <TickBox
+          className="plm-GridFilter-check"
+          isTicked={filter.changed}
+          onTick={changed => {
+            set({ changed });
+          }}
+        >
           {words.__('only what changes')}
-        </label>
+        </TickBox>
       </div>
     </div>
   );

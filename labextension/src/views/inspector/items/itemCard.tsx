@@ -9,6 +9,7 @@ import {
 import { itemLabel } from '../../../state/inspector/labels';
 import type { EditAction } from '../../../state/inspector/source';
 import { stateWords, usesOf, whyText } from '../../../state/inspector/why';
+import { SmallButton } from '../../controls/buttons';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
 import { useAnswer, useText } from '../controls/answers';
@@ -28,9 +29,8 @@ export const ChosenItemCard = memo(function ChosenItemCard() {
   const { item, go, card } = useInspection();
   return item === null ? null : (
     <div className="plm-Inspector-card plm-ItemSheet">
-      <button
-        type="button"
-        className="plm-Button plm-Button-small plm-ItemSheet-close"
+      <SmallButton
+        className="plm-ItemSheet-close"
         aria-label={words.__('Close the card of the item')}
         onClick={() => {
           card.moveBack();
@@ -38,7 +38,7 @@ export const ChosenItemCard = memo(function ChosenItemCard() {
         }}
       >
         ✕
-      </button>
+      </SmallButton>
       <ItemCard item={item} />
     </div>
   );
@@ -213,10 +213,8 @@ function EditButtons({ item }: { item: number }) {
   return (
     <>
       {actions.map(([action, name]) => (
-        <button
+        <SmallButton
           key={action}
-          type="button"
-          className="plm-Button plm-Button-small"
           onClick={() => {
             void source.edit?.(action, part).then(problem => {
               setOutcome({
@@ -230,7 +228,7 @@ function EditButtons({ item }: { item: number }) {
           }}
         >
           {name}
-        </button>
+        </SmallButton>
       ))}
       <span role="status">{outcome.sent === sent ? outcome.words : ''}</span>
     </>

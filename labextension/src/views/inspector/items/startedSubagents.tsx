@@ -5,6 +5,7 @@ import {
   subagentPlace,
   subagentsOf
 } from '../../../state/inspector/subagents';
+import { SmallButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
 
@@ -32,15 +33,13 @@ export function StartedSubagents({ item }: { item: number }) {
               {words.__('Its requests are not in this report.')}
             </span>
           ) : (
-            <button
-              type="button"
-              className="plm-Button plm-Button-small"
+            <SmallButton
               onClick={() => {
                 go(subagentPlace(subagent.session));
               }}
             >
               {words.__('Open its inspector')}
-            </button>
+            </SmallButton>
           )}
         </p>
       ))}

@@ -7,6 +7,7 @@ import {
   windowRows
 } from '../../../state/inspector/figures/windowRows';
 import { stateWords } from '../../../state/inspector/why';
+import { TickBox } from '../../controls/fields';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { PagedRows } from '../controls/pagedRows';
@@ -85,16 +86,13 @@ export function WindowTable() {
               : '.') +
             ` ${words.__('An age is counted in requests.')}`}
       </p>
-      <label className="plm-GridFilter-check">
-        <input
-          type="checkbox"
-          checked={isOrdered}
-          onChange={event => {
-            setOrdered(event.target.checked);
-          }}
-        />
+      <TickBox
+        className="plm-GridFilter-check"
+        isTicked={isOrdered}
+        onTick={setOrdered}
+      >
         {words.__('in the order in which they are sent')}
-      </label>
+      </TickBox>
       <PagedRows
         caption={words.__('Items in the window')}
         columns={columns}

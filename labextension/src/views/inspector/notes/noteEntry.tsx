@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import type { NoteView } from '../../../protocol/generated';
 import { visibleText } from '../../../state/text/visibleText';
+import { LinkButton } from '../../controls/buttons';
 import { useHost, type IWords } from '../../host';
 import { RequestLink } from '../controls/placeLinks';
 import { NoteForm, verdictWords } from './noteForm';
@@ -55,18 +56,14 @@ export function NoteEntry({ view }: { view: NoteView }) {
         <bdi>{authorWords(view, words)}</bdi>
         {write !== null && (
           <span className="plm-Inspector-buttons">
-            <button
-              type="button"
-              className="plm-Link"
+            <LinkButton
               onClick={() => {
                 setChanging(true);
               }}
             >
               {words.__('Change')}
-            </button>
-            <button
-              type="button"
-              className="plm-Link"
+            </LinkButton>
+            <LinkButton
               onBlur={() => {
                 setMayRemove(false);
               }}
@@ -79,7 +76,7 @@ export function NoteEntry({ view }: { view: NoteView }) {
               }}
             >
               {mayRemove ? words.__('Really remove it') : words.__('Remove')}
-            </button>
+            </LinkButton>
             <span role="status">{problem}</span>
           </span>
         )}

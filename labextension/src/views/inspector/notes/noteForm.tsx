@@ -2,6 +2,9 @@
 import { useId, useState, type ReactNode } from 'react';
 import type { Note } from '../../../protocol/generated';
 import type { INoteWords } from '../../../state/inspector/source';
+import { SmallButton } from '../../controls/buttons';
+import { SelectField } from '../../controls/fields';
+import { onEscape } from '../../dom/effects';
 import { useHost, type IWords } from '../../host';
 import { useInspection, type IInspection } from '../controls/inspection';
 import { useReaderNotes } from './readerNotes';
@@ -76,12 +79,7 @@ export function NoteForm({
         event.preventDefault();
         void save();
       }}
-      onKeyDown={event => {
-        if (event.key === 'Escape') {
-          event.stopPropagation();
-          onEnd();
-        }
-      }}
+      onKeyDown={onEscape(onEnd)}
     >
       <label htmlFor={`${idPrefix}-text`} className="plm-Hidden">
         {words.__('The note')}
@@ -108,19 +106,13 @@ export function NoteForm({
       <div className="plm-NoteForm-fields">
         {choices.length > 0 && (
           <Labelled name={words.__('on')}>
-            <select
-              className="plm-Field"
-              value={chosen}
-              onChange={event => {
-                setChosen(Number(event.target.value));
+            <SelectField
+              value={String(chosen)}
+              choices={choices.map(({ name }, place) => [String(place), name])}
+              onChoose={place => {
+                setChosen(Number(place));
               }}
-            >
-              {choices.map(({ name }, place) => (
-                <option key={name} value={place}>
-                  {name}
-                </option>
-              ))}
-            </select>
+            />
           </Labelled>
         )}
         {isOfRequest && (
@@ -138,19 +130,16 @@ export function NoteForm({
           </Labelled>
         )}
         <Labelled name={words.__('verdict')}>
-          <select
-            className="plm-Field"
+          <SelectField
             value={verdict}
-            onChange={event => {
-              setVerdict(event.target.value as VerdictName);
+            choices={VERDICTS.map(name => [
+              name,
+              name === '' ? words.__('none') : verdictWords(name, words)
+            ])}
+            onChoose={name => {
+              setVerdict(name as VerdictName);
             }}
-          >
-            {VERDICTS.map(name => (
-              <option key={name} value={name}>
-                {name === '' ? words.__('none') : verdictWords(name, words)}
-              </option>
-            ))}
-          </select>
+          />
         </Labelled>
         <Labelled name={words.__('tag')}>
           <input
@@ -181,13 +170,7 @@ export function NoteForm({
         >
           {words.__('Save the note')}
         </button>
-        <button
-          type="button"
-          className="plm-Button plm-Button-small"
-          onClick={onEnd}
-        >
-          {words.__('Cancel')}
-        </button>
+        <SmallButton onClick={onEnd}>{words.__('Cancel')}</SmallButton>
         <span role="status">{problem}</span>
       </div>
     </form>

@@ -1,5 +1,6 @@
 /** All notes on the session, with a choice by verdict and tag. */
 import { useMemo, useState } from 'react';
+import { SelectField } from '../../controls/fields';
 import { useHost } from '../../host';
 import { HiddenNotesRemark } from './hiddenNotes';
 import { NoteEntry } from './noteEntry';
@@ -31,26 +32,24 @@ export function NoteList() {
       <header className="plm-Inspector-head">
         <h3>{words.__('Notes')}</h3>
         {hasChoice && (
-          <select
-            className="plm-Field"
-            aria-label={words.__('Which notes')}
+          <SelectField
+            label={words.__('Which notes')}
             value={chosen}
-            onChange={event => {
-              setChosen(event.target.value);
-            }}
-          >
-            <option value="">{words.__('all notes')}</option>
-            {choices.verdicts.map(name => (
-              <option key={`verdict ${name}`} value={`verdict ${name}`}>
-                {words.__('verdict %1', verdictWords(name, words))}
-              </option>
-            ))}
-            {choices.tags.map(name => (
-              <option key={`tag ${name}`} value={`tag ${name}`}>
-                {words.__('tag %1', name)}
-              </option>
-            ))}
-          </select>
+            choices={[
+              ['', words.__('all notes')],
+              ...choices.verdicts.map(
+                name =>
+                  [
+                    `verdict ${name}`,
+                    words.__('verdict %1', verdictWords(name, words))
+                  ] as const
+              ),
+              ...choices.tags.map(
+                name => [`tag ${name}`, words.__('tag %1', name)] as const
+              )
+            ]}
+            onChoose={setChosen}
+          />
         )}
       </header>
       <HiddenNotesRemark />

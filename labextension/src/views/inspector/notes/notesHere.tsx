@@ -1,5 +1,6 @@
 /** The notes at the cursor: on its request and on the chosen item, with a form for another one. */
 import { useState } from 'react';
+import { SmallButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { HiddenNotesRemark } from './hiddenNotes';
@@ -66,15 +67,13 @@ export function NotesHereCard({
           />
         ) : (
           <div>
-            <button
-              type="button"
-              className="plm-Button plm-Button-small"
+            <SmallButton
               onClick={() => {
                 setWriting(true);
               }}
             >
               {words.__('Write a note')}
-            </button>
+            </SmallButton>
           </div>
         ))}
     </section>

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { CompactionText, LostWord } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
+import { TickBox } from '../../controls/fields';
 import { useHost } from '../../host';
 import { PagedRows } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
@@ -50,16 +51,13 @@ export function LostNames({ compaction }: { compaction: CompactionText }) {
       {total > 0 && (
         <>
           <h4>{words.__('Lost names: %1', count(total))}</h4>
-          <label className="plm-GridFilter-check">
-            <input
-              type="checkbox"
-              checked={isNeeded}
-              onChange={event => {
-                setNeeded(event.target.checked);
-              }}
-            />
+          <TickBox
+            className="plm-GridFilter-check"
+            isTicked={isNeeded}
+            onTick={setNeeded}
+          >
             {words.__('only the %1 that were needed later', count(needed))}
-          </label>
+          </TickBox>
           {shown.length > 0 && (
             <PagedRows
               caption={words.__(

@@ -3,6 +3,7 @@ import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
 import { money } from '../../../state/inspector/labels';
 import { subagentPlace } from '../../../state/inspector/subagents';
+import { LinkButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { RequestLink } from '../controls/placeLinks';
@@ -23,15 +24,14 @@ export function Subagents() {
             {source.ofSubagent?.(subagent.session) === null ? (
               <bdi>{oneLine(subagent.title)}</bdi>
             ) : (
-              <button
-                type="button"
-                className="plm-Link plm-Inspector-link plm-Inspector-name"
+              <LinkButton
+                className="plm-Inspector-link plm-Inspector-name"
                 onClick={() => {
                   go(subagentPlace(subagent.session));
                 }}
               >
                 <bdi>{oneLine(subagent.title)}</bdi>
-              </button>
+              </LinkButton>
             )}
             <span className="plm-Muted">
               {subagent.requests === 1

@@ -5,6 +5,7 @@ import {
   pricesText,
   type IPriceChoice
 } from '../../../state/inspector/priceWords';
+import { SelectField } from '../../controls/fields';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 
@@ -14,35 +15,22 @@ export const PriceControls = memo(function PriceControls() {
   const { view, price, go } = useInspectedSession();
   const chosen = parsePrices(price);
   const choose = (change: Partial<IPriceChoice>) => {
-    const words = pricesText({ ...chosen, ...change });
-    go({ price: words ?? undefined });
+    go({ price: pricesText({ ...chosen, ...change }) ?? undefined });
   };
   const models = [
     ...new Set([view.price.name, ...view.models, 'units'])
   ].filter(name => name !== '');
-  const lifetimes = [
-    ['', words.__('unchanged')],
-    ['5m', words.__('5 minutes')],
-    ['1h', words.__('1 hour')],
-    ['1d', words.__('1 day')]
-  ];
   return (
     <>
       <label className="plm-PolicyControls-price">
         <span>{words.__('price')}</span>
-        <select
-          className="plm-Field"
+        <SelectField
           value={view.price.name}
-          onChange={event => {
-            choose({ model: event.target.value });
+          choices={models.map(name => [name, name])}
+          onChoose={model => {
+            choose({ model });
           }}
-        >
-          {models.map(name => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+        />
       </label>
       <GivenPrices
         given={chosen.modelPrices}
@@ -52,19 +40,18 @@ export const PriceControls = memo(function PriceControls() {
       />
       <label className="plm-PolicyControls-price">
         <span>{words.__('cache kept')}</span>
-        <select
-          className="plm-Field"
+        <SelectField
           value={chosen.lifetime}
-          onChange={event => {
-            choose({ lifetime: event.target.value });
+          choices={[
+            ['', words.__('unchanged')],
+            ['5m', words.__('5 minutes')],
+            ['1h', words.__('1 hour')],
+            ['1d', words.__('1 day')]
+          ]}
+          onChoose={lifetime => {
+            choose({ lifetime });
           }}
-        >
-          {lifetimes.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
+        />
       </label>
     </>
   );

@@ -1,4 +1,5 @@
 /** The chosen range and its sums, with a button that lets it go. */
+import { SmallButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { rangeName, rangeRest } from './rangeWords';
@@ -40,9 +41,7 @@ export function RangeSentence() {
           )}
         </span>
       </p>
-      <button
-        type="button"
-        className="plm-Button plm-Button-small"
+      <SmallButton
         aria-label={words.__('Show all again')}
         title={words.__('Show all again (Escape)')}
         onClick={event => {
@@ -50,7 +49,7 @@ export function RangeSentence() {
         }}
       >
         ✕
-      </button>
+      </SmallButton>
     </section>
   );
 }

@@ -1,6 +1,29 @@
-/** Buttons that copy a text to the clipboard, and say whether that worked. */
-import { useState, type ReactNode } from 'react';
+/** Buttons: in the looks of our pages, and those that copy a text to the clipboard and say whether that worked. */
+import { useState, type ComponentPropsWithoutRef, type ReactNode } from 'react';
 import { useHost } from '../host';
+
+/** Returns a component that draws a button with some classes, and those that it is given; it sends no form. */
+function buttonWith(classes: string) {
+  return function Button({
+    className = '',
+    ...others
+  }: ComponentPropsWithoutRef<'button'>) {
+    return (
+      <button
+        type="button"
+        className={`${classes} ${className}`.trimEnd()}
+        {...others}
+      />
+    );
+  };
+}
+
+/** Draws a button that looks like a link. */
+export const LinkButton = buttonWith('plm-Link');
+/** Draws a button with an outline. */
+export const OutlinedButton = buttonWith('plm-Button');
+/** Draws a small button with an outline. */
+export const SmallButton = buttonWith('plm-Button plm-Button-small');
 
 interface ICopyButtonProps {
   label: string;
@@ -17,9 +40,7 @@ export function CopyButton({ label, name, title, text }: ICopyButtonProps) {
   const [result, setResult] = useState('');
   return copy === undefined ? null : (
     <>
-      <button
-        type="button"
-        className="plm-Link"
+      <LinkButton
         aria-label={result === '' ? name : undefined}
         title={title}
         onClick={() => {
@@ -37,7 +58,7 @@ export function CopyButton({ label, name, title, text }: ICopyButtonProps) {
         }}
       >
         {result === '' ? label : result}
-      </button>
+      </LinkButton>
       <span className="plm-Hidden" aria-live="polite">
         {result}
       </span>

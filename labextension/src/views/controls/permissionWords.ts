@@ -1,4 +1,4 @@
-/** Who refused a call and why, in words of a person. */
+/** Names of permission modes, and who refused a call and why. */
 import type { ICallOutcome } from '../../state/lines/callOutcomes';
 import type { IWords } from '../host';
 
@@ -25,5 +25,21 @@ export function refusalText(
       return feedback === ''
         ? words.__('refused by %1', by)
         : words.__('refused by %1: %2', by, feedback);
+  }
+}
+
+/** Returns the display name of a mode. */
+export function modeName(mode: string, words: IWords): string {
+  switch (mode) {
+    case 'ask':
+      return words.__('ask');
+    case 'plan':
+      return words.__('plan');
+    case 'accept-edits':
+      return words.__('accept edits');
+    case 'bypass':
+      return words.__('bypass');
+    default:
+      return mode;
   }
 }
