@@ -79,11 +79,11 @@ def write_report(
         other_data, second_session = report_data(
             other_answers, policies, texts, price, clean_values, on_progress
         )
-        _, compared = comparison_view(review, beside, price, with_texts=texts != "none")
-        compared = cleaned_comparison(compared, clean_values)
-        data = compared_report_data(data, second_session, compared)
+        _, comparison = comparison_view(review, beside, price, with_texts=texts != "none")
+        comparison = cleaned_comparison(comparison, clean_values)
+        data = compared_report_data(data, second_session, comparison)
         page_description = "Two sessions side by side: where they part, and the context of each, request by request."
-        summary = compared_summary(summary, compared)
+        summary = compared_summary(summary, comparison)
         sessions = f"sessions {view.session} and {other_data.session}"
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(

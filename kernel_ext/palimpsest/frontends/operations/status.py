@@ -90,7 +90,7 @@ def _status_rows(
         ("cost so far", _session_cost(session, snapshot, services)),
         ("kept in", folder),
         *((("not readable", unreadable),) if unreadable else ()),
-        *((("reverted", reverted),) if (reverted := revert_state_text(snapshot)) else ()),
+        *((("reverted", reverted_text),) if (reverted_text := revert_state_text(snapshot)) else ()),
         *((("warning", workspace.warning),) if workspace.warning else ()),
         *((("layout", workspace.notice),) if workspace.notice else ()),
     ]

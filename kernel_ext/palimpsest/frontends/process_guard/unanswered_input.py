@@ -153,8 +153,8 @@ def refusing_input(report: Callable[[str], object]) -> Iterator[None]:
     """Within the block, refuse calls that read keys; ``report`` gets a sentence for each function that code replaced."""
     with ExitStack() as stack:
         for module, name, dotted_name, call_text in _input_functions():
-            checked = dispatch_by_caller(getattr(module, name), _refusing_function(call_text))
-            stack.enter_context(swapped_attribute(module, name, dotted_name, checked, report))
+            guard = dispatch_by_caller(getattr(module, name), _refusing_function(call_text))
+            stack.enter_context(swapped_attribute(module, name, dotted_name, guard, report))
         if sys.stdin is not None:
             patch = swapped_attribute(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), report)
             stack.enter_context(patch)

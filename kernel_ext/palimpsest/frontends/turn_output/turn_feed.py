@@ -143,8 +143,8 @@ class TurnFeed:
         self.change_count += len(records)
         if records:
             self._received_seq = records[-1].seq
-            if (awaited := self._awaited_record) is not None and self._received_seq >= awaited[0]:
-                awaited[1]()
+            if (wait := self._awaited_record) is not None and self._received_seq >= wait[0]:
+                wait[1]()
             self.on_change()
 
     def _count_problem(self) -> None:
