@@ -204,7 +204,7 @@ class SessionRuns(SessionCalls):
     def _wait_for_listeners(self) -> None:
         """Wait until all subscribers have received every record written so far."""
         for listener in self._listeners:
-            listener.caught_up()
+            listener.wait_for_delivery()
 
     def _turn(self, operation: str, **arguments: Any) -> EngineFuture[Answer]:
         turn = cast("TurnOperation", self._build_operation(operation, **arguments))

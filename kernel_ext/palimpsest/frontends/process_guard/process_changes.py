@@ -70,16 +70,9 @@ class ProcessState:
         self._seed_patches.close()
         sentences: list[str] = []
         for find_changes in (
-            self._plain_changes,
-            self._hook_changes,
-            self._path_changes,
-            self._environment_changes,
-            self._handler_changes,
-            self._filter_changes,
-            self._table_changes,
-            self._builtin_changes,
-            self._seed_changes,
-            self._backend_change,
+            *(self._plain_changes, self._hook_changes, self._path_changes),
+            *(self._environment_changes, self._handler_changes, self._filter_changes),
+            *(self._table_changes, self._builtin_changes, self._seed_changes, self._backend_change),
         ):
             with suppress(Exception):  # a library in an unknown version must not fail the call
                 sentences += find_changes()

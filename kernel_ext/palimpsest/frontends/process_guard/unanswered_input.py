@@ -52,10 +52,10 @@ def refuse_input(piece: Piece, name: str, advice: str = ADVICE_ASK) -> None:
     raise NobodyAnswers(sentence)
 
 
-def _refusing_function(name: str, advice: str = ADVICE_ASK) -> AnyFunction:
+def _refusing_function(name: str) -> AnyFunction:
     def refuse(_call: object, piece: Piece, *_arguments: Any, **_options: Any) -> None:
         __tracebackhide__ = True
-        refuse_input(piece, name, advice)
+        refuse_input(piece, name)
 
     return refuse
 

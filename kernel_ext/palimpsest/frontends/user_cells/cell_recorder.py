@@ -292,15 +292,14 @@ class CellRecorder:
     def _record_message(
         self, message: Any, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
+        kind = message
         if isinstance(message, dict):
             kind = message.get("msg_type") or message["header"]["msg_type"]
-            if kind not in _RECORDED_MESSAGES:
-                return
+        if kind not in _RECORDED_MESSAGES:
+            return
+        if isinstance(message, dict):
             content, parent = message.get("content"), message.get("parent_header")
         else:
-            if message not in _RECORDED_MESSAGES:
-                return
-            kind = message
             content = arguments[0] if arguments else options.get("content")
             parent = arguments[1] if len(arguments) > 1 else options.get("parent")
         parent = (parent or {}).get("header", parent) or {}
