@@ -76,8 +76,8 @@ class InspectedSession:
 class InspectorWidget(CellWidget):
     """One session's inspector.
 
-    Responsibilities: answer the page's questions, carry out its edits and write its notes; notify it when the session grew; rewrite the
-    saved output after each turn.
+    Responsibilities: answer the page's questions, carry out its edits and write its notes; notify it when the session grew;
+    rewrite the saved output after each turn.
     """
 
     _css = built_file("inspector.css", "")

@@ -59,8 +59,8 @@ def write_report(
 ) -> Path:
     """Write a session's report and return its path; with another session ``beside`` it, both and their comparison.
 
-    A terminal shows how many of the tracks are computed. Raises UserError with one sentence: for an unknown policy, price or choice of texts, a policy that fails, and where
-    the file exists and is no report.
+    A terminal shows how many of the tracks are computed. Raises UserError with one sentence: for an unknown policy, price
+    or choice of texts, a policy that fails, and where the file exists and is no report.
     """
     target = checked_page_file(path, REPORT_MARK)
     scrub = text_cleaner(environment)

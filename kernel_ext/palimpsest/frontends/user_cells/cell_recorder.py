@@ -103,7 +103,7 @@ class CellRecorder:
     """Records the runs of one kernel's cells.
 
     Responsibilities: begin and end a run by IPython's events; assign each output to the run whose request
-    it answers; drop old runs. ``runs`` may be called from any thread.
+    it answers; drop old runs. ``recorded_runs`` may be called from any thread.
     """
 
     def __init__(self, shell: Any) -> None:
