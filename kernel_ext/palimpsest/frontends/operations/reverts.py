@@ -191,13 +191,13 @@ class ReviewCells(Operation):
                 raise UserError("Name the call whose changes are meant: call is missing.")
             return await session.review_cells({self.call: self.decisions})
         decisions: dict[str, list[CellDecision]] = {}
-        for reviewed in self._chosen(session.open_cell_changes()):
+        for reviewed in self._chosen_changes(session.open_cell_changes()):
             accept = self.all == "accept"
             decision = CellDecision(index=reviewed.index, accept=accept, reason=self.reason)
             decisions.setdefault(reviewed.call, []).append(decision)
         return await session.review_cells(decisions)
 
-    def _chosen(self, review: CellReview) -> Sequence[ReviewedChange]:
+    def _chosen_changes(self, review: CellReview) -> Sequence[ReviewedChange]:
         """Return the open changes that are meant; raises NotFound for a number that no change has."""
         if self.number is not None:
             if self.number > len(review.changes):
@@ -260,15 +260,15 @@ class ExplainCell(Operation):
             if self.session is None
             else await context.find(self.session)
         )
-        own = CellHistory(cell=cell, number=number)
+        history = CellHistory(cell=cell, number=number)
         if session is not None:
-            own = await _history_in(session, own, context)
+            history = await _history_in(session, history, context)
         session_id = session.id if session is not None else ""
-        if self.session is not None or (own.changes and writer in (None, session_id)):
-            return own
-        others = await workspace.cell_history(cell, number, context.notebook, writer, session_id)
-        is_by_writer = any(change.session == writer for change in others.changes)
-        return others if is_by_writer or (others.changes and not own.changes) else own
+        if self.session is not None or (history.changes and writer in (None, session_id)):
+            return history
+        other = await workspace.cell_history(cell, number, context.notebook, writer, session_id)
+        is_by_writer = any(change.session == writer for change in other.changes)
+        return other if is_by_writer or (other.changes and not history.changes) else history
 
     def output(self, answer: CellHistory) -> OutputLines:
         return cell_history_text(answer)
