@@ -37,11 +37,9 @@ def _direct_init(kind: Any, standard_init: Any) -> Any:
     for field in fields(kind):
         names[f"store_{field.name}"] = vars(kind)[field.name].__set__
         parameters.append(_parameter(field, names))
-        value = (
-            field.name
-            if field.default_factory is MISSING
-            else f"make_{field.name}() if {field.name} is made_anew else {field.name}"
-        )
+        value = field.name
+        if field.default_factory is not MISSING:
+            value = f"make_{field.name}() if {field.name} is made_anew else {field.name}"
         lines.append(f"    store_{field.name}(self, {value})")
     source = "\n".join([f"def __init__({', '.join(parameters)}):", *lines])
     exec(source, names)

@@ -40,11 +40,10 @@ class InstalledOnly:
         entries = list(sys.path if path is None else path)
         depth = name.count(".")
         in_current_folder = [entry for entry in entries if _is_current(entry, depth)]
-        if (
-            not in_current_folder
-            or PathFinder.find_spec(name, in_current_folder) is None
-            or not _is_own()
-        ):
+        is_shadowed = (
+            in_current_folder and PathFinder.find_spec(name, in_current_folder) is not None
+        )
+        if not is_shadowed or not _is_own():
             return None
         other_entries = [entry for entry in entries if entry not in in_current_folder]
         spec = _find_elsewhere(name, other_entries, target)
@@ -154,9 +153,9 @@ def _is_installed(filename: str) -> bool:
     """Return whether a file belongs to Python or to an installed package."""
     if filename.startswith("<frozen"):
         return True
-    return any(filename.startswith(folder) for folder in _INSTALLED) or any(
-        part in filename for part in ("site-packages", "dist-packages")
-    )
+    if "site-packages" in filename or "dist-packages" in filename:
+        return True
+    return filename.startswith(_INSTALLED)
 
 
 _INSTALLED = tuple(

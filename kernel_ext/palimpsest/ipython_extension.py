@@ -93,8 +93,7 @@ class Extension:
         if self._problem is not None:
             from palimpsest.frontends.usage_errors import usage_error
 
-            problem = self._problem
-            raise usage_error(f"Palimpsest could not start: {problem}") from problem
+            raise usage_error(f"Palimpsest could not start: {self._problem}") from self._problem
         return self._front
 
     def _load(self) -> None:
@@ -113,13 +112,12 @@ class Extension:
         from palimpsest.frontends.magic.agent_magics import current_notebook
         from palimpsest.transcript.messages import Origin
 
-        notebook = current_notebook(self.shell)
-        # IPython increments the count as soon as a cell begins.
         return Origin(
             kind="cell",
             cell_id=self.cells.cell_id,
+            # IPython increments the count as soon as a cell begins.
             execution_count=self.shell.execution_count - 1,
-            notebook=notebook,
+            notebook=current_notebook(self.shell),
         )
 
     def _on_comm_info(self, stream: Any, ident: Any, parent: Any) -> Any:
@@ -143,7 +141,7 @@ class Extension:
 
 def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
     """Load the extension into a shell; does nothing if it is loaded already."""
-    if getattr(shell, _ATTRIBUTE, None) is not None:
+    if extension_of(shell) is not None:
         return
     extension = Extension(shell, build)
     extension.register()
@@ -158,7 +156,7 @@ def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
 
 def unload_ipython_extension(shell: Any) -> None:
     """Unload the extension from a shell."""
-    extension = getattr(shell, _ATTRIBUTE, None)
+    extension = extension_of(shell)
     if extension is not None:
         setattr(shell, _ATTRIBUTE, None)
         extension.unregister()

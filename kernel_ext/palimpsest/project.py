@@ -28,7 +28,7 @@ from palimpsest.session.open_sessions.storage_cleanup import (
     measure_storage,
     prune_storage,
 )
-from palimpsest.session.records.session_search import PAGE, Page, Query
+from palimpsest.session.records.session_search import PAGE_SESSIONS, Page, Query
 from palimpsest.store.exchange.import_report import ImportReport, ignore_progress
 from palimpsest.store.exchange.keyed_view import KeyedView
 from palimpsest.tools.workflow.skill import Skill
@@ -81,7 +81,7 @@ def sessions(
     *,
     archived: bool | None = False,
     children: bool = False,
-    limit: int = PAGE,
+    limit: int = PAGE_SESSIONS,
     number: int = 1,
     cursor: str | None = None,
 ) -> Page:
@@ -242,10 +242,9 @@ def prune(
     ((), None)
     """
     app = current_app()
-    retention = app.config.value.retention
     coroutine = prune_storage(
         app.workspace,
-        retention,
+        app.config.value.retention,
         days=days,
         max_size=max_size,
         delete=delete,
@@ -258,11 +257,9 @@ def _run_operation(operation: str, progress: Progress | None = None, /, **argume
     """Carry out an operation and return its answer; raises UserError."""
     app = current_app()
     notebook = app.notebook()
-    find = partial(app.workspace.open_or_current, notebook=notebook)
-    built_operation = operation_of(operation, arguments)
-    return app.engine.submit(
-        built_operation.run(OperationContext(app, find, notebook, progress=progress))
-    ).result()
+    find_session = partial(app.workspace.open_or_current, notebook=notebook)
+    context = OperationContext(app, find_session, notebook, progress=progress)
+    return app.engine.submit(operation_of(operation, arguments).run(context)).result()
 
 
 def _definitions() -> ProjectDefinitions:

@@ -127,11 +127,9 @@ def _subject(part: ToolPart) -> str:
 
 def _tool_remark(tool: ToolSpec) -> str:
     """Return how a tool differs from what its server sent; empty where it does not."""
-    changes = [
-        "schema repaired" if is_repaired(tool) else "",
-        "description cut" if len(tool.description) >= MAX_DESCRIPTION_CHARS else "",
-    ]
-    return ", ".join(filter(None, changes))
+    is_cut = len(tool.description) >= MAX_DESCRIPTION_CHARS
+    changes = {"schema repaired": is_repaired(tool), "description cut": is_cut}
+    return ", ".join(name for name, has_change in changes.items() if has_change)
 
 
 def _system_items(message: NeutralMessage, count: Count, scrub: Scrub) -> Iterator[RequestItem]:

@@ -46,13 +46,10 @@ class InspectorKernels(LoggingConfigurable):  # type: ignore[misc]  # traitlets 
             sessions: all that the server runs, as its REST API describes them.
             now: seconds of a clock that stands still while the computer sleeps, where the system has one.
         """
-        left = [str(session["id"]) for session in sessions if is_left(session)]
-        self._left_since = {session: self._left_since.get(session, now) for session in left}
-        return [
-            session
-            for session, since in self._left_since.items()
-            if now - since >= self.kept_seconds
-        ]
+        left_ids = [str(session["id"]) for session in sessions if is_left(session)]
+        self._left_since = {name: self._left_since.get(name, now) for name in left_ids}
+        times = self._left_since.items()
+        return [name for name, since in times if now - since >= self.kept_seconds]
 
     async def _end_left_kernels(self) -> None:
         manager = self._server.session_manager

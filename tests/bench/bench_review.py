@@ -42,7 +42,7 @@ POLICIES = (
     *("langchain.clear_tool_uses", "strands.sliding_window", "openhands.recent"),
     *("openhands.amortized", "openclaw.cache_ttl", "pi.compact", "gemini.compress"),
 )
-"""The seventeen of spec/review.md 3.3, as far as they are presets."""
+"""Policies of other agents and of papers, with the parameters that they are known with."""
 REQUESTS = 2_450
 """So many of pi's requests have 6,000 items."""
 LARGE_BYTES = 200_000_000

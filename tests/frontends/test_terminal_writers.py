@@ -24,8 +24,7 @@ from palimpsest.frontends.operation_text.command_output import (
     table_output,
 )
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
-from palimpsest.frontends.typed_input.model_questions import interview_text
-from palimpsest.frontends.typed_input.typed_answers import permission_question
+from palimpsest.frontends.typed_input.typed_answers import interview_text, permission_question
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.formats.text import render_message, render_session
 from palimpsest.transcript.errors import ApiError, UserError

@@ -143,7 +143,7 @@ def test_a_page_that_does_not_watch_is_told_nothing(kernel: Kernel) -> None:
 
 @pytest.mark.soak  # with each commit tests/frontends/inspector/test_inspector_widget.py is answered while a cell runs; this adds a figure that is half drawn
 def test_a_page_is_answered_while_a_cell_runs_and_figures_stay_whole(kernel: Kernel) -> None:
-    """The comm's own handling would flush a half-drawn figure (spec/kernel.md A5)."""
+    """The comm's own handling would flush a half-drawn figure."""
     kernel.client.run("view = palimpsest.current_session().view()\nview")
     at = comm(kernel)
     kernel.client.run("%matplotlib inline\nimport matplotlib.pyplot as plt")

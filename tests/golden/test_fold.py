@@ -2,7 +2,7 @@
 
 The default policy differs on purpose in one case: the newest recorded agent moves the summary of a
 compaction that kept a tail to the front, and drops what it covers, even while that summary is unfinished.
-By default only a good summary shortens the history (DESIGN.md 4).
+By default only a good summary shortens the history.
 """
 
 from typing import Any

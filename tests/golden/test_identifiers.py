@@ -1,6 +1,6 @@
 """Ids contain time and counter as in the recorded OpenCode, in a field that never wraps.
 
-The recorded 48 bits hold 2^36 milliseconds, and wrapped in August 2026 (spec/session-engine.md 1.1).
+The recorded 48 bits hold 2^36 milliseconds, and wrapped in August 2026.
 Ours has 64 bits; so the recorded digits are the last twelve of ours, and a time that is read from an
 id is the recorded one up to a multiple of 2^36 ms. That is the only difference.
 """

@@ -103,7 +103,7 @@ OLD = "claude-3-7-sonnet"
 async def test_thoughts_are_left_out_for_the_models_that_want_none(
     tmp_path: Path, preset: str, model_id: str, *, drops: bool
 ) -> None:
-    """As in spec/context-stability.md 1.4: the newest version keeps the reasoning of the newest answer."""
+    """The newest recorded version of OpenClaw keeps the reasoning of the newest answer."""
     answers = [thinks(f"Thought {n}.").calls("list") for n in range(2)]
     model = ScriptedModel(*answers, thinks("Thought 2.").says("Done."), says("Yes."))
     info = ModelInfo(

@@ -105,7 +105,7 @@ def before_the_place(
 
 
 def to_a_patch() -> dict[str, Any]:
-    """Return the case of a revert to the part after a step's end, its patch, after spec/session-engine.md 1.24."""
+    """Return the case of a revert to the part after a step's end, its patch."""
     [case] = named("revert_to_part_step-finish")
     [patch] = [
         part["id"]

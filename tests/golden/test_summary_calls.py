@@ -2,7 +2,7 @@
 
 OpenCode stops reading at the call and keeps nothing of it. Ours reads to the end, since that is paid for, and keeps the call
 in the failed summary, where a reader sees it; it is not run. Beside the recorded cases are some after
-spec/session-engine.md 1.7, so that a recording without such a case has the rule, too.
+the same rule, so that a recording without such a case has it, too.
 """
 
 from collections.abc import AsyncGenerator

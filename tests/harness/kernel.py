@@ -367,7 +367,7 @@ class Kernel:
     """One kernel process and one client of it.
 
     It speaks the protocol over plain sockets: a blocking client would leave event loops behind, and with
-    two clients of one manager one loses its replies (spec/kernel.md F). The process is forked by
+    two clients of one manager one loses its replies. The process is forked by
     ``kernel_forks``, unless it is ``fresh``.
     """
 

@@ -2,7 +2,7 @@
 
 import inspect
 
-from palimpsest.public.forwarded_methods import forwarded_method
+from palimpsest.public.session_calls import forwarded_method
 from palimpsest.public.session_object import Session
 from palimpsest.review.session_review import SessionReview
 

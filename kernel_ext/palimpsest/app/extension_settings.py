@@ -5,7 +5,6 @@ when the user trusted it (``session/trust/trust_store.py``).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from palimpsest.session.config.settings import HookTable, McpSettings
 from palimpsest.session.extensions.hooks import HookSource
@@ -36,11 +35,9 @@ def server_specs(
 def _spec(name: str, settings: McpSettings, origins: Mapping[str, str]) -> McpServerSpec:
     keys = (f"mcp.{name}.command", f"mcp.{name}.url", f'mcp."{name}".command', f'mcp."{name}".url')
     origin = next((origins[key] for key in keys if key in origins), "settings")
-    given_values: dict[str, Any] = settings.model_dump() | {
-        "args": tuple(settings.args),
-        "timeout": settings.timeout or TIMEOUT_SECONDS,
-    }
-    return McpServerSpec(name=name, origin=origin, refusal=_problem(name, settings), **given_values)
+    values = settings.model_dump() | {"args": tuple(settings.args)}
+    values["timeout"] = settings.timeout or TIMEOUT_SECONDS
+    return McpServerSpec(name=name, origin=origin, refusal=_problem(name, settings), **values)
 
 
 def _problem(name: str, settings: McpSettings) -> str:

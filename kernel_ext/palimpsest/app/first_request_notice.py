@@ -58,18 +58,13 @@ class FirstRequestNotice:
         """Return the notice before the first request to a provider; empty from the second time on."""
         if provider in LOCAL_PROVIDERS:
             return ""
-        notice_identity = json.dumps(
-            ["sent", os.path.realpath(self.project), provider, self.detail, self.cells]
-        )
-        if not self._record(hashlib.sha256(notice_identity.encode()).hexdigest(), provider):
+        project = os.path.realpath(self.project)
+        identity = json.dumps(["sent", project, provider, self.detail, self.cells])
+        if not self._record(hashlib.sha256(identity.encode()).hexdigest(), provider):
             return ""
         values = VALUES_SENTENCE if self.detail != "values" else ""
-        return NOTICE.format(
-            provider=provider,
-            detail=VARIABLE_PHRASES[self.detail],
-            cells=CELL_PHRASES[self.cells],
-            values=values,
-        )
+        detail, cells = VARIABLE_PHRASES[self.detail], CELL_PHRASES[self.cells]
+        return NOTICE.format(provider=provider, detail=detail, cells=cells, values=values)
 
     def _record(self, notice_hash: str, provider: str) -> bool:
         """Record that the notice is shown now; returns False where it was shown before."""

@@ -121,14 +121,9 @@ class LoadedConfig:
 
     def remarks(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return titles with sentences: problems, and settings that need trust."""
-        titled_remarks = (
-            ("What is wrong", self.problems),
-            (
-                NEEDS_TRUST,
-                tuple(f"{setting.words} ({setting.origin})" for setting in self.untrusted_settings),
-            ),
-        )
-        return [(title, sentences) for title, sentences in titled_remarks if sentences]
+        untrusted = tuple(f"{held.words} ({held.origin})" for held in self.untrusted_settings)
+        remarks = [("What is wrong", self.problems), (NEEDS_TRUST, untrusted)]
+        return [(title, sentences) for title, sentences in remarks if sentences]
 
 
 def is_projects(origin: str) -> bool:
@@ -162,10 +157,10 @@ def load(
             merge_untrusted(merge_state, layer, baseline)
         else:
             merge_state.add(layer)
-    given = {key: value for key, value in (overrides or {}).items() if value is not None}
     options: dict[str, Any] = {}
-    for key, option in given.items():
-        put_at(options, tuple(key.split(".")), option)
+    for key, option in (overrides or {}).items():
+        if option is not None:
+            put_at(options, tuple(key.split(".")), option)
     merge_state.add(Layer("option", options, start_folder))
     value = merge_state.merged_config()
     return LoadedConfig(
@@ -194,11 +189,8 @@ ONLY_BUILT_INS: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGEN
 def trusted_digest(layers: Sequence[Layer], folders: ConfigFolders, start_folder: Path) -> str:
     """Return the digest of the project's settings if the user trusted them, else ""."""
     digest = _digest(layers, folders, start_folder)
-    return (
-        digest
-        if TrustStore(folders.trust_folder, find_project(start_folder)).is_trusted(digest)
-        else ""
-    )
+    trust_store = TrustStore(folders.trust_folder, find_project(start_folder))
+    return digest if trust_store.is_trusted(digest) else ""
 
 
 def _digest(layers: Sequence[Layer], folders: ConfigFolders, start_folder: Path) -> str:
@@ -213,10 +205,8 @@ def _digest(layers: Sequence[Layer], folders: ConfigFolders, start_folder: Path)
 def still_trusted(start_folder: Path, environment: Mapping[str, str], digest: str) -> bool:
     """Return whether the project's settings, and the files they run, still have this digest."""
     folders = ConfigFolders.of_platform(environment)
-    return (
-        _digest(list(setting_layers(start_folder, environment, folders, [])), folders, start_folder)
-        == digest
-    )
+    layers = list(setting_layers(start_folder, environment, folders, []))
+    return _digest(layers, folders, start_folder) == digest
 
 
 def trust_project(
@@ -235,10 +225,8 @@ def trust_project(
     layers = list(setting_layers(start_folder, environment, folders, []))
     folders = _with_admin_folder(folders, layers)
     files = [*dict.fromkeys(setting.origin for setting in untrusted), *(definitions or {}).values()]
-    digests = [
-        *([_digest(layers, folders, start_folder)] if untrusted else []),
-        *(definitions or {}),
-    ]
+    digests = [_digest(layers, folders, start_folder)] if untrusted else []
+    digests += definitions or {}
     if digests:
         TrustStore(folders.trust_folder, project).add(digests, files, project)
     return list(untrusted)
@@ -250,9 +238,8 @@ def distrust_project(
     """Revoke trust in the project's files; returns False when it was not trusted."""
     folders = folders or ConfigFolders.of_platform(environment)
     project = find_project(start_folder)
-    folders = _with_admin_folder(
-        folders, list(setting_layers(start_folder, environment, folders, []))
-    )
+    layers = list(setting_layers(start_folder, environment, folders, []))
+    folders = _with_admin_folder(folders, layers)
     return TrustStore(folders.trust_folder, project).remove(project)
 
 
@@ -264,15 +251,14 @@ def _setting_leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator
         if isinstance(value, Settings):
             inner = _setting_leaves(value, setting_path)
             # A value that the policy table does not set is the preset's: %agent policy shows those.
-            in_policy = setting_path[0] == "policy"
-            yield from (leaf for leaf in inner if not (in_policy and leaf[1] is None))
+            is_policy = setting_path[0] == "policy"
+            yield from (leaf for leaf in inner if not (is_policy and leaf[1] is None))
         elif isinstance(value, dict) and all(isinstance(v, Settings) for v in value.values()):
             for entry, table in value.items():
-                written = {
-                    dotted_name(*setting_path, entry, field) for field in table.model_fields_set
-                }
-                for key, inner_value in _setting_leaves(table, (*setting_path, entry)):
-                    if inner_value or (inner_value is not None and key in written):
+                entry_path = (*setting_path, entry)
+                set_keys = {dotted_name(*entry_path, field) for field in table.model_fields_set}
+                for key, inner_value in _setting_leaves(table, entry_path):
+                    if inner_value or (inner_value is not None and key in set_keys):
                         yield key, inner_value
             if not value:
                 yield dotted_name(*setting_path), None

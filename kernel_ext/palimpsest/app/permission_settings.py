@@ -18,14 +18,12 @@ def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedCon
     value = config.value
     rules = config.rules("permission", value.permission)
     effective_rules.rules = merge_rules(DEFAULT_RULES, rules)
-    effective_rules.fixed_rules = as_limits(
-        (
-            rule
-            for rule in rules_from(config.locked_rules)
-            if origin_of(config.locked_settings, dotted_name("permission", rule.permission))
-        ),
-        "lock",
+    locked_rules = (
+        rule
+        for rule in rules_from(config.locked_rules)
+        if origin_of(config.locked_settings, dotted_name("permission", rule.permission))
     )
+    effective_rules.fixed_rules = as_limits(locked_rules, "lock")
     effective_rules.mode = value.mode
     effective_rules.mode_fixed = origin_of(config.locked_settings, "mode")
     effective_rules.budget = Budget(usd=value.budget.usd, tokens=value.budget.tokens)

@@ -88,7 +88,7 @@ from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 from palimpsest.tools.file_access.paths import protection_of
-from palimpsest.tools.mcp.server import CLOSE_SECONDS
+from palimpsest.tools.mcp.server import MAX_CLOSE_SECONDS
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.permission_rules.permissions import Rules, merge_rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
@@ -125,7 +125,10 @@ TRUST_CHANGED = (
 
 
 class App:
-    """One kernel's engine, workspace and configuration."""
+    """One kernel's engine, workspace and configuration.
+
+    ``python``, ``namespace`` and ``quiet_namespace`` are called with a session's id.
+    """
 
     def __init__(
         self,
@@ -175,7 +178,7 @@ class App:
         self._uses_providers = model is None
         """Providers answer: the caller supplied no ``model`` in their place."""
         config, policy = self._config.value, self._config.policy
-        hidden_names = self.hidden_names = HiddenNames(config.hidden_variables)
+        hidden = self.hidden_names = HiddenNames(config.hidden_variables)
         self.locked_settings = LockedSettings(self._config.locked_settings, config)
         self.hooks = open_registry(
             hook_sources(config.hooks, self._config.origins),
@@ -188,19 +191,20 @@ class App:
             specs, self.registry, self.environment, self.project, start_refusal=self._trust_change
         )
         user = _user(self.environment)
-        approvals, approved_code, snapshots = _stored_grants_and_snapshots(
-            store, self.project, user
-        )
+        stored = _stored_grants_and_snapshots(store, self.project, user)
+        approvals, approved_code, snapshots = stored
         self.effective_rules = EffectiveRules(approvals=approvals)
         self.effective_rules.project_move = ProjectMoveWatch(self.effective_rules.grants)
         apply_permission_settings(self.effective_rules, self._config)
-        self._trust_store = TrustStore(
-            ConfigFolders.of_platform(self.environment).trust_folder, self.project
-        )
+        trust_folder = ConfigFolders.of_platform(self.environment).trust_folder
+        self._trust_store = TrustStore(trust_folder, self.project)
         self.definitions = ProjectDefinitions(self._sources(), self._base_rules)
         self.effective_rules.granted_rules = lambda: skill_rules(self.definitions.skills)
         register_definitions(self.registry, self.definitions)
         agents = self.definitions.agents
+        own_rules = self._config.rules("permission", config.permission)
+        is_small_model_locked = bool(self.locked_settings.locked_by("small_model"))
+        notice = FirstRequestNotice(self.project, config.variables, cells=config.notebook)
         self.services = Services(
             store=store,
             ids=self.ids,
@@ -222,15 +226,11 @@ class App:
                 small_model=functools.partial(
                     _small_model,
                     config.small_model,
-                    {} if self.locked_settings.locked_by("small_model") else agents,
+                    {} if is_small_model_locked else agents,
                     self.info,
                 ),
                 # The caller that supplies models itself also informs its users.
-                first_time=(lambda _provider: "")
-                if model
-                else FirstRequestNotice(
-                    self.project, config.variables, cells=config.notebook
-                ).notice_text,
+                first_time=(lambda _provider: "") if model else notice.notice_text,
             ),
             agents=AgentServices(
                 registry=self.registry,
@@ -246,9 +246,7 @@ class App:
                 most_steps=config.max_steps if limited else None,
             ),
             rules=RuleServices(
-                base_rules=merge_rules(
-                    DEFAULT_RULES, self._config.rules("permission", config.permission)
-                ),
+                base_rules=merge_rules(DEFAULT_RULES, own_rules),
                 effective_rules=self.effective_rules,
                 locked_settings=self.locked_settings,
                 policy=policy.policy,
@@ -258,19 +256,11 @@ class App:
             ),
             kernel=KernelServices(
                 python=python
-                and (
-                    lambda tool_context: approved_code.observed_runner(
-                        python(tool_context), tool_context
-                    )
-                ),
+                and (lambda session: approved_code.observed_runner(python(session), session)),
                 namespace=namespace
-                and (lambda tool_context: HidingNamespace(namespace(tool_context), hidden_names)),
+                and (lambda session: HidingNamespace(namespace(session), hidden)),
                 quiet_namespace=quiet_namespace
-                and (
-                    lambda tool_context: HidingQuietNamespace(
-                        quiet_namespace(tool_context), hidden_names
-                    )
-                ),
+                and (lambda session: HidingQuietNamespace(quiet_namespace(session), hidden)),
                 notebook=notebook_runs,
                 notebook_detail=config.notebook,
                 notebook_tokens=config.notebook_tokens,
@@ -359,16 +349,14 @@ class App:
     def config(self) -> LoadedConfig:
         """The merged settings, with everything that needs the user's trust."""
         held_settings = self.definitions.definition_trust.held_settings
-        agent_problems = tuple(
-            problem for problem in self.definitions.problems if problem.startswith("default_agent ")
-        )
+        problems = self.definitions.problems
+        agent_problems = [text for text in problems if text.startswith("default_agent ")]
         if not held_settings and not agent_problems:
             return self._config
-        problems = (*self._config.problems, *agent_problems)
         return replace(
             self._config,
             untrusted_settings=(*self._config.untrusted_settings, *held_settings),
-            problems=problems,
+            problems=(*self._config.problems, *agent_problems),
         )
 
     def trust(self) -> Sequence[UntrustedSetting]:
@@ -445,9 +433,8 @@ class App:
             environment=self.environment,
             trusted_ids=self.config.models() if model_info.holds_address(model_id) else (),
         )
-        return with_window(
-            model, config.models, config.context_tokens, self.config.policy.policy.guard
-        )
+        guard = self.config.policy.policy.guard
+        return with_window(model, config.models, config.context_tokens, guard)
 
     def _check_model(self, info: ModelInfo) -> None:
         """Raise ConfigError for a model that is known not to exist."""
@@ -460,26 +447,21 @@ class App:
     def default_model(self) -> str:
         """Return the id of the model that answers when none is named."""
         value = self.config.value
-        return (
-            value.model or discovery.choose_model(self.environment, self._ollama, value.models).id
-        )
+        if value.model:
+            return value.model
+        return discovery.choose_model(self.environment, self._ollama, value.models).id
 
     def models(self) -> Sequence[tuple[str, str, str]]:
         """Return the models that can be used now as rows: id, window, and why it is listed."""
-        models_by_id = {
-            known.info.ref.id: (known.info, known.reason)
-            for known in discovery.known_models(
-                self.environment, self.config.value.models, self._ollama
-            )
-        }
+        overrides, guard = self.config.value.models, self.services.rules.policy.guard
+        listed_models = discovery.known_models(self.environment, overrides, self._ollama)
+        models_by_id = {known.info.ref.id: known for known in listed_models}
         rows = [
-            (name, window_text(info, self.services.rules.policy.guard), _with_remark(reason, info))
-            for name, (info, reason) in models_by_id.items()
+            (name, window_text(known.info, guard), _with_remark(known.reason, known.info))
+            for name, known in models_by_id.items()
         ]
-        rows += [
-            (SERVER, "", sentence)
-            for sentence in discovery.unresponsive_servers(self.environment, self._ollama)
-        ]
+        sentences = discovery.unresponsive_servers(self.environment, self._ollama)
+        rows += [(SERVER, "", sentence) for sentence in sentences]
         try:
             default = self.default_model()
         except ConfigError:
@@ -498,21 +480,19 @@ class App:
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents, with the default one first."""
         self.definitions.refresh()
-        answering_agents = {
-            name: agent for name, agent in self.definitions.agents.items() if agent.answers
-        }
-        first = self.services.agents.default_agent
-        names = sorted(answering_agents, key=lambda name: (name != first, name))
-        return [(name, answering_agents[name].description) for name in names]
+        agents, default = self.definitions.agents, self.services.agents.default_agent
+        names = sorted(agents, key=lambda name: (name != default, name))
+        return [(name, agents[name].description) for name in names if agents[name].answers]
 
     def _ollama(self, environment: Mapping[str, str]) -> LocalModels:
         """Return the local models, queried at most every half minute: a query may take half a second.
 
         A server that is configured, and has no models, is queried again after 2 seconds: it may be starting.
         """
-        index, models = self._local_models
+        queried_at, models = self._local_models
         is_settled = bool(models.models) or local_servers.address_variable(environment) is None
-        if time.monotonic() - index > (OLLAMA_SECONDS if is_settled else CONFIGURED_OLLAMA_SECONDS):
+        seconds = OLLAMA_SECONDS if is_settled else CONFIGURED_OLLAMA_SECONDS
+        if time.monotonic() - queried_at > seconds:
             models = local_servers.models(environment)
             self._local_models = time.monotonic(), models
             if models.models and self._expected_model() is None:
@@ -560,12 +540,12 @@ class App:
     def _end_programs(self) -> None:
         """End the processes started for the agent: servers, and commands in the background."""
         try:
-            self.engine.submit(self.servers.close()).result(CLOSE_SECONDS + 1)
+            self.engine.submit(self.servers.close()).result(MAX_CLOSE_SECONDS + 1)
         finally:
             for name in self.registry.names:
-                end = getattr(self.registry.resolve(name), "end_background", None)
-                if end is not None:
-                    end()
+                end_background = getattr(self.registry.resolve(name), "end_background", None)
+                if end_background is not None:
+                    end_background()
 
     def _model(self, info: ModelInfo) -> Model:
         if info.ref.provider != model_info.REHEARSAL.provider:
@@ -657,12 +637,8 @@ def _user(environment: Mapping[str, str]) -> str:
 
 def _agents(config: LoadedConfig) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]]:
     tables = config.value.agent
-    given_fields = {
-        name: agent.model_dump(exclude_none=True, exclude={"permission"})
-        for name, agent in tables.items()
-    }
-    rules = {
-        name: config.rules(dotted_name("agent", name, "permission"), agent.permission)
-        for name, agent in tables.items()
-    }
-    return given_fields, rules
+    fields, rules = {}, {}
+    for name, agent in tables.items():
+        fields[name] = agent.model_dump(exclude_none=True, exclude={"permission"})
+        rules[name] = config.rules(dotted_name("agent", name, "permission"), agent.permission)
+    return fields, rules

@@ -120,30 +120,22 @@ def _policy_named(name: str) -> ContextPolicy:
     """Return a preset, or the policy of one's own whose function has this name; raises UnknownPolicy."""
     own_policy = OWN_POLICIES.get(name)
     known = _presets_with(name.partition("@")[0])
-    is_preset = any(preset.preset == name for preset in known)
-    return (
-        own_policy
-        if own_policy is not None and not is_preset
-        else preset_named(name, known, OWN_POLICIES)()
-    )
+    if own_policy is not None and not any(preset.preset == name for preset in known):
+        return own_policy
+    return preset_named(name, known, OWN_POLICIES)()
 
 
 def _policy_of(policy: "ContextPolicy | PolicyFunction") -> ContextPolicy:
     """Return an object that is a policy, or the policy of a function; raises UnknownPolicy for anything else."""
-    is_policy = all(hasattr(policy, name) for name in ("start", "step"))
-    lacking = [
-        name for name in ("name", "source", "estimator", "when") if not hasattr(policy, name)
-    ]
-    if is_policy and not lacking and not isinstance(policy, type):
-        return cast("ContextPolicy", policy)
-    if is_policy:
-        given_text = (
-            "is a class: give an object of it"
-            if isinstance(policy, type)
-            else f"has no {lacking[0]}"
-        )
-        raise UnknownPolicy(f"The policy {policy!r:.80} {given_text}.")
-    return policy_of_function(cast("PolicyFunction", policy))
+    if not all(hasattr(policy, name) for name in ("start", "step")):
+        return policy_of_function(cast("PolicyFunction", policy))
+    needed_names = ("name", "source", "estimator", "when")
+    lacking = [name for name in needed_names if not hasattr(policy, name)]
+    if isinstance(policy, type):
+        raise UnknownPolicy(f"The policy {policy!r:.80} is a class: give an object of it.")
+    if lacking:
+        raise UnknownPolicy(f"The policy {policy!r:.80} has no {lacking[0]}.")
+    return cast("ContextPolicy", policy)
 
 
 def _with_numbers(policy: ContextPolicy, numbers: Mapping[str, Any]) -> ContextPolicy:
@@ -182,13 +174,10 @@ def _row(preset: type[Preset]) -> tuple[Cell, ...]:
 def _numbers_text(preset: type[Preset]) -> str:
     """Return the numbers of a preset; for an engine's policy, which has many, the most important numbers."""
     engine_numbers = preset.other_numbers()
-    shown_numbers = {
-        key: value for key, value in preset.own_numbers().items() if key != "estimator"
-    }
+    shown_numbers = dict(preset.own_numbers())
+    del shown_numbers["estimator"]
     shown_numbers |= {key: engine_numbers[key] for key in preset.sliders if key in engine_numbers}
-    numbers_text = ", ".join(
-        f"{key}={number_text(number)}" for key, number in shown_numbers.items()
-    )
+    numbers_text = ", ".join(f"{key}={number_text(value)}" for key, value in shown_numbers.items())
     hidden_count = len(engine_numbers.keys() - shown_numbers.keys())
     return f"{numbers_text}, and {hidden_count} more" if hidden_count else numbers_text
 

@@ -45,7 +45,7 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
         self.on_msg(self._on_message)
 
     def open(self) -> None:
-        """Open the comm without its effects on running cells (spec/kernel.md A1, A5)."""
+        """Open the comm without its effects on running cells."""
         super().open()
         comm = self.comm
         if comm is not None:
@@ -89,9 +89,8 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
 
     def _refresh_after_turn(self, records: Sequence[Record]) -> None:
         """Update the outputs when a turn has ended; on the writer thread."""
-        statuses = [
-            record.event.status for record in records if isinstance(record.event, SessionStatus)
-        ]
+        events = (record.event for record in records)
+        statuses = [event.status for event in events if isinstance(event, SessionStatus)]
         if self._outputs and any(isinstance(status, Idle) for status in statuses):
             self._on_engine(self._refresh)
 

@@ -23,6 +23,7 @@ from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
 from palimpsest.frontends.kernel.main_thread import MainThread, blocking
+from palimpsest.frontends.magic.agent_magics import completed_result
 from palimpsest.frontends.operation_base.argument_completion import known_values
 from palimpsest.frontends.operation_base.operation import Operation, OperationContext
 from palimpsest.frontends.operation_text.command_output import joined_output
@@ -34,6 +35,7 @@ from palimpsest.frontends.variables.variables import list_variables
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.tools.tool import ShownVariables
+from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 
@@ -41,8 +43,6 @@ NESTED_PROMPT = (
     "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
     "and let it go on."
 )
-
-
 MAX_COMPLETED_CELLS = 12
 MAX_COMPLETED_NAMES = 200
 """Maximum variables in one completion; ``MAX_COMPLETED_CELLS`` limits the cells."""
@@ -97,9 +97,8 @@ class Frontend:
             answer = blocking(self._show_answer(request, answer_source, place, awaits=False))
             return answer if request.request is None else None
         if isinstance(answer_source, ReplayedTurn):
-            return answered_prompt(
-                self._kernel_parts, blocking(answer_source.run(awaits=False)), place
-            )
+            recorded_answer = blocking(answer_source.run(awaits=False))
+            return answered_prompt(self._kernel_parts, recorded_answer, place)
         handle = send_background_prompt(self._kernel_parts, request, place)
         self._recorded_prompts.record_sent_turn(handle.session)
         return handle
@@ -109,7 +108,7 @@ class Frontend:
     ) -> "Coroutine[Any, Any, AgentAnswer | Background | None]":
         """Run a prompt, awaited by its cell."""
         if _runs_in_background(request):
-            return _answer_or_none(self.ask(request, place))
+            return completed_result(self.ask(request, place))
         return self._show_answer(request, self._answer_source(request, place), place, awaits=True)
 
     async def _show_answer(
@@ -140,17 +139,15 @@ class Frontend:
     def _check_prompt(self, request: MagicLine) -> None:
         if self.main_thread.current_job is not None:
             raise usage_error(NESTED_PROMPT)
-        self._refuse_without_error(request)
-        self._print_warnings()
-
-    def _refuse_without_error(self, request: MagicLine) -> None:
-        """Raise UsageError for a prompt about an error where no cell failed, before anything is sent."""
-        runs = self.services.notebook_runs
-        problem = missing_error(
-            request.prompt, runs.recorded_runs().runs if runs is not None else ()
-        )
+        # A prompt about an error where no cell failed is refused before anything is sent.
+        problem = missing_error(request.prompt, self._recorded_runs())
         if problem is not None:
             raise usage_error(problem)
+        self._print_warnings()
+
+    def _recorded_runs(self) -> Sequence[CellRun]:
+        reader = self.services.notebook_runs
+        return reader.recorded_runs().runs if reader is not None else ()
 
     def _print_warnings(self) -> None:
         """Print problems of the sessions' folder and of the settings, once."""
@@ -158,8 +155,8 @@ class Frontend:
             return
         self._has_warned = True
         config, workspace = self.services.config, self.services.workspace
-        untrusted = waiting_text(config.untrusted_settings)
-        for sentence in (workspace.warning, workspace.notice, *config.problems, untrusted):
+        trust_sentence = waiting_text(config.untrusted_settings)
+        for sentence in (workspace.warning, workspace.notice, *config.problems, trust_sentence):
             if sentence:
                 terminal.write_error(sentence)
 
@@ -198,15 +195,14 @@ class Frontend:
 
     def _known_mentions(self) -> list[str]:
         """Return the notebook's items that a prompt can mention with ``@``, the newest cells first."""
-        runs = self.services.notebook_runs
         recorded_cells = [
             run
-            for run in reversed(runs.recorded_runs().runs if runs is not None else ())
+            for run in reversed(self._recorded_runs())
             if run.number is not None and not run.by_agent and not run.hidden
         ][:MAX_COMPLETED_CELLS]
-        hidden = self.services.hidden_names
+        hidden_names = self.services.hidden_names
         variables = list_variables(self.shell, ShownVariables("names"))
-        names = [variable.name for variable in variables if variable.name not in hidden]
+        names = [variable.name for variable in variables if variable.name not in hidden_names]
         errors = ["error"] if any(run.status == "error" for run in recorded_cells) else []
         cells = [f"{kind} {run.number}" for kind in ("cell", "out") for run in recorded_cells]
         return [*errors, *names[:MAX_COMPLETED_NAMES], *cells]
@@ -221,9 +217,3 @@ class Frontend:
 def _runs_in_background(request: MagicLine) -> bool:
     """Return whether no cell waits for the answer."""
     return request.options.bg or request.options.steer
-
-
-async def _answer_or_none(
-    value: AgentAnswer | Background | None,
-) -> AgentAnswer | Background | None:
-    return value

@@ -56,8 +56,8 @@ class LessonAnswers(ShownInCell):
             update_display(data, raw=True, display_id=display_id)
 
     def _bundle(self) -> dict[str, str]:
-        shown = self._shown_as
-        return {"text/html": shown.html, "text/markdown": shown.markdown, "text/plain": shown.text}
+        value = self._shown_as
+        return {"text/html": value.html, "text/markdown": value.markdown, "text/plain": value.text}
 
     def _ipython_display_(self, **_: Any) -> None:
         shell = get_ipython()
@@ -133,12 +133,9 @@ class PredictionBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no
             f'<div style="max-width:52em;line-height:1.5"><strong>{question}</strong><br>'
             f'<span style="font-size:.9em;opacity:.75">{in_html(NO_FIELD)}</span></div>'
         )
+        markdown, plain_text = self._question.markdown, self._question.text
         publish_display_data(
-            {
-                "text/html": page,
-                "text/markdown": self._question.markdown,
-                "text/plain": self._question.text,
-            }
+            {"text/html": page, "text/markdown": markdown, "text/plain": plain_text}
         )
         if not prints_only(shell):
             publish_display_data(self._repr_mimebundle_())
@@ -162,26 +159,24 @@ def prediction_widget(
         button_style="primary",
         layout={"width": "max-content", "align_self": "flex-start"},
     )
-    said = ipywidgets.HTML(layout=WIDE)
+    outcome = ipywidgets.HTML(layout=WIDE)
     get_value = value
 
     def on_keep(_button: ipywidgets.Button) -> None:
         try:
-            kept = keep(get_value())
+            kept_text = keep(get_value())
         except UserError as error:
-            said.value = LessonText(sentences=(str(error),)).html
+            outcome.value = LessonText(sentences=(str(error),)).html
             return
         for control in (*controls, button):
             control.disabled = True
-        said.value = LessonText(sentences=kept.sentences).html
+        outcome.value = LessonText(sentences=kept_text.sentences).html
 
     button.on_click(on_keep)
-    return PredictionBox(question_text(prediction), [*controls, button, said])
+    return PredictionBox(question_text(prediction), [*controls, button, outcome])
 
 
-def _controls(
-    kind: PredictionKind,
-) -> tuple[Sequence[Any], Callable[[], Any] | None]:
+def _controls(kind: PredictionKind) -> tuple[Sequence[Any], Callable[[], Any] | None]:
     """Return the controls for a kind of prediction, and a function that returns their value; None where there are none."""
     match kind:
         case NumberKind():

@@ -4,7 +4,7 @@
 A module is imported when one of its operations is first looked up; all are imported when the whole table is read.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -32,11 +32,11 @@ class OperationIndex(NamedTuple):
     terminal_forms: dict[str, tuple[Form, type[Operation]]]
 
     @classmethod
-    def of_modules(cls, modules: Iterable[str]) -> "OperationIndex":
+    def of_modules(cls, modules: Iterable[OperationModule]) -> "OperationIndex":
         """Import modules and return their operations."""
         operations = cls({}, {}, {}, {})
-        for name in modules:
-            for operation in operations_of(import_module(f"{OPERATIONS_PACKAGE}.{name}")):
+        for module in modules:
+            for operation in operations_of(import_module(f"{OPERATIONS_PACKAGE}.{module.module}")):
                 operations.add(operation)
         return operations
 
@@ -61,32 +61,25 @@ class OperationTable:
     @property
     def _all_operations(self) -> OperationIndex:
         if self._operation_index is None:
-            operations = OperationIndex.of_modules(module.module for module in MODULES)
-            operations.add(Help)
-            operations.add(ListButtons)
-            operations.add(ProposeArguments)
-            self._operation_index = operations
+            self._operation_index = OperationIndex.of_modules(MODULES)
+            for operation in (Help, ListButtons, ProposeArguments):
+                self._operation_index.add(operation)
         return self._operation_index
 
     def operation_type(self, kind: str) -> type[Operation] | None:
         """Return the operation of a type, importing only its module; None for an unknown type."""
-        return self._imported_operations(
-            module for module in MODULES if kind in module.types.split()
-        ).by_type.get(kind)
+        modules = [module for module in MODULES if kind in module.types.split()]
+        return self._imported_operations(modules).by_type.get(kind)
 
     def command(self, name: str) -> tuple[Form, type[Operation]]:
         """Return the form and operation of a command of ``palimpsest``, importing only its module."""
-        return self._imported_operations(
-            module for module in MODULES if name in module.commands
-        ).terminal_forms[name]
+        modules = [module for module in MODULES if name in module.commands]
+        return self._imported_operations(modules).terminal_forms[name]
 
-    def _imported_operations(self, modules: Iterable[OperationModule]) -> OperationIndex:
-        names = [module.module for module in modules]
-        return (
-            OperationIndex.of_modules(names)
-            if names and self._operation_index is None
-            else self._all_operations
-        )
+    def _imported_operations(self, modules: Sequence[OperationModule]) -> OperationIndex:
+        if modules and self._operation_index is None:
+            return OperationIndex.of_modules(modules)
+        return self._all_operations
 
     @property
     def by_type(self) -> dict[str, type[Operation]]:
@@ -154,10 +147,7 @@ class ListButtons(Operation):
         """Return the buttons and slash commands of all forms that have them."""
         buttons = tuple(
             OperationButton(
-                label=form.button,
-                help=form.help,
-                command=name,
-                arguments=dict(form.fixed_values),
+                label=form.button, help=form.help, command=name, arguments=dict(form.fixed_values)
             )
             for name, operation in TABLE.in_page.items()
             for form in operation.forms
@@ -194,15 +184,11 @@ class ProposeArguments(Operation):
             return ProposedArguments(words=())
         session = await context.find(self.session)
 
-        def proposed() -> tuple[str, ...]:
-            values = partial(known_values, context.services, session)
-            return tuple(argument_completions(*form, words, current, values))[
-                :MAX_PROPOSED_ARGUMENTS
-            ]
-
+        values = partial(known_values, context.services, session)
         from asyncio import to_thread
 
-        return ProposedArguments(words=await to_thread(proposed))
+        completions = await to_thread(argument_completions, *form, words, current, values)
+        return ProposedArguments(words=tuple(completions)[:MAX_PROPOSED_ARGUMENTS])
 
 
 class Help(Operation):

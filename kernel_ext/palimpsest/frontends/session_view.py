@@ -8,7 +8,7 @@ without a kernel, or sent to another person, looks the same.
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -19,6 +19,7 @@ from palimpsest.frontends.page_channel.notices import missed_notices, new_record
 from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.static_files import built_file
+from palimpsest.frontends.turn_output.mime_bundle import Scrub
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.formats import text
@@ -50,13 +51,13 @@ class SessionView(CellWidget):
 
     def bundle(self) -> dict[str, str]:
         """Return the session as HTML and as plain text, without secrets."""
-        snapshot = self._live_session.snapshot()
+        snapshot, density = self._live_session.snapshot(), self._live_session.density
         scrub = scrubber(os.environ)
         notes = OutlineNotes(
             asks=snapshot.asks, decisions=self._live_session.decisions(), answers=snapshot.replies
         )
         title = _shown_title(snapshot)
-
+        plain_text = _session_end_text(snapshot, title, scrub, notes, density)
         return {
             "text/html": render_excerpt(
                 snapshot.messages,
@@ -65,11 +66,9 @@ class SessionView(CellWidget):
                 remark=_subtitle(snapshot),
                 scrub=scrub,
                 notes=notes,
-                density=self._live_session.density,
+                density=density,
             ),
-            "text/plain": visible_text(
-                _session_end_text(snapshot, title, scrub, notes, self._live_session.density)
-            ),
+            "text/plain": visible_text(plain_text),
         }
 
     def __repr__(self) -> str:
@@ -126,15 +125,10 @@ def _subtitle(snapshot: Snapshot) -> str:
 
 
 def _session_end_text(
-    snapshot: Snapshot,
-    title: str,
-    scrub: Callable[[str], str],
-    notes: OutlineNotes,
-    density: Density,
+    snapshot: Snapshot, title: str, scrub: Scrub, notes: OutlineNotes, density: Density
 ) -> str:
-    plain_text = text.render_session(
-        snapshot.messages, title, scrub=scrub, notes=notes, density=density
-    )
+    messages = snapshot.messages
+    plain_text = text.render_session(messages, title, scrub=scrub, notes=notes, density=density)
     if len(plain_text) <= MAX_PLAIN_CHARS:
         return plain_text
     cut = plain_text.find("\n\n", len(plain_text) - MAX_PLAIN_CHARS)

@@ -47,17 +47,8 @@ def decisions_of(
     parts = {part.id: part for message in live_view.session_view.messages for part in message.parts}
     own_decisions = dict(own_policy_decisions(live_view.session_view.decisions))
 
-    def new_decision(
-        action: DecisionAction, part_id: str | None, message: str | None, **fields: Any
-    ) -> Decision:
-        return Decision(
-            id=moment.new_id(),
-            action=action,
-            rule=rule,
-            message_id=message,
-            part_id=part_id,
-            **fields,
-        )
+    def new_decision(action: DecisionAction, **fields: Any) -> Decision:
+        return Decision(id=moment.new_id(), action=action, rule=rule, **fields)
 
     new_decisions: dict[str, Decision] = {}
     changed_parts: set[str] = set()
@@ -73,20 +64,16 @@ def decisions_of(
         changed_parts.add(part.id)
         whole_text = output_text(part, live_view.session_view)
         action, numbers, shown_text = _action_of(change, whole_text)
-        numbers = {
-            **_plain_numbers(change.numbers),
-            **numbers,
-            "state": change.state,
-            "sha256": sha256,
-        }
+        numbers = _plain_numbers(change.numbers) | numbers
+        numbers |= {"state": change.state, "sha256": sha256}
         newest_own = own_decisions.get(part.id)
         if newest_own is None or newest_own.numbers != numbers or newest_own.rule != rule:
             tokens_before = moment.count(whole_text or getattr(part, "text", ""))
             tokens_after = moment.count(shown_text) if shown_text else 0
             new_decisions[part.id] = new_decision(
                 action,
-                part.id,
-                item.message,
+                message_id=item.message,
+                part_id=part.id,
                 numbers=numbers,
                 tokens_before=tokens_before,
                 tokens_after=tokens_after,
@@ -94,8 +81,8 @@ def decisions_of(
     restoring_decisions = [
         new_decision(
             "restore",
-            decision.part_id,
-            decision.message_id,
+            message_id=decision.message_id,
+            part_id=decision.part_id,
             numbers={"sha256": sha256},
             tokens_before=decision.tokens_after,
             tokens_after=decision.tokens_before,
@@ -119,16 +106,14 @@ def own_policy_decisions(decisions: Iterable[Decision]) -> Iterator[tuple[str, D
     """Yield the ids of the parts that the user's own policy reduces, each with its newest decision."""
     newest_own: dict[str, Decision] = {}
     for decision in decisions:
+        is_own = is_of_own_policy(decision)
         if decision.part_id is None:
             continue
-        if is_of_own_policy(decision):
-            if decision.action == "restore":
-                newest_own.pop(decision.part_id, None)
-            else:
-                newest_own[decision.part_id] = decision
-        elif decision.action == "restore" and decision.rule == RESTORE:
-            # The user restored the part.
+        if decision.action == "restore" and (is_own or decision.rule == RESTORE):
+            # The policy restored the part, or the user did.
             newest_own.pop(decision.part_id, None)
+        elif is_own:
+            newest_own[decision.part_id] = decision
     yield from newest_own.items()
 
 

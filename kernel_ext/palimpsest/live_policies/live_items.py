@@ -5,6 +5,7 @@ Messages are added as they arrive; where earlier messages changed, all items are
 
 import hashlib
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 
 from palimpsest.context.visible_messages import View, marker, whole_output
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
@@ -43,9 +44,8 @@ class LiveItems:
     def copy(self) -> "LiveItems":
         """Return a copy with its own list of items, which shares only the counts of texts."""
         other = with_own_containers(self)
-        vars(other).update(
-            _item_list=with_own_containers(self._item_list), _counted=self._token_counts
-        )
+        items, counts = with_own_containers(self._item_list), self._token_counts
+        vars(other).update(_item_list=items, _token_counts=counts)
         return other
 
     def update(self, moment: PolicyMoment) -> bool:
@@ -79,19 +79,15 @@ class LiveItems:
             self.usage_from = len(self._requests)
             return
         self._item_list.add_message(info, message.parts)
-        last_index = first_index
-        while (
-            last_index < len(self._item_list.items)
-            and self._item_list.items[last_index].kind != "output"
-        ):
-            last_index += 1
+        new_items = self._item_list.items[first_index:]
+        answer_items = list(takewhile(lambda item: item.kind != "output", new_items))
         self._requests.append(
             TimelineRequest(
                 index=len(self._requests),
                 id=info.id,
                 turn=self._item_list.turn,
                 items=first_index,
-                answer=(first_index, last_index),
+                answer=(first_index, first_index + len(answer_items)),
                 started=info.time.created,
                 ended=info.time.completed,
                 model=info.model.id,
@@ -107,9 +103,9 @@ class LiveItems:
                 continue
             self._sections[kind] = text
             chars = CHARS_PER_TOKEN * moment.opening_tokens.get(kind, 0)
-            before = self._item_list.add_section(kind, digest_of(text), chars)
-            if before is not None:
-                self.replaced.add(before)
+            replaced_item = self._item_list.add_section(kind, digest_of(text), chars)
+            if replaced_item is not None:
+                self.replaced.add(replaced_item)
 
     def timeline(self, moment: PolicyMoment) -> Timeline:
         """Return the session up to the request that is about to be sent, as a timeline."""
@@ -130,7 +126,7 @@ class LiveItems:
         view = moment.view
         parts: dict[str, Part] = {}
 
-        def read(index: int) -> str:
+        def read_text(index: int) -> str:
             if not parts:
                 parts.update((part.id, part) for message in view.messages for part in message.parts)
             return _text(items[index].id, parts, view)
@@ -139,20 +135,20 @@ class LiveItems:
             session=moment.session_id,
             items=items,
             requests=(*self._requests, next_request),
-            read=read,
+            read=read_text,
             count=self._counter,
         )
 
     def _counter(self, estimator: str) -> Callable[[str], int]:
         count = self._count_of(estimator)
 
-        def counted(text: str) -> int:
+        def cached_count(text: str) -> int:
             tokens = self._token_counts.get((estimator, text))
             if tokens is None:
                 tokens = self._token_counts[estimator, text] = count(text)
             return tokens
 
-        return counted
+        return cached_count
 
 
 def _text(item_id: str, parts: Mapping[str, Part], view: View) -> str:

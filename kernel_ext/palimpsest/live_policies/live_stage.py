@@ -159,10 +159,8 @@ class LivePolicyStage:
         if policy.when != "turn end":
             state, changes = self._checked_step(state, request_view)
             layer = with_changes(layer, changes)
-        rule = f"{OWN_POLICY}{self.record.name}"
-        decisions = decisions_of(
-            layer.values(), request_view, moment, rule, self.record.sha256[:12]
-        )
+        rule, digest = f"{OWN_POLICY}{self.record.name}", self.record.sha256[:12]
+        decisions = decisions_of(layer.values(), request_view, moment, rule, digest)
         return _StageAnswer(state, layer, turn, decisions)
 
     def _checked_step(self, state: Any, request_view: LiveView) -> tuple[Any, Sequence[Change]]:
@@ -184,9 +182,7 @@ def live_policy(
 ) -> PolicyStage | None:
     """Return the stage that runs a policy, given as such or by name, else None; raises ConfigError where none can run it."""
     candidate = _policy_named(policy) if isinstance(policy, str) else policy
-    if not (
-        callable(getattr(candidate, "start", None)) and callable(getattr(candidate, "step", None))
-    ):
+    if not all(callable(getattr(candidate, name, None)) for name in ("start", "step")):
         return None
     live_candidate = cast("ContextPolicy", candidate)
     for stage in (

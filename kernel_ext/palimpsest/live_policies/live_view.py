@@ -42,10 +42,9 @@ class LiveView:
         """Apply a policy's changes to the view."""
         for change in changes:
             self.scale.change(change)
-            whole = self.timeline.items[change.item].chars
-            self.view.show(
-                change.item, change.state, whole if change.state == "whole" else change.length
-            )
+            is_whole = change.state == "whole"
+            chars = self.timeline.items[change.item].chars if is_whole else change.length
+            self.view.show(change.item, change.state, chars)
         self.view.changes = None
 
 
@@ -85,12 +84,10 @@ def live_view(
     for answered in timeline.requests[items.usage_from : -1]:
         usage.add_reported_usage(answered)
     view.count_reported = usage.reported_total
-    fixed_items = {item.index for item in timeline.items if item.pinned}
-    groups = {timeline.items[index].group for index in fixed_items} - {""}
-    fixed_items |= {item.index for item in timeline.items if item.group in groups}
-    return LiveView(
-        view, timeline, session_view, frozenset(fixed_items | _newest_prompt_items(timeline)), scale
-    )
+    groups = {item.group for item in timeline.items if item.pinned} - {""}
+    fixed_items = {item.index for item in timeline.items if item.pinned or item.group in groups}
+    fixed_items |= _newest_prompt_items(timeline)
+    return LiveView(view, timeline, session_view, frozenset(fixed_items), scale)
 
 
 def _with_pins(timeline: Timeline, view: View) -> Timeline:
@@ -135,12 +132,11 @@ def _items_not_whole(
 
 
 def _reduced_change(item: TimelineItem, reduction: Decision) -> Iterator[Change]:
-    recorded_state = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
-    state: ItemState = (
-        recorded_state
-        if recorded_state in ("masked", "offloaded")
-        else STATE_OF_ACTION[reduction.action]
-    )
+    is_own = is_of_own_policy(reduction)
+    state: ItemState = STATE_OF_ACTION[reduction.action]
+    recorded_state = reduction.numbers.get("state")
+    if is_own and recorded_state in ("masked", "offloaded"):
+        state = recorded_state
     if item.kind == "call" and state != "out":
         return
     shown_text = reduction.numbers.get("text")
@@ -149,6 +145,6 @@ def _reduced_change(item: TimelineItem, reduction: Decision) -> Iterator[Change]
     elif isinstance(shown_text, str):
         yield Change(item.index, state, shown_text)
     else:
-        head = reduction.numbers.get("head_chars") if is_of_own_policy(reduction) else None
-        chars = head if isinstance(head, int) else reduction.tokens_after * 4
+        head = reduction.numbers.get("head_chars")
+        chars = head if is_own and isinstance(head, int) else reduction.tokens_after * 4
         yield Change(item.index, state, chars=min(chars, item.chars))

@@ -20,14 +20,14 @@ from palimpsest.transcript.parts import PatchPart, SnapshotPart
 from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, SessionDiff
 from palimpsest.transcript.session_record.reverts import FileDiff
 
-TURN_PATCH_CHARS = 60_000
+MAX_TURN_PATCH_CHARS = 60_000
 """Maximum characters of diffs for all files of a turn; users read less, and all of it is sent to every page."""
 MAX_DIFFS = 200
 MAX_SESSION_FILES = 1_000
 """Maximum files in ``session.diff``, which is written again after each turn that changed files."""
-ANSWER_SECONDS = 0.2
+MIN_PERSON_SECONDS = 0.2
 """What is answered faster was answered by a rule or a program; a person's answer takes longer. Nobody saves a file so fast either."""
-SUMMARY_SECONDS = 2.0
+MAX_DIFF_SECONDS = 2.0
 """Time that the end of a turn waits for its diffs, which otherwise are written later."""
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class StepFiles:
             self._record_snapshot(snapshot_before)
             self._has_run_tools = True
             seconds = asyncio.get_running_loop().time() - self._started_at
-            if snapshot_before is not None and seconds >= ANSWER_SECONDS:
+            if snapshot_before is not None and seconds >= MIN_PERSON_SECONDS:
                 self.start_snapshot()
                 await asyncio.wait({self._before_task})
 
@@ -82,7 +82,7 @@ class StepFiles:
         """
         answer_task = asyncio.ensure_future(answer)
         try:
-            await asyncio.wait({answer_task}, timeout=ANSWER_SECONDS)
+            await asyncio.wait({answer_task}, timeout=MIN_PERSON_SECONDS)
             if answer_task.done() or not await self._record_interval():
                 return await answer_task
             try:
@@ -102,9 +102,7 @@ class StepFiles:
         snapshot_after = await take_snapshot(self._files) if snapshot_before is not None else None
         if snapshot_before is None or snapshot_after is None:
             return False
-        changed = await asyncio.to_thread(
-            _changed_paths, self._files.snapshots, snapshot_before, snapshot_after
-        )
+        changed = await _changed_paths(self._files, snapshot_before, snapshot_after)
         self._processor.files_changed(snapshot_before, snapshot_after, changed)
         return True
 
@@ -121,9 +119,7 @@ class StepFiles:
         snapshot_after = await take_snapshot(self._files) if snapshot_before is not None else None
         changed: tuple[str, ...] = ()
         if snapshot_before is not None and snapshot_after is not None:
-            changed = await asyncio.to_thread(
-                _changed_paths, self._files.snapshots, snapshot_before, snapshot_after
-            )
+            changed = await _changed_paths(self._files, snapshot_before, snapshot_after)
         self._processor.files_changed(snapshot_before, snapshot_after, changed)
 
     def _record_snapshot(self, snapshot_before: str | None) -> None:
@@ -142,11 +138,9 @@ class StepFiles:
             self._before_task.cancel()
 
 
-def _changed_paths(
-    snapshots: Snapshots, snapshot_before: str, snapshot_after: str
-) -> tuple[str, ...]:
+async def _changed_paths(files: ProjectFiles, before: str, after: str) -> tuple[str, ...]:
     try:
-        return snapshots.changed_paths(snapshot_before, snapshot_after)
+        return await asyncio.to_thread(files.snapshots.changed_paths, before, after)
     except NotFound:
         return ()
 
@@ -162,7 +156,7 @@ async def write_turn_changes(log: SessionLog, files: ProjectFiles | None) -> Non
     diff_task = asyncio.get_running_loop().create_task(
         _journal_diffs(log, files, turn[0].id, patches)
     )
-    done, _ = await asyncio.wait({diff_task}, timeout=SUMMARY_SECONDS)
+    done, _ = await asyncio.wait({diff_task}, timeout=MAX_DIFF_SECONDS)
     if not done:
         files.background.add(diff_task)
         diff_task.add_done_callback(files.background.discard)
@@ -233,12 +227,10 @@ def _merge_diffs(
 
 
 def merged_diffs(
-    snapshots: Snapshots, diffs_by_file: Iterable[dict[str, Any]], newer_diffs: Iterable[FileDiff]
+    snapshots: Snapshots, older_diffs: Iterable[dict[str, Any]], newer_diffs: Iterable[FileDiff]
 ) -> tuple[dict[str, Any], ...]:
     """Return the files that a session changed, merged with newer diffs; without the lines."""
-    by_file = {
-        diff.file: diff for diff in (FileDiff.model_validate(each) for each in diffs_by_file)
-    }
+    by_file = {diff.file: diff for diff in map(FileDiff.model_validate, older_diffs)}
     _merge_diffs(by_file, newer_diffs, snapshots)
     paths = sorted(by_file)[:MAX_SESSION_FILES]
     diffs = [by_file[name].model_copy(update={"patch": None}) for name in paths]
@@ -247,7 +239,7 @@ def merged_diffs(
 
 def shortened_diffs(diffs: Iterable[FileDiff]) -> list[FileDiff]:
     """Return diffs without the lines that exceed the limits; added and deleted lines stay counted."""
-    chars_left = TURN_PATCH_CHARS
+    chars_left = MAX_TURN_PATCH_CHARS
     shortened_list: list[FileDiff] = []
     for diff in diffs:
         size = len(diff.patch or "")

@@ -51,7 +51,8 @@ def keep_structured_answer(processor: StreamProcessor, calls: Iterable[ToolCalle
     """Store the structured answer with its message, where one of the calls has it."""
     for call in calls:
         part = processor.tool(call.id)
-        if _is_answer(part.tool) and isinstance(part.state, ToolCompleted):
+        is_answer = part.tool.lower() == STRUCTURED_OUTPUT_NAME.lower()
+        if is_answer and isinstance(part.state, ToolCompleted):
             processor.record_answer(part.state.input)
             return
 
@@ -86,7 +87,3 @@ def _answer_without_structure(state: GuardedState) -> AssistantMessage | None:
         if isinstance(info, AssistantMessage) and not info.summary:
             return info if info.error is None and info.structured is None else None
     return None
-
-
-def _is_answer(tool: str) -> bool:
-    return tool.lower() == STRUCTURED_OUTPUT_NAME.lower()

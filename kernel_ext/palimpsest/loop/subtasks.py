@@ -1,8 +1,7 @@
 """Run the subtasks of a prompt: work that the user delegates to other agents, before the model is called.
 
-All pending subtasks run concurrently, each as a call of the ``task`` tool in a separate answer, so
-that the model reads the result like any other (spec/session-engine.md 1.6). The user
-named the agent, so the rules about which agents may be called are not checked.
+All pending subtasks run concurrently, each as a call of the ``task`` tool in a separate answer, so that the model reads
+the result like any other. The user named the agent, so the rules about which agents may be called are not checked.
 """
 
 import asyncio
@@ -48,61 +47,45 @@ async def _run(tools: RunTools, setup: StepSetup, user: UserMessage, subtask: Su
     processor = StreamProcessor(
         tools.log, message, output_cutter(tools.log, setup, facts_for(tools.log, setup, 0))
     )
-    call = ToolCalled(id=f"call_{tools.log.ids.new('prt')}", tool=TASK_NAME, input=_input(subtask))
-    tool = TaskTool(lambda: ())
-    registry = Registry([tool])
+    inputs: dict[str, Any] = {
+        "description": subtask.description,
+        "prompt": subtask.prompt,
+        "agent": subtask.agent,
+    }
+    if subtask.command:
+        inputs["command"] = subtask.command
+    call = ToolCalled(id=f"call_{tools.log.ids.new('prt')}", tool=TASK_NAME, input=inputs)
+
+    def context(_call: ToolCalled) -> ToolContext:
+        return tools.context(
+            message.id,
+            call.id,
+            setup.agent,
+            tools.ask(message.id, call.id, TASK_NAME),
+            metadata=lambda title, data: processor.tool_progress(
+                call.id, title, {**data, SUBTASK: subtask.id}
+            ),
+            extra={
+                "model": setup.info,
+                "bypass_agent_check": True,
+                "subagent_model": subtask.model,
+            },
+        )
+
+    async def guard(_call: ToolCalled) -> None:
+        """Let the call pass: the user requested it, so it cannot be a doom loop."""
+
     error: ErrorValue | None = AbortedError()
     try:
         processor.finish_step(StepFinished(reason="tool-calls", usage=Usage()))
         processor.handle(call)
         processor.tool_progress(call.id, subtask.description, {SUBTASK: subtask.id})
-        results = run_calls(
-            [call],
-            registry,
-            lambda answer: _context(tools, setup, processor, subtask, answer),
-            processor.tool_began,
-            _no_guard,
-        )
-        async for result in results:
-            processor.handle(_with_subtask_mark(result, subtask))
+        registry = Registry([TaskTool(lambda: ())])
+        async for result in run_calls([call], registry, context, processor.tool_began, guard):
+            if (output := getattr(result, "output", None)) is not None:
+                output.metadata[SUBTASK] = subtask.id
+            processor.handle(result)
         is_stopped = tools.abort.is_set()
         error = AbortedError(message=tools.abort.reason or "Stopped.") if is_stopped else None
     finally:
         processor.close(error)
-
-
-async def _no_guard(_call: ToolCalled) -> None:
-    """Let the call pass: the user requested it, so it cannot be a doom loop."""
-
-
-def _with_subtask_mark(result: Any, subtask: SubtaskPart) -> Any:
-    """Record the requesting part in a result."""
-    output = getattr(result, "output", None)
-    if output is not None:
-        output.metadata[SUBTASK] = subtask.id
-    return result
-
-
-def _context(
-    tools: RunTools,
-    setup: StepSetup,
-    processor: StreamProcessor,
-    subtask: SubtaskPart,
-    call: ToolCalled,
-) -> ToolContext:
-    message = processor.message
-    return tools.context(
-        message.id,
-        call.id,
-        setup.agent,
-        tools.ask(message.id, call.id, TASK_NAME),
-        metadata=lambda title, data: processor.tool_progress(
-            call.id, title, {**data, SUBTASK: subtask.id}
-        ),
-        extra={"model": setup.info, "bypass_agent_check": True, "subagent_model": subtask.model},
-    )
-
-
-def _input(subtask: SubtaskPart) -> dict[str, Any]:
-    inputs = {"description": subtask.description, "prompt": subtask.prompt, "agent": subtask.agent}
-    return {**inputs, "command": subtask.command} if subtask.command else inputs

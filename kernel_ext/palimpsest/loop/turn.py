@@ -1,11 +1,10 @@
 """Run a turn: steps until the newest user message is answered; then journal why it ended.
 
-Exit rule (DESIGN.md 5, spec/session-engine.md 1.6): the newest assistant message answers the newest user message, has a
-real finish reason other than tool calls, and has no tool part except interrupted ones and those that the provider ran.
-Why the turn ended is journaled with its last answer, when nothing runs any more, and the user is notified where it was
-cut short. A time limit stops a turn that takes too long, but a compaction that runs then may finish, once: a user who
-has waited minutes for a summary should not lose it (spec/context-stability.md 1.8). Most policies have no limit; the
-presets of systems with a limit keep it.
+Exit rule: the newest assistant message answers the newest user message, has a real finish reason other than tool calls,
+and has no tool part except interrupted ones and those that the provider ran. Why the turn ended is journaled with its
+last answer, when nothing runs any more, and the user is notified where it was cut short. A time limit stops a turn that
+takes too long, but a compaction that runs then may finish, once: a user who has waited minutes for a summary should not
+lose it (docs/design/0013-compaction.md). Most policies have no limit; the presets of systems with a limit keep it.
 """
 
 import asyncio
@@ -16,16 +15,16 @@ from palimpsest.context.budget.window_guard import too_many_tools, window_refusa
 from palimpsest.context.compaction.continuation import waits_for_answer
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import marker_of, messages_after
-from palimpsest.loop.context_management.another_summary import (
-    ask_for_another_summary,
-    continue_without_summary,
-    use_older_summary,
-)
+from palimpsest.loop.context_management import another_summary
 from palimpsest.loop.context_management.compaction import run_compaction
 from palimpsest.loop.context_management.fit_driver import FitDriver, prune_after_turn
 from palimpsest.loop.context_management.postponed_pruning import postpone_pruning, prune_postponed
 from palimpsest.loop.context_management.request_proposals import propose_step, would_cut_results
-from palimpsest.loop.model_requests.engine_messages import write_last_step_message, write_refusal
+from palimpsest.loop.model_requests.engine_messages import (
+    ask_for_real_call,
+    write_last_step_message,
+    write_refusal,
+)
 from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
 from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
@@ -33,7 +32,6 @@ from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import write_turn_changes
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
 from palimpsest.loop.subtasks import SUBTASK, run_subtasks
-from palimpsest.loop.written_call_retry import ask_for_real_call
 from palimpsest.model.interface import LazilyImportedModel
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import UNATTENDED
@@ -58,6 +56,7 @@ from palimpsest.transcript.messages import (
     Messages,
     StoppedBy,
     UserMessage,
+    parts_of,
     stop_reason_of,
 )
 from palimpsest.transcript.parts import (
@@ -77,7 +76,7 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import Busy
 from palimpsest.transcript.user_notices import user_notice
 
-REFUSED_LIMIT = 3
+MAX_REFUSED_STEPS = 3
 """Steps in a row whose calls were all refused because no user was present, before the turn stops."""
 
 UNFINISHED = {None, "tool-calls", "unknown"}
@@ -86,10 +85,10 @@ WITH_OPEN_CALLS = {"tool-calls", "paused"}
 """Finish reasons of an answer that is not complete: it has calls, which the last step does not run, or the provider's
 own tools are unfinished."""
 
-UNKNOWN_LIMIT = 2
+MAX_UNKNOWN_STEPS = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
 
-PAUSED_LIMIT = 10
+MAX_PAUSED_ANSWERS = 10
 """Answers in a row that the provider paused in the middle of its own tools before the turn stops."""
 
 TIME_IS_UP = "The turn took longer than {seconds:g} seconds, its time limit. Ask again to go on."
@@ -103,11 +102,11 @@ async def run_turn(run_context: RunContext, *, continues: bool = False) -> Stopp
     """
     turn, requests = Turn(run_context), run_context.requests
     log = requests.log
-    before = log.state.newest_message()
+    newest_before = log.state.newest_message()
     await turn.run(continues=continues)
     # A turn that sent nothing has no new outputs, so the last turn pruned everything already.
-    after = messages_after(log.state.messages(), before)
-    is_sent = any(isinstance(part, StepStartPart) for message in after for part in message.parts)
+    new_messages = messages_after(log.state.messages(), newest_before)
+    is_sent = any(isinstance(part, StepStartPart) for part in parts_of(new_messages))
     if turn.setup is not None and is_sent:
         _prune_at_end(requests, run_context.turn.postponed_pruning, turn.setup)
     await write_turn_changes(log, run_context.turn.files)
@@ -166,7 +165,9 @@ class Turn:
                 return
             except (UserError, ModelFailed) as problem:
                 self._stop_by_guard(getattr(problem, "guard", ""))
-                write_refusal(self._log, user, _error(problem))
+                error = getattr(problem, "error", None)
+                error = error or UnknownError(message=str(problem), explained=True)
+                write_refusal(self._log, user, error)
                 return
             if not await self._run_next(setup, user):
                 return
@@ -211,23 +212,20 @@ class Turn:
                 # The released request contains a prompt that joined the turn.
                 user, newest_setup = newest_user(self._log.state.messages()) or user, None
             now, newest_setup = newest_setup or await self._requests.setup(user), None
-            is_last_step = self._steps + 1 >= now.max_steps
+            is_last = self._steps + 1 >= now.max_steps
+            postponed_id = self._run_context.turn.postponed_pruning.last_message_id
+            attempts = self._fit_driver.attempts
             return await propose_step(
-                self._requests,
-                self._run_context.turn.postponed_pruning.last_message_id,
-                now,
-                self._fit_driver.attempts,
-                cause,
-                is_last_step=is_last_step,
+                self._requests, postponed_id, now, attempts, cause, is_last_step=is_last
             )
 
         release = await hold.await_release(propose, self._requests.abort)
         self._is_released = release == "send"
         if release == "older-summary":
-            use_older_summary(self._log, user)
+            another_summary.use_older_summary(self._log, user)
         elif release == "another-summary":
             self._other_marker_id = (
-                ask_for_another_summary(self._log, user) or self._other_marker_id
+                another_summary.ask_for_another_summary(self._log, user) or self._other_marker_id
             )
         return self._is_released
 
@@ -284,10 +282,10 @@ class Turn:
         outcome = await run_compaction(self._run_context, setup, user)
         self._has_failed_summary = self._has_failed_summary or outcome == "failed"
         if outcome == "older-summary":
-            use_older_summary(self._log, user)
+            another_summary.use_older_summary(self._log, user)
             return True
         if outcome == "failed" and user.id == self._other_marker_id:
-            continue_without_summary(self._log, user)
+            another_summary.continue_without_summary(self._log, user)
             return True
         if outcome == "failed" and marker_part.auto:
             release = await self._hold_cut(setup, user, "failed")
@@ -330,15 +328,14 @@ class Turn:
         newest_message = self._log.state.newest_message()
         assert newest_message is not None  # the answer that ends here
         finish, error = (getattr(newest_message.info, name, None) for name in ("finish", "error"))
-        is_unknown = finish == "unknown" and not _open_tools(newest_message)
+        is_unknown = finish == "unknown" and not _has_open_tools(newest_message)
         self._unknown_steps = self._unknown_steps + 1 if is_unknown else 0
         self._paused_answers = self._paused_answers + 1 if finish == "paused" else 0
-        self._refused_steps = (
-            self._refused_steps + 1 if was_refused_unattended(newest_message) else 0
-        )
+        is_refused = was_refused_unattended(newest_message)
+        self._refused_steps = self._refused_steps + 1 if is_refused else 0
         if result in ("rejected", "circle"):
             return self._stop_by_guard(result)
-        if self._refused_steps >= REFUSED_LIMIT:
+        if self._refused_steps >= MAX_REFUSED_STEPS:
             return self._stop_by_guard("rejected")
         if error is None and getattr(newest_message.info, "structured", None) is not None:
             return False
@@ -346,9 +343,9 @@ class Turn:
             return self._stop_by_guard(self._too_long())
         if is_last_step and error is None and (self._steps > 1 or finish in WITH_OPEN_CALLS):
             return self._stop_by_guard("steps")
-        if self._paused_answers >= PAUSED_LIMIT:
+        if self._paused_answers >= MAX_PAUSED_ANSWERS:
             return self._stop_by_guard("steps")
-        return result != "stop" and self._unknown_steps < UNKNOWN_LIMIT
+        return result != "stop" and self._unknown_steps < MAX_UNKNOWN_STEPS
 
     def _stop_by_guard(self, guard: str) -> bool:
         """Record which guard ended the turn; returns False, since the turn does not continue."""
@@ -378,24 +375,18 @@ def _ends_like_written_call(message: Message) -> bool:
 
 def newest_user(messages: Messages) -> UserMessage | None:
     """Return the newest user message."""
-    for message in reversed(messages):
-        if isinstance(message.info, UserMessage):
-            return message.info
-    return None
+    infos = (message.info for message in reversed(messages))
+    return next((info for info in infos if isinstance(info, UserMessage)), None)
 
 
 def ends_turn(messages: Messages, user: UserMessage) -> bool:
     """Return whether the newest assistant message ends the turn of this user message."""
-    newest_answer = next(
-        (m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None
-    )
-    if newest_answer is None or not isinstance(newest_answer.info, AssistantMessage):
-        return False
-    if newest_answer.info.parent_id != user.id:
-        return False
-    if newest_answer.info.error is not None or newest_answer.info.structured is not None:
-        return True
-    return newest_answer.info.finish not in UNFINISHED_OR_PAUSED and not _open_tools(newest_answer)
+    for message in reversed(messages):
+        if isinstance(info := message.info, AssistantMessage):
+            is_final = info.error is not None or info.structured is not None
+            is_finished = info.finish not in UNFINISHED_OR_PAUSED and not _has_open_tools(message)
+            return info.parent_id == user.id and (is_final or is_finished)
+    return False
 
 
 def pending_subtasks(state: GuardedState) -> tuple[SubtaskPart, ...]:
@@ -403,7 +394,10 @@ def pending_subtasks(state: GuardedState) -> tuple[SubtaskPart, ...]:
     subtasks: list[SubtaskPart] = []
     started_ids: set[str] = set()
     for message in reversed(state.messages()) if state.messages_with_part("subtask") else ():
-        if _ends_turn(message):
+        info = message.info
+        if isinstance(info, AssistantMessage) and (
+            info.error is not None or info.finish not in UNFINISHED_OR_PAUSED
+        ):
             break
         for part in reversed(message.parts):
             if isinstance(part, SubtaskPart):
@@ -411,14 +405,6 @@ def pending_subtasks(state: GuardedState) -> tuple[SubtaskPart, ...]:
             elif isinstance(part, ToolPart):
                 started_ids.add(str(getattr(part.state, "metadata", {}).get(SUBTASK, "")))
     return tuple(part for part in reversed(subtasks) if part.id not in started_ids)
-
-
-def _ends_turn(message: Message) -> bool:
-    """Return whether a message is a failed answer, or an answer with a real finish reason."""
-    info = message.info
-    if not isinstance(info, AssistantMessage):
-        return False
-    return info.error is not None or info.finish not in UNFINISHED_OR_PAUSED
 
 
 def turn_error(messages: Messages) -> ErrorValue | None:
@@ -432,20 +418,14 @@ def turn_error(messages: Messages) -> ErrorValue | None:
 
 def _refuse_model(setup: StepSetup) -> None:
     """Refuse a window too small to work in, and more tools than the provider takes, before anything is sent."""
-    if words := window_refusal(setup.info, setup.policy.guard):
-        raise GuardStopped(words, "window")
-    if words := too_many_tools(setup.info, len(setup.specs)):
-        raise UserError(words)
+    if refusal := window_refusal(setup.info, setup.policy.guard):
+        raise GuardStopped(refusal, "window")
+    if refusal := too_many_tools(setup.info, len(setup.specs)):
+        raise UserError(refusal)
 
 
-def _open_tools(message: Message) -> bool:
+def _has_open_tools(message: Message) -> bool:
     return any(waits_for_answer(part) for part in message.parts if isinstance(part, ToolPart))
-
-
-def _error(problem: UserError | ModelFailed) -> ErrorValue:
-    if isinstance(problem, ModelFailed):
-        return problem.error
-    return UnknownError(message=str(problem), explained=True)
 
 
 async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: RecoveryPolicy) -> None:
@@ -454,12 +434,12 @@ async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: Reco
     if policy.turn_seconds is None:
         return
     await asyncio.sleep(policy.turn_seconds)
-    extended = False
+    is_extended = False
     while (
-        at_time_limit(in_flight=state.in_flight, retrying=state.retries > 0, extended=extended)
+        at_time_limit(in_flight=state.in_flight, retrying=state.retries > 0, extended=is_extended)
         == "extend"
     ):
-        extended = True
+        is_extended = True
         await asyncio.sleep(policy.compaction_seconds)
     state.is_late = True
     abort.set(TIME_IS_UP.format(seconds=policy.turn_seconds), "interrupted")
@@ -478,10 +458,10 @@ STOP_NOTICES: dict[StoppedBy, str] = {
 WITHDRAWN = "withdrawn"
 """Topic of the notice about withdrawn prompts."""
 
-SHOWN_WORDS = 8
+MAX_SHOWN_WORDS = 8
 """Number of the first words of a withdrawn prompt that are shown, so that the user recognises it."""
 
-UNATTENDED_WORDS = (
+UNATTENDED_SENTENCE = (
     "The turn ended here: its calls need a person's permission, and nobody is here to give it. Run it with "
     "--yes, or allow the calls in the settings."
 )
@@ -491,44 +471,36 @@ def write_stop_error(log: SessionLog, messages: Messages, reason: str) -> None:
     """Write an answer with an error for a turn that was stopped between requests, unless another message shows the stop."""
     newest_info = messages[-1].info if messages else None
     user = newest_user(messages)
-    if user is None or (
-        isinstance(newest_info, AssistantMessage) and newest_info.error is not None
-    ):
-        return
-    if isinstance(newest_info, AssistantMessage) and newest_info.finish not in (None, "tool-calls"):
-        return
-    write_refusal(log, user, AbortedError(message=reason or "Stopped."))
+    is_shown = isinstance(newest_info, AssistantMessage) and (
+        newest_info.error is not None or newest_info.finish not in (None, "tool-calls")
+    )
+    if user is not None and not is_shown:
+        write_refusal(log, user, AbortedError(message=reason or "Stopped."))
 
 
 def journal_stop_reason(
-    log: SessionLog,
-    stopped_by: StoppedBy | None,
-    messages: Messages,
-    withdrawn: Sequence[str] = (),
+    log: SessionLog, stopped_by: StoppedBy | None, messages: Messages, withdrawn: Sequence[str]
 ) -> StoppedBy | None:
     """Record in the last answer why the turn of these messages ended; returns the reason.
 
     Without ``stopped_by`` the reason is derived from the answer; a turn without an answer records none.
     ``withdrawn`` are the waiting prompts that were withdrawn with it.
     """
-    last_answer = next(
-        (m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None
-    )
-    if last_answer is None or not isinstance(last_answer.info, AssistantMessage):
+    answers = (message for message in reversed(messages) if message.info.role == "assistant")
+    last_answer = next(answers, None)
+    if last_answer is None or not isinstance(info := last_answer.info, AssistantMessage):
         return stopped_by
-    reason = stopped_by or stop_reason_of(last_answer.info) or "interrupted"
+    reason = stopped_by or stop_reason_of(info) or "interrupted"
     events: list[Event] = []
     withdrawal = withdrawn_text(withdrawn) if withdrawn else ""
-    for about, words in ((STOP, _stop_notice(last_answer, reason)), (WITHDRAWN, withdrawal)):
-        if words:
-            part = user_notice(
-                log.ids.new("prt"), last_answer.info.session_id, last_answer.id, about, words
-            )
+    is_refused = was_refused_unattended(last_answer)
+    stop_notice = _stop_notice(info, reason, was_unattended=is_refused)
+    for subject, sentence in ((STOP, stop_notice), (WITHDRAWN, withdrawal)):
+        if sentence:
+            part = user_notice(log.ids.new("prt"), info.session_id, info.id, subject, sentence)
             events.append(PartUpdated(part=part))
-    if last_answer.info.stopped_by != reason:
-        events.append(
-            MessageUpdated(info=last_answer.info.model_copy(update={"stopped_by": reason}))
-        )
+    if info.stopped_by != reason:
+        events.append(MessageUpdated(info=info.model_copy(update={"stopped_by": reason})))
     if events:
         log.append(*events, sync=True)
     return reason
@@ -552,18 +524,13 @@ def withdrawn_text(prompts: Sequence[str]) -> str:
 
 def _first_words(prompt: str) -> str:
     words = prompt.split()
-    return " ".join(words[:SHOWN_WORDS]) + (" …" if len(words) > SHOWN_WORDS else "")
+    return " ".join(words[:MAX_SHOWN_WORDS]) + (" …" if len(words) > MAX_SHOWN_WORDS else "")
 
 
-def _stop_notice(last_message: Message, reason: StoppedBy) -> str:
+def _stop_notice(info: AssistantMessage, reason: StoppedBy, *, was_unattended: bool) -> str:
     """Return the notice about the turn's end; empty where the answer shows its reason."""
-    info = last_message.info
-    if (
-        not isinstance(info, AssistantMessage)
-        or info.error is not None
-        or info.stopped_by == reason
-    ):
+    if info.error is not None or info.stopped_by == reason:
         return ""
-    if reason == "rejected" and was_refused_unattended(last_message):
-        return UNATTENDED_WORDS
+    if reason == "rejected" and was_unattended:
+        return UNATTENDED_SENTENCE
     return STOP_NOTICES.get(reason, "")

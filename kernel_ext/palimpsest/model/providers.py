@@ -109,16 +109,13 @@ SAME_CREDENTIALS = {"bedrock_converse": "bedrock", "vertex_ai_beta": "vertex_ai"
 
 def wanted_credentials(provider: str) -> str:
     """Return the text after "wants" in an error: what is missing, and the environment variables to set."""
-    known = CREDENTIALS.get(SAME_CREDENTIALS.get(provider, provider))
-    return known or (
-        f"a key that is missing or wrong. Set the environment variable {key_variable(provider)} to your key"
-    )
+    key_text = f"a key that is missing or wrong. Set the environment variable {key_variable(provider)} to your key"
+    return CREDENTIALS.get(SAME_CREDENTIALS.get(provider, provider), key_text)
 
 
 def has_key(provider: str, environment: Mapping[str, str]) -> bool:
     """Return whether a key of the provider is in the environment."""
-    variables = KEY_VARIABLES.get(provider, (key_variable(provider),))
-    return any(environment.get(variable, "").strip() for variable in variables)
+    return key_of(provider, environment) is not None
 
 
 def key_of(provider: str, environment: Mapping[str, str]) -> str | None:

@@ -163,9 +163,8 @@ class ModelAnswer:
     ) -> "ModelAnswer":
         """Add a tool that the provider runs itself, with its result in the provider's format."""
         number = sum(isinstance(action, ProviderRun) for action in self.actions) + 1
-        return self._with_action(
-            ProviderRun(tool, arguments, result, call_id or f"srvtoolu_{number}", kind)
-        )
+        call_id = call_id or f"srvtoolu_{number}"
+        return self._with_action(ProviderRun(tool, arguments, result, call_id, kind))
 
     def pauses(self, seconds: float) -> "ModelAnswer":
         """Send nothing for some seconds."""
@@ -213,12 +212,10 @@ class ModelAnswer:
 
     def pieces(self, text: str) -> list[str]:
         """Split text into the pieces in which this answer sends it."""
-        if self.chunk_chars is None:
+        chars = self.chunk_chars
+        if chars is None:
             return re.findall(r"\s*\S+\s*|\s+", text)
-        return [
-            text[index : index + self.chunk_chars]
-            for index in range(0, len(text), self.chunk_chars)
-        ]
+        return [text[index : index + chars] for index in range(0, len(text), chars)]
 
     def natural_usage(self, prompt_chars: int) -> Usage:
         """Return the configured usage, else an estimate: four characters a token, in input and output."""
@@ -226,37 +223,15 @@ class ModelAnswer:
             return self.usage
         chars = sum(len(action.text) for action in self.actions if isinstance(action, Say))
         chars += sum(len(action.raw) for action in self.actions if isinstance(action, ScriptedCall))
-        thought = sum(len(action.text) for action in self.actions if isinstance(action, Think))
-        return Usage(
-            input=max(1, prompt_chars // 4), output=max(1, chars // 4), reasoning=thought // 4
-        )
+        thinking = sum(len(action.text) for action in self.actions if isinstance(action, Think))
+        input_tokens, output_tokens = max(1, prompt_chars // 4), max(1, chars // 4)
+        return Usage(input=input_tokens, output=output_tokens, reasoning=thinking // 4)
 
 
-def says(text: str) -> ModelAnswer:
-    """Begin an answer with text."""
-    return ModelAnswer().says(text)
-
-
-def thinks(
-    text: str, *, signature: str | None = "sig-1", redacted: str | None = None
-) -> ModelAnswer:
-    """Begin an answer with thinking."""
-    return ModelAnswer().thinks(text, signature=signature, redacted=redacted)
-
-
-def calls(tool: str, *, call_id: str | None = None, **arguments: Any) -> ModelAnswer:
-    """Begin an answer with a tool call."""
-    return ModelAnswer().calls(tool, call_id=call_id, **arguments)
-
-
-def writes(tool: str, raw: str, *, call_id: str | None = None) -> ModelAnswer:
-    """Begin an answer with a tool call with exactly this input."""
-    return ModelAnswer().writes(tool, raw, call_id=call_id)
-
-
-def stalls() -> ModelAnswer:
-    """Accept the request and send nothing."""
-    return ModelAnswer().stalls()
+_EMPTY = ModelAnswer()
+says, thinks, stalls = _EMPTY.says, _EMPTY.thinks, _EMPTY.stalls
+calls, writes = _EMPTY.calls, _EMPTY.writes
+"""Each begins an answer, as the method of that name continues one."""
 
 
 def fails(

@@ -5,8 +5,8 @@ for the load and restored. tiktoken's own encoding takes 0.4 seconds and 46 MB, 
 characters of a first request a dictionary of the ranks and the rule of byte pair encoding suffice, in a quarter of the
 time and less than half of the memory, with exactly tiktoken's counts; so tiktoken is loaded only for more text, or for
 text that both might read differently. Where the files, tiktoken or regex are missing, four characters of ASCII or one
-other character count as a token: rough, but not four times too low for Chinese, as characters divided by four are
-(spec/model-and-store.md B). ``rough_words`` returns a sentence about that.
+other character count as a token: rough, but not four times too low for Chinese, as characters divided by four are.
+``rough_words`` returns a sentence about that.
 """
 
 import ctypes
@@ -62,7 +62,7 @@ ROUGH_NOTICE = (
 )
 UNCERTAIN_CATEGORIES = frozenset({"Cn", "Co", "Cs"})
 """Categories of characters that versions of Unicode, or libraries, may read differently."""
-LINES_READ = 200_000
+READ_BYTES = 200_000
 """Bytes of lines that are read at once, to save memory beside the dictionary."""
 
 ENCODING = "o200k_base"
@@ -90,7 +90,7 @@ def counter(estimator: str) -> Callable[[str], int]:
         return chars_over_four
     kind, _, name = estimator.partition("/")
     if kind != "tiktoken" or name not in RANK_FILES:
-        known = ", ".join(["chars/4", *(f"tiktoken/{known}" for known in RANK_FILES)])
+        known = ", ".join(["chars/4", *(f"tiktoken/{encoding}" for encoding in RANK_FILES)])
         raise ConfigError(f"There is no token estimator {estimator!r}. Known: {known}.")
     with _lock:
         # A shared counter for each encoding, so that no text is counted again for the next step.
@@ -101,8 +101,8 @@ def counter(estimator: str) -> Callable[[str], int]:
 
 def chars_over_four(text: str) -> int:
     """Estimate as OpenCode does: a quarter of the UTF-16 length, half rounded up."""
-    units = len(text) + sum(char > "\uffff" for char in text) if not text.isascii() else len(text)
-    return (units + 2) // 4
+    surrogates = 0 if text.isascii() else sum(char > "\uffff" for char in text)
+    return (len(text) + surrogates + 2) // 4
 
 
 def rough_count(text: str) -> int:
@@ -237,7 +237,7 @@ def _is_certain(text: str) -> bool:
 def _read_ranks(path: Path) -> dict[bytes, int]:
     ranks: dict[bytes, int] = {}
     with path.open("rb") as file:
-        while lines := file.read(LINES_READ):
+        while lines := file.read(READ_BYTES):
             tokens = (lines + file.readline()).split()[::2]
             ranks.update(zip(tokens, range(len(ranks), len(ranks) + len(tokens)), strict=True))
     return ranks
@@ -281,8 +281,8 @@ def _token_count(encoding: Any, text: str) -> int:
         return exact(text)
     step = (len(text) - SAMPLE_CHARS) / (SAMPLES - 1)
     starts = [round(step * index) for index in range(SAMPLES)]
-    counted = sum(exact(text[start : start + SAMPLE_CHARS]) for start in starts)
-    return round(counted * len(text) / (SAMPLES * SAMPLE_CHARS))
+    tokens = sum(exact(text[start : start + SAMPLE_CHARS]) for start in starts)
+    return round(tokens * len(text) / (SAMPLES * SAMPLE_CHARS))
 
 
 class LazyEncoding:
@@ -300,11 +300,11 @@ class LazyEncoding:
 
     def _loaded_encoding(self) -> Any:
         encoding = load(self.name) if self.name in RANK_FILES else None
-        if encoding is not None:
-            return encoding
-        import tiktoken
+        if encoding is None:
+            import tiktoken
 
-        return tiktoken.get_encoding(self.name)
+            encoding = tiktoken.get_encoding(self.name)
+        return encoding
 
 
 @cache

@@ -127,13 +127,12 @@ class SessionLog:
         """Change fields of the session's record, such as its title; does nothing before it has a record."""
         session = self.state.session
         if session is not None:
-            changed = SessionUpdated(session=session.model_copy(update=fields))
-            self.append(changed, sync=sync)
+            self.append(SessionUpdated(session=session.model_copy(update=fields)), sync=sync)
 
     def view(self, messages: Messages | None = None) -> View:
         """Return the session at this moment, or only the given messages, as a view for deciders."""
-        viewed = self.state.messages() if messages is None else messages
-        return View.of(viewed, self.state.decisions, self.blobs.get_blob)
+        shown_messages = self.state.messages() if messages is None else messages
+        return View.of(shown_messages, self.state.decisions, self.blobs.get_blob)
 
     def new_part(self, message: MessageInfo) -> dict[str, str]:
         """Return the ids that a new part of a message has, of any type."""
@@ -142,11 +141,8 @@ class SessionLog:
     def write_notice(self, message: MessageInfo, subject: str, sentence: str) -> None:
         """Write a sentence for the user about a subject into an answer; it is not sent to a model."""
         part_id = self.ids.new("prt")
-        self.append(
-            PartUpdated(
-                part=user_notice(part_id, message.session_id, message.id, subject, sentence)
-            )
-        )
+        notice = user_notice(part_id, message.session_id, message.id, subject, sentence)
+        self.append(PartUpdated(part=notice))
 
     def new_answer(
         self, parent_id: str, agent: str, model: ModelRef, *, summary: bool = False
@@ -173,9 +169,8 @@ class SessionLog:
         while not flushing.done():
             await asyncio.wait({flushing}, timeout=CHECK_SECONDS)
             sentence = stall.sentence
-            if is_stopped() or (
-                sentence and time.monotonic() - stall.since_seconds > STALL_SECONDS
-            ):
+            is_too_long = time.monotonic() - stall.since_seconds > STALL_SECONDS
+            if is_stopped() or (sentence and is_too_long):
                 flushing.cancel()
                 return sentence
         return ""

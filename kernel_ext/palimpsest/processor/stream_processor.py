@@ -1,8 +1,8 @@
 """Process the stream of one model call: every event becomes a change of one part, journaled as it happens.
 
-The processor writes parts to the log; the loop decides about retries, limits and the next step. Behaviour follows
-spec/session-engine.md 1.7; text and reasoning stay byte-exact except for secrets, and no tool runs on a call from an
-unfinished stream, because calls are returned only by ``take_tool_calls`` after the stream has really ended.
+The processor writes parts to the log; the loop decides about retries, limits and the next step. Text and reasoning stay
+byte-exact except for secrets, and no tool runs on a call from an unfinished stream, because calls are returned only by
+``take_tool_calls`` after the stream has really ended.
 """
 
 import json
@@ -96,7 +96,7 @@ class StreamProcessor:
         self._request_id = request_id
         self._window = window
         self._open_texts: dict[str, tuple[TextPart, list[str]]] = {}
-        self._thoughts: dict[str, tuple[ReasoningPart, list[str]]] = {}
+        self._open_thinking: dict[str, tuple[ReasoningPart, list[str]]] = {}
         self._tools: dict[str, ToolPart] = {}
         self._raw_inputs: dict[str, list[str]] = {}
         self._calls: list[ToolCalled] = []
@@ -159,29 +159,29 @@ class StreamProcessor:
     # Reasoning
 
     def _reasoning_started(self, event: ReasoningStarted) -> None:
-        if event.id in self._thoughts:
+        if event.id in self._open_thinking:
             return
         part = ReasoningPart(
             **self._log.new_part(self.message),
             time=Span(start=self._log.clock()),
             metadata=event.metadata,
         )
-        self._thoughts[event.id] = (part, [])
+        self._open_thinking[event.id] = (part, [])
         self._journal_part(part)
 
     def _reasoning_delta(self, event: ReasoningDelta) -> None:
-        if event.id not in self._thoughts:
+        if event.id not in self._open_thinking:
             self._reasoning_started(ReasoningStarted(event.id))
-        part, pieces = self._thoughts[event.id]
+        part, pieces = self._open_thinking[event.id]
         if event.metadata is not None:
             part = part.model_copy(update={"metadata": event.metadata})
-            self._thoughts[event.id] = (part, pieces)
+            self._open_thinking[event.id] = (part, pieces)
         if event.text:
             pieces.append(event.text)
             self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
     def _text_or_reasoning_ended(self, event: TextEnded | ReasoningEnded) -> None:
-        open_parts = self._open_texts if isinstance(event, TextEnded) else self._thoughts
+        open_parts = self._open_texts if isinstance(event, TextEnded) else self._open_thinking
         if event.id not in open_parts:
             return
         part, pieces = open_parts.pop(event.id)
@@ -221,11 +221,8 @@ class StreamProcessor:
         if event.provider_executed:
             metadata[EXECUTED] = True
         state = ToolRunning(input=arguments, time=Span(start=self._log.clock()))
-        self._put_tool(
-            part.model_copy(
-                update={"tool": event.tool, "state": state, "metadata": metadata or None}
-            )
-        )
+        update = {"tool": event.tool, "state": state, "metadata": metadata or None}
+        self._put_tool(part.model_copy(update=update))
         if not event.provider_executed:
             self._calls.append(event)
 
@@ -243,27 +240,24 @@ class StreamProcessor:
             return
         if isinstance(metadata.get("output"), str):
             metadata = {**metadata, "output": hide_in_growing_output(metadata["output"])}
-        old_metadata = part.state.metadata
-        output_before, output_after = old_metadata.get("output"), metadata.get("output")
-        only_grows = (
-            isinstance(output_before, str)
-            and isinstance(output_after, str)
-            and output_after.startswith(output_before)
-        )
-        state = part.state.model_copy(
-            update={"title": title or part.state.title, "metadata": old_metadata | metadata}
-        )
+        old_metadata, new_metadata = part.state.metadata, part.state.metadata | metadata
+        old_output, output = old_metadata.get("output"), metadata.get("output")
+        update = {"title": title or part.state.title, "metadata": new_metadata}
+        state = part.state.model_copy(update=update)
         changed_part = part.model_copy(update={"state": state})
-        is_rest_equal = all(
-            old_metadata.get(key) == value for key, value in metadata.items() if key != "output"
-        )
-        if only_grows and is_rest_equal and state.title == part.state.title:
+        changed_keys = {key for key in metadata if old_metadata.get(key) != metadata[key]}
+        if (
+            isinstance(old_output, str)
+            and isinstance(output, str)
+            and output.startswith(old_output)
+            and changed_keys <= {"output"}
+            and state.title == part.state.title
+        ):
             self._tools[call_id] = changed_part
-            pieces = str(output_after)[len(str(output_before)) :]
-            if pieces:
-                self._log.journal.delta(part.message_id, part.id, "state.metadata.output", pieces)
-            return
-        self._put_tool(changed_part)
+            if text := output[len(old_output) :]:
+                self._log.journal.delta(part.message_id, part.id, "state.metadata.output", text)
+        else:
+            self._put_tool(changed_part)
 
     def _tool_returned(self, event: ToolReturned) -> None:
         part = self._tools.get(event.id)
@@ -272,9 +266,7 @@ class StreamProcessor:
         outcome = _outcome(part.tool, event.output)
         output = self._log.clean(hide_assigned_passwords(outcome.output))
         text, blob = keep_output(self._log.blobs, output)
-        attachments = tuple(
-            self._stored_attachment(attachment) for attachment in outcome.attachments
-        )
+        attachments = tuple(map(self._stored_attachment, outcome.attachments))
         state = ToolCompleted(
             input=part.state.input,
             output=text,
@@ -307,12 +299,11 @@ class StreamProcessor:
         self.is_rejected = self.is_rejected or event.rejected
         if event.guard == "circle":
             self.circle = event.error
+        metadata = part.state.metadata | (event.metadata or {})
         state = ToolFailed(
             input=part.state.input,
             error=event.error,
-            metadata=part.state.metadata
-            | (event.metadata or {})
-            | self.user_wait.metadata_of(part.call_id),
+            metadata=metadata | self.user_wait.metadata_of(part.call_id),
             time=self._closed_span(part.state.time),
         )
         self._put_tool(part.model_copy(update={"state": state}))
@@ -321,26 +312,22 @@ class StreamProcessor:
 
     def _step_started(self, _event: StepStarted) -> None:
         self._step_began = self._log.clock()
-        self._step_start = StepStartPart(
-            **self._log.new_part(self.message), request_id=self._request_id
-        )
+        ids = self._log.new_part(self.message)
+        self._step_start = StepStartPart(**ids, request_id=self._request_id)
         self._journal_part(self._step_start)
 
     def begin_again(self, request_id: str) -> None:
         """Begin the step again with another request, after the attempt with the first one was discarded."""
-        snapshot = self._step_start.snapshot if self._step_start is not None else None
+        snapshot = None if self._step_start is None else self._step_start.snapshot
         self._request_id = request_id
         self._step_started(StepStarted())
         self.snapshot_before(snapshot)
 
     def snapshot_before(self, snapshot: str | None) -> None:
         """Record the snapshot of the files before the step; None where there is none."""
-        if (
-            self._step_start is not None
-            and snapshot is not None
-            and self._step_start.snapshot is None
-        ):
-            self._step_start = self._step_start.model_copy(update={"snapshot": snapshot})
+        start = self._step_start
+        if start is not None and snapshot is not None and start.snapshot is None:
+            self._step_start = start.model_copy(update={"snapshot": snapshot})
             self._journal_part(self._step_start)
 
     def files_changed(
@@ -420,9 +407,8 @@ class StreamProcessor:
         self._close_texts()
         self._close_tools()
         self._journal_patches()
-        update: dict[str, Any] = {
-            "time": self.message.time.model_copy(update={"completed": self._log.clock()})
-        }
+        time = self.message.time.model_copy(update={"completed": self._log.clock()})
+        update: dict[str, Any] = {"time": time}
         if error is not None:
             update["error"] = error
             if self.message.finish is None and not isinstance(error, AbortedError):
@@ -431,7 +417,7 @@ class StreamProcessor:
         self._log.append(*answer_ended(self.message), sync=True)
 
     def _close_texts(self) -> None:
-        for identifier in list(self._thoughts):
+        for identifier in list(self._open_thinking):
             self._text_or_reasoning_ended(ReasoningEnded(identifier))
         for identifier in list(self._open_texts):
             self._text_or_reasoning_ended(TextEnded(identifier))
@@ -440,19 +426,13 @@ class StreamProcessor:
         for part in list(self._tools.values()):
             if not isinstance(part.state, ToolPending | ToolRunning):
                 continue
-            now = self._log.clock()
-            is_running = isinstance(part.state, ToolRunning)
-            metadata = dict(part.state.metadata) if isinstance(part.state, ToolRunning) else {}
-            start_ms = part.state.time.start if isinstance(part.state, ToolRunning) else now
-            raw_input = "".join(self._raw_inputs.get(part.call_id, ()))
-            state = ToolFailed(
-                input=part.state.input,
-                error=ABORTED,
-                metadata=metadata
-                | {"interrupted": True}
-                | ({} if is_running else {"raw": raw_input}),
-                time=Span(start=start_ms, end=now),
-            )
+            if isinstance(part.state, ToolRunning):
+                metadata = {**part.state.metadata, "interrupted": True}
+                span = self._closed_span(part.state.time)
+            else:
+                raw_input = "".join(self._raw_inputs.get(part.call_id, ()))
+                metadata, span = {"interrupted": True, "raw": raw_input}, self._closed_span(None)
+            state = ToolFailed(input=part.state.input, error=ABORTED, metadata=metadata, time=span)
             self._put_tool(part.model_copy(update={"state": state}))
 
     # Writing
@@ -462,9 +442,8 @@ class StreamProcessor:
         return Span(start=span.start if span else now, end=now)
 
     def _journal_part(self, part: Part, *, sync: bool = False) -> None:
-        self._attempt_parts = [
-            open_parts for open_parts in self._attempt_parts if open_parts.id != part.id
-        ] + [part]
+        self._attempt_parts = [other for other in self._attempt_parts if other.id != part.id]
+        self._attempt_parts.append(part)
         self._log.append(PartUpdated(part=part), sync=sync)
 
     def _put_tool(self, part: ToolPart, *, sync: bool = False) -> None:
@@ -482,8 +461,8 @@ def _join_surrogates(event: StreamEvent) -> StreamEvent:
         return with_joined_surrogates(event)
     if event.id.isascii() and not getattr(event, "metadata", None):
         return event
-    changed = with_joined_surrogates(event)
-    return event if changed is event else replace(changed, text=event.text)
+    changed_event = with_joined_surrogates(event)
+    return event if changed_event is event else replace(changed_event, text=event.text)
 
 
 def _outcome(tool: str, output: Any) -> ToolOutcome:
@@ -498,8 +477,5 @@ def _outcome(tool: str, output: Any) -> ToolOutcome:
             metadata=dict(output.get("metadata") or {}),
         )
     metadata = dict(output) if isinstance(output, dict) else {}
-    return ToolOutcome(
-        title=tool,
-        output=json.dumps(output, ensure_ascii=False, separators=(",", ":"), default=str),
-        metadata=metadata,
-    )
+    text = json.dumps(output, ensure_ascii=False, separators=(",", ":"), default=str)
+    return ToolOutcome(title=tool, output=text, metadata=metadata)

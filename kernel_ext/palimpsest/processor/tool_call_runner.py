@@ -23,7 +23,6 @@ from palimpsest.tools.tool import (
     PythonRunner,
     Tool,
     ToolContext,
-    ToolOutcome,
 )
 from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.call_outcomes import ABORTED, REFUSED_BY, REFUSED_WHY
@@ -98,7 +97,7 @@ async def run_calls(
     offer: ToolLookup,
     context: Callable[[ToolCalled], ToolContext],
     on_begin: Callable[[str], None],
-    guard: Callable[[ToolCalled], Any],
+    guard_call: Callable[[ToolCalled], Any],
 ) -> AsyncIterator[Result]:
     """Run the calls and yield each result as it comes.
 
@@ -110,7 +109,7 @@ async def run_calls(
         tool = offer.resolve(call.tool)
         is_exclusive = not isinstance(tool, str) and not tool.concurrent
         async with lock if is_exclusive else nullcontext():
-            return await _run(call, tool, offer, context, on_begin, guard)
+            return await _run(call, tool, offer, context, on_begin, guard_call)
 
     tasks = [asyncio.create_task(run_call(call)) for call in calls]
     try:
@@ -128,7 +127,7 @@ async def _run(
     offer: ToolLookup,
     context: Callable[[ToolCalled], ToolContext],
     on_begin: Callable[[str], None],
-    guard: Callable[[ToolCalled], Any],
+    guard_call: Callable[[ToolCalled], Any],
 ) -> Result:
     if call.problem is not None:
         return ToolErred(call.id, f"The input of this call is not valid JSON: {call.problem}")
@@ -141,7 +140,7 @@ async def _run(
     if tool_context.abort.is_set():
         return _aborted_call(call, {})
     try:
-        await guard(call)
+        await guard_call(call)
         on_begin(call.id)
         return await _until_abort(call, tool, arguments, tool_context)
     except PermissionDenied as denied:
@@ -165,18 +164,16 @@ def _refused_call(call: ToolCalled, denial: PermissionDenied) -> ToolErred:
         metadata["diff"] = denial.diff
     if denial.denied_by == "headless":
         metadata[UNATTENDED] = True
-    return ToolErred(
-        call.id, str(denial), rejected=denial.stops_turn, guard=denial.guard, metadata=metadata
-    )
+    is_rejected, guard = denial.stops_turn, denial.guard
+    return ToolErred(call.id, str(denial), rejected=is_rejected, guard=guard, metadata=metadata)
 
 
 def _broken_call(call: ToolCalled, tool: Tool, exception: Exception) -> Result:
     """Return an unexpected exception of a tool as its error; as aborted where the kernel is ending."""
     if no_more_threads(exception):
         return _aborted_call(call, {})
-    return ToolErred(
-        call.id, f"The tool {tool.name!r} failed: {type(exception).__name__}: {exception}"
-    )
+    problem = f"{type(exception).__name__}: {exception}"
+    return ToolErred(call.id, f"The tool {tool.name!r} failed: {problem}")
 
 
 def no_more_threads(exception: Exception) -> bool:
@@ -201,12 +198,8 @@ async def _until_abort(
         abort_task.cancel()
         if not task.done():
             task.cancel()
-    return _finished_call(call, outcome, stopped=context.abort.is_set())
-
-
-def _finished_call(call: ToolCalled, outcome: ToolOutcome, *, stopped: bool) -> Result:
     # A stopped tool that still returned keeps its printed output, marked as interrupted.
-    if stopped and outcome.metadata.get("interrupted"):
+    if context.abort.is_set() and outcome.metadata.get("interrupted"):
         return _aborted_call(call, dict(outcome.metadata) | {"output": outcome.output})
     return ToolReturned(call.id, outcome)
 
@@ -228,23 +221,23 @@ class UserWaitTime:
     @contextmanager
     def count_waiting(self, call_id: str) -> Iterator[None]:
         """Count the time of the ``with`` block as waiting for the user."""
-        on_begin = self._clock()
+        began_at = self._clock()
         if self._open_waits == 0:
-            self._waiting_since = on_begin
+            self._waiting_since = began_at
         self._open_waits += 1
         try:
             yield
         finally:
             now = self._clock()
-            self._calls[call_id] = self._calls.get(call_id, 0) + now - on_begin
+            self._calls[call_id] = self._calls.get(call_id, 0) + now - began_at
             self._open_waits -= 1
             if self._open_waits == 0:
                 self._total += now - self._waiting_since
 
     def metadata_of(self, call_id: str) -> dict[str, int]:
         """Return the waiting time as metadata of a call's state; empty where it did not wait for the user."""
-        waited = self._calls.get(call_id, 0)
-        return {WAITED: waited} if waited >= MIN_WAIT_MS else {}
+        waited_ms = self._calls.get(call_id, 0)
+        return {WAITED: waited_ms} if waited_ms >= MIN_WAIT_MS else {}
 
     @property
     def total(self) -> int:
@@ -273,7 +266,6 @@ class TimedInterview:
     ) -> Answers:
         """Ask, and wait for the answers."""
         with self._user_wait.count_waiting(self._call_id):
-            answers = self._interview.ask(
-                questions, message_id=message_id, call_id=call_id, abort=abort
-            )
+            ask = self._interview.ask
+            answers = ask(questions, message_id=message_id, call_id=call_id, abort=abort)
             return await self._around(answers)

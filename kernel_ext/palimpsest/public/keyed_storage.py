@@ -79,15 +79,14 @@ class KeyedStorage:
             case ("session", _, _):
                 self._write_session(parts, plain_value(parts, value))
             case ("message", session_id, _):
-                self._check_session(session_id)
+                self._session_value(["session", self.project_id, session_id])
                 self._record(session_id, message_change(parts, plain_value(parts, value)))
             case ("part", message_id, _):
                 new_value = plain_value(parts, value)
-                named_session = new_value.get("sessionID")
-                app = self._keys.session_of_message(
-                    message_id, named_session if isinstance(named_session, str) else None
-                )
-                self._record(app, part_change(self._store, app, parts, new_value))
+                named_id = new_value.get("sessionID")
+                named_id = named_id if isinstance(named_id, str) else None
+                session_id = self._keys.session_of_message(message_id, named_id)
+                self._record(session_id, part_change(self._store, session_id, parts, new_value))
             case ("share", _):
                 raise UserError(SHARE_READ_ONLY)
             case _:
@@ -103,8 +102,8 @@ class KeyedStorage:
         'HELLO.'
         """
         value = self.read(key)
-        changed = change(value)
-        self.write(key, value if changed is None else changed)
+        changed_value = change(value)
+        self.write(key, value if changed_value is None else changed_value)
         return self.read(key)
 
     def remove(self, key: Sequence[str]) -> None:
@@ -136,22 +135,18 @@ class KeyedStorage:
                 raise UserError(DIFF_READ_ONLY)
 
     def _write_session(self, key: Key, value: dict[str, Any]) -> None:
-        try:
-            before = self.read(key)
-        except NotFound:
-            raise NotFound(NO_SESSION.format(name=key[2])) from None
-        title, archived = changed_session(before, value)
+        title, archived = changed_session(self._session_value(key), value)
         workspace = self._app.workspace
         if title is not None:
             self._wait_for(workspace.retitle(key[2], title))
         if archived is not None:
             self._wait_for(workspace.archive(key[2], archived=archived))
 
-    def _check_session(self, session_id: str) -> None:
+    def _session_value(self, key: Sequence[str]) -> Json:
         try:
-            self.read(["session", self.project_id, session_id])
+            return self.read(key)
         except NotFound:
-            raise NotFound(NO_SESSION.format(name=session_id)) from None
+            raise NotFound(NO_SESSION.format(name=key[2])) from None
 
     def _record(self, session_id: str, change: Change) -> None:
         self._wait_for(self._app.workspace.record(session_id, change))

@@ -25,7 +25,7 @@ from palimpsest.lessons.lesson_texts import (
     lesson_text,
     meaning_text,
     not_predicted_text,
-    predict_all_first,
+    predictions_missing_text,
 )
 from palimpsest.public.recorded_session import RecordedSession, open_recording
 from palimpsest.render.reports.table import ReportTable, ShownInCell
@@ -70,9 +70,9 @@ class Lesson(ShownInCell):
         >>> len(lesson.session.requests.rows)
         453
         """
-        opened = self.sessions[next(iter(self.plan.recordings))]
-        assert isinstance(opened, RecordedSession)  # opened by open_recording
-        return opened
+        session = self.sessions[next(iter(self.plan.recordings))]
+        assert isinstance(session, RecordedSession)  # opened by open_recording
+        return session
 
     def table(self, name: str) -> ReportTable:
         """Return a table of the lesson by its name, such as the results of a paper; raises NotFound with all names.
@@ -98,23 +98,23 @@ class Lesson(ShownInCell):
         if value is not None:
             return self._keep(prediction, value)
         if self._prediction_line(prediction) is not None:
-            return self._kept(prediction)
+            return self._kept_text(prediction)
         return prediction_widget(prediction, partial(self._keep, prediction))
 
     def _keep(self, prediction: Prediction, value: Any) -> LessonText:
         """Keep a prediction if there is none yet; returns a sentence on the one that counts."""
-        checked = prediction.kind.validated_value(value)
+        checked_value = prediction.kind.validated_value(value)
         self.results.read()
         if self._prediction_line(prediction) is None:
-            self._add("prediction", prediction.name, value=checked)
+            self._add("prediction", prediction.name, value=checked_value)
             self._show_answers()
-            return self._kept(prediction)
-        return self._kept(prediction, checked)
+            return self._kept_text(prediction)
+        return self._kept_text(prediction, checked_value)
 
-    def _kept(self, prediction: Prediction, tried: Any = None) -> LessonText:
+    def _kept_text(self, prediction: Prediction, tried_value: Any = None) -> LessonText:
         line = self._prediction_line(prediction)
         assert line is not None
-        return kept_prediction_text(prediction, line, tried, self.results.problem)
+        return kept_prediction_text(prediction, line, tried_value, self.results.problem)
 
     def _prediction_line(self, prediction: Prediction) -> LearnerLine | None:
         """Return the prediction that counts, or None."""
@@ -134,8 +134,8 @@ class Lesson(ShownInCell):
 
         >>> lesson.reveal("share")
         """
-        chosen = names or tuple(prediction.name for prediction in self.plan.predictions)
-        predictions = [self.plan.prediction(name) for name in chosen]
+        chosen_names = names or tuple(prediction.name for prediction in self.plan.predictions)
+        predictions = [self.plan.prediction(name) for name in chosen_names]
         answers = LessonAnswers(lambda: self._answers(predictions))
         if self.missing_predictions:
             self._waiting.append(answers)
@@ -146,16 +146,16 @@ class Lesson(ShownInCell):
 
         >>> lesson.after_predictions(lesson.session.compare(["raw", "sweagent.last_n"]))
         """
-        shown = LessonAnswers(
+        answers = LessonAnswers(
             lambda: (
-                predict_all_first(missing)
+                predictions_missing_text(missing)
                 if (missing := self.missing_predictions)
                 else ShownValues(values)
             )
         )
         if self.missing_predictions:
-            self._waiting.append(shown)
-        return shown
+            self._waiting.append(answers)
+        return answers
 
     def meaning(self) -> LessonAnswers:
         """Show what the answers mean once all predictions are kept; until then what is missing.
@@ -196,12 +196,12 @@ class Lesson(ShownInCell):
         >>> view = lesson.inspect(request=209, tab="timeline")
         """
         hide = self.plan.hide if self.missing_predictions else ()
-        chosen = arguments.pop("hide", None)
-        hidden_parts = (*hide, *self.plan.keep_hidden) if chosen is None else chosen
+        chosen_parts = arguments.pop("hide", None)
+        hidden_parts = (*hide, *self.plan.keep_hidden) if chosen_parts is None else chosen_parts
         view = (session or self.session).inspect(hide=hidden_parts, **arguments)
         if hide:
             # Without names all that is hidden is revealed.
-            self._reveals.append(partial(view.reveal, *(hide if chosen is None else ())))
+            self._reveals.append(partial(view.reveal, *(hide if chosen_parts is None else ())))
         return view
 
     # Exercises
@@ -216,14 +216,14 @@ class Lesson(ShownInCell):
         False
         """
         exercise = self.plan.exercise(name)
-        untold = self.missing_predictions if exercise.tells else ()
+        missing = self.missing_predictions if exercise.tells else ()
         try:
             result = exercise.check(self.sessions, answer)
         except UserError as error:
-            result, untold = CheckResult(passed=False, sentence=str(error)), ()
+            result, missing = CheckResult(passed=False, sentence=str(error)), ()
         self._add("check", exercise.name, passed=result.passed)
         hints = len(self.results.events(self.plan.number, "hint", exercise.name))
-        return check_text(result, hints, self.results.problem, untold)
+        return check_text(result, hints, self.results.problem, missing)
 
     def hint(self, name: str = "") -> LessonText:
         """Show the next of an exercise's three hints; they are counted.
@@ -231,9 +231,9 @@ class Lesson(ShownInCell):
         >>> lesson.hint()
         """
         exercise: Exercise = self.plan.exercise(name)
-        shown = len(self.results.events(self.plan.number, "hint", exercise.name))
-        number = min(shown, len(exercise.hints) - 1)
-        if shown < len(exercise.hints):
+        shown_count = len(self.results.events(self.plan.number, "hint", exercise.name))
+        number = min(shown_count, len(exercise.hints) - 1)
+        if shown_count < len(exercise.hints):
             self._add("hint", exercise.name, value=number + 1)
         return hint_text(exercise, number)
 
@@ -245,5 +245,4 @@ class Lesson(ShownInCell):
 
 def _session_of(path: Path, session: str) -> SessionReview:
     """Open a session of a recording by its id, or the first one without an id."""
-    opened = open_recording(path)
-    return opened[session or 0]
+    return open_recording(path)[session or 0]

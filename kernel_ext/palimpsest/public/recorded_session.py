@@ -67,24 +67,20 @@ class RecordedSession(RecordingReview):
         engine, queue = _engine()
         price_text, policy_list = price_words(price, lifetime), chosen_policies(policies)
         answers, query = ViewAnswers(self), checked_query(AskView, price=price_text)
-        line = SessionQuestions(answers)
+        questions = SessionQuestions(answers)
 
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
-            return queue.answer(line, query, asker, policy_list)
+            return queue.answer(questions, query, asker, policy_list)
 
-        async def note(price_text: dict[str, Any]) -> ViewAnswer:
-            return await asyncio.to_thread(WriteNote.with_arguments(**price_text).write_on, self)
+        async def note(fields: dict[str, Any]) -> ViewAnswer:
+            return await asyncio.to_thread(WriteNote.with_arguments(**fields).write_on, self)
 
         async def newest() -> SessionReview:
             return self
 
+        name, session_id = beside_name(beside), self.timeline.session
         opening = inspector_opening(
-            self.timeline.session,
-            link=link,
-            views=views,
-            hide=hide,
-            place=place,
-            beside=None if beside is None else beside_name(beside),
+            session_id, link=link, views=views, hide=hide, place=place, beside=name
         )
         other, name = beside or opening.place.beside, opening.place.beside
         shown_beside = None

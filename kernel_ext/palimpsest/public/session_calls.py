@@ -1,7 +1,8 @@
-"""The base of ``Session``, which carries out operations on its open session."""
+"""The base of ``Session``, which carries out operations on its open session, and methods that one of its parts carries out."""
 
-from collections.abc import Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+import functools
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from palimpsest.app.wiring import App
 from palimpsest.transcript.errors import UserError
@@ -10,7 +11,10 @@ if TYPE_CHECKING:
     from palimpsest.frontends.operation_base.operation import Operation, OperationContext
     from palimpsest.session.open_sessions.followed_session import KernelSession
 
+W = TypeVar("W")
+P = ParamSpec("P")
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 def operation_of(
@@ -55,7 +59,6 @@ class SessionCalls:
         )
 
     def _build_operation(self, name: str, **arguments: Any) -> "Operation":
-        """Return an operation with these arguments; raises UserError."""
         return operation_of(name, arguments, session=self._live.id)
 
     def _operation_context(self, *, is_synchronous: bool = False) -> "OperationContext":
@@ -70,3 +73,38 @@ class SessionCalls:
 
     def _await_work(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return self._app.engine.submit(coroutine).result()
+
+
+def forwarded_method(
+    get_part: Callable[[W], T], import_method: Callable[[], Callable[Concatenate[T, P], R]]
+) -> Callable[Concatenate[W, P], R]:
+    """Return a method that calls a part's method, with the same name, docstring and parameters.
+
+    ``import_method`` imports the part's class, at the first access only.
+    """
+    return cast("Callable[Concatenate[W, P], R]", _ForwardedMethod(get_part, import_method))
+
+
+class _ForwardedMethod(Generic[W, T, P, R]):
+    """A descriptor that replaces itself in the class by the method at the first access."""
+
+    def __init__(
+        self,
+        get_part: Callable[[W], T],
+        import_method: Callable[[], Callable[Concatenate[T, P], R]],
+    ) -> None:
+        self._part = get_part
+        self._import_method = import_method
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(self, instance: W | None, owner: type) -> Any:
+        get_part, method = self._part, self._import_method()
+
+        @functools.wraps(method)
+        def call(instance: W, /, *arguments: P.args, **named: P.kwargs) -> R:
+            return method(get_part(instance), *arguments, **named)
+
+        setattr(self._owner, self._name, call)
+        return getattr(owner if instance is None else instance, self._name)

@@ -67,35 +67,29 @@ class SessionInspection(SessionCalls):
 
         app, kernel_session = self._app, self._live
         price_text, policy_list = price_words(price, lifetime), chosen_policies(policies)
+        name, session_id = beside_name(beside), kernel_session.id
         opening = inspector_opening(
-            kernel_session.id,
-            link=link,
-            views=views,
-            hide=hide,
-            place=place,
-            beside=None if beside is None else beside_name(beside),
+            session_id, link=link, views=views, hide=hide, place=place, beside=name
         )
         key = f"inspect {kernel_session.id} {price_text or ''} {' , '.join(policy_list)} {opening}"
-        known = app.views.get(key)
+        earlier_view = app.views.get(key)
         # A recording that is shown beside is read anew.
         if (
-            known is not None
-            and known.comm is not None
-            and known.policies == policy_list
-            and SESSION_ID.fullmatch(known.beside or kernel_session.id)
+            earlier_view is not None
+            and earlier_view.comm is not None
+            and earlier_view.policies == policy_list
+            and SESSION_ID.fullmatch(earlier_view.beside or kernel_session.id)
         ):
-            known.open_again(opening)
-            return known
+            earlier_view.open_again(opening)
+            return earlier_view
         query = checked_query(AskView, price=price_text)
 
         def ask(query: "ViewQuery", asker: str) -> "Coroutine[Any, Any, ViewAnswer]":
             return app.inspections.answer_session(kernel_session.id, query, asker, policy_list)
 
-        async def note(price_text: "dict[str, Any]") -> "ViewAnswer":
-            operation = WriteNote.with_arguments(
-                **{**price_text, "session": kernel_session.id, "path": None}
-            )
-            return await operation.run(self._operation_context())
+        async def note(fields: "dict[str, Any]") -> "ViewAnswer":
+            own_fields = {**fields, "session": kernel_session.id, "path": None}
+            return await WriteNote.with_arguments(**own_fields).run(self._operation_context())
 
         inspected = InspectedSession(
             id=kernel_session.id,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from palimpsest.app.wiring import App
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.model.tokenizer import counter
-from palimpsest.public.forwarded_methods import forwarded_method
+from palimpsest.public.session_calls import forwarded_method
 from palimpsest.public.session_inspection import SessionInspection
 from palimpsest.public.session_lifecycle import SessionLifecycle
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
@@ -260,8 +260,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> len(session.preview("last").messages) > 0
         True
         """
-        preview: RevertPreview = self.run("revert", action="preview", target=name).revert
-        return preview
+        return self._revert("preview", target=name)
 
     def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
         """Revert the newest prompt, or everything from a message or part on, and restore its files.
@@ -276,11 +275,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> len(session.messages) == before
         True
         """
-        files = tuple(overwrite)
-        reverted: RevertPreview = self.run(
-            "revert", action="revert", target=name, overwrite=files
-        ).revert
-        return reverted
+        return self._revert("revert", target=name, overwrite=tuple(overwrite))
 
     def review_cells(
         self,
@@ -297,8 +292,8 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.review_cells().changes
         ()
         """
-        reviewed: CellReview = self.run("review-cells", all=answer, number=number, reason=reason)
-        return reviewed
+        review: CellReview = self.run("review-cells", all=answer, number=number, reason=reason)
+        return review
 
     def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
         """Undo the revert that is in effect.
@@ -308,10 +303,11 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.snapshot.session.revert is None
         True
         """
-        undone: RevertPreview = self.run(
-            "revert", action="unrevert", overwrite=tuple(overwrite)
-        ).revert
-        return undone
+        return self._revert("unrevert", overwrite=tuple(overwrite))
+
+    def _revert(self, action: str, **arguments: Any) -> RevertPreview:
+        preview: RevertPreview = self.run("revert", action=action, **arguments).revert
+        return preview
 
     def cleanup(self) -> int:
         """Remove what is reverted, for good; returns how many messages were removed.
@@ -559,8 +555,8 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         1
         """
         self._flush()
-        forked = self.run("fork", message=message_id, request=request, model=model)
-        return Session(self._app, forked.live)
+        answer = self.run("fork", message=message_id, request=request, model=model)
+        return Session(self._app, answer.live)
 
     def branches(self) -> "BranchComparison":
         """Compare all branches of this session's tree, since the first two part.

@@ -93,9 +93,8 @@ class SessionRuns(SessionCalls):
         Traceback (most recent call last):
         palimpsest.transcript.errors.UserError: There is nothing to try again: the newest turn did not fail.
         """
-        return self._turn(
-            "retry", target=target, model=model, mode=mode, overwrite=tuple(overwrite)
-        )
+        files = tuple(overwrite)
+        return self._turn("retry", target=target, model=model, mode=mode, overwrite=files)
 
     def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
@@ -122,10 +121,10 @@ class SessionRuns(SessionCalls):
         try:
             return self._begin_work(self._live.wait_compaction())
         except UserError:  # the engine has ended, and the session with it
-            ended = EngineFuture[bool](self._app.engine)
-            ended.work_ended.set_result(None)
-            ended.set_exception(WaitAborted(CLOSED_BEFORE))
-            return ended
+            ended_future = EngineFuture[bool](self._app.engine)
+            ended_future.work_ended.set_result(None)
+            ended_future.set_exception(WaitAborted(CLOSED_BEFORE))
+            return ended_future
 
     def cancel(self) -> bool:
         """Stop the turn that runs and withdraw the prompts that wait; false when nothing ran.
@@ -173,8 +172,8 @@ class SessionRuns(SessionCalls):
         >>> session.answer("que_1", "yes", ["mass", "year"])
         False
         """
-        checked = answers_of(answers)
-        return not self._at_once("answer", question_id=question_id, answers=checked).late
+        checked_answers = answers_of(answers)
+        return not self._at_once("answer", question_id=question_id, answers=checked_answers).late
 
     def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
         """Call back with every record after it was written, on a thread of its own; returns an unsubscriber.
@@ -197,7 +196,7 @@ class SessionRuns(SessionCalls):
 
         def end() -> None:
             unsubscribe()
-            self._listeners = tuple(known for known in self._listeners if known is not listener)
+            self._listeners = tuple(other for other in self._listeners if other is not listener)
             listener.end()
 
         return end
@@ -205,7 +204,7 @@ class SessionRuns(SessionCalls):
     def _wait_for_listeners(self) -> None:
         """Wait until all subscribers have received every record written so far."""
         for listener in self._listeners:
-            listener.caught_up()
+            listener.wait_for_delivery()
 
     def _turn(self, operation: str, **arguments: Any) -> EngineFuture[Answer]:
         turn = cast("TurnOperation", self._build_operation(operation, **arguments))
@@ -273,8 +272,8 @@ class AsyncRuns:
         overwrite: Sequence[str] = (),
     ) -> Answer:
         """Send a failed request or a turn's prompt again, and await its answer."""
-        retried = self._runs.retry(target, model=model, mode=mode, overwrite=overwrite)
-        return await self._result_of(retried)
+        retry_future = self._runs.retry(target, model=model, mode=mode, overwrite=overwrite)
+        return await self._result_of(retry_future)
 
     async def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
@@ -306,6 +305,6 @@ class AsyncRuns:
             # Wait until the end of the turn is recorded, so that the caller can use the session at once.
             await asyncio.wait({asyncio.wrap_future(future.work_ended)}, timeout=STOP_SECONDS)
             with suppress(UserError):  # the engine has ended
-                stopped = self._app.engine.submit(self._live.wait_stopped(STOP_SECONDS))
-                await asyncio.wait({asyncio.wrap_future(stopped)}, timeout=STOP_SECONDS)
+                stop_future = self._app.engine.submit(self._live.wait_stopped(STOP_SECONDS))
+                await asyncio.wait({asyncio.wrap_future(stop_future)}, timeout=STOP_SECONDS)
             raise

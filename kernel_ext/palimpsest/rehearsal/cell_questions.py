@@ -16,33 +16,27 @@ from palimpsest.rehearsal.parsing.tables import Variable
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, code_block, inline_code
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanEnded, PlanRunner, Steps
 
-_INSERT = re.compile(
-    r"(?i)\b(?:write|insert|add|create|make) (?:(?:me|in|a|an|one|another|new|short|code|markdown) )*cell\b"
-)
-_RENAME = re.compile(
-    r"(?i)\brename [`'\"@]?(\w+)[`'\"]? (?:to|into|as) [`'\"]?(\w+)[`'\"]? in @?cell \[?([\w-]+)"
-)
-_REPLACE = re.compile(
-    r"(?i)\b(?:replace|change) (?P<quote>[`'\"])(.+?)(?P=quote) (?:with|by|to|into) (?P<other>[`'\"])(.*?)(?P=other) in @?cell \[?([\w-]+)"
-)
-_DELETE = re.compile(r"(?i)\b(?:delete|remove) @?cell \[?([\w-]+)")
-_MOVE = re.compile(
-    r"(?i)\bmove @?cell \[?([\w-]+)\]? (?:to the (?:very )?(top)\b|(?:to )?(?:below|behind|after|under) @?cell \[?([\w-]+))"
-)
-_RUN = re.compile(r"(?i)\b(?:run|execute) @?cell \[?([\w-]+)")
-_OTHER_CHANGE = re.compile(
-    r"(?i)\b(?:put|move|split|merge|join|tidy|clean|reorder|sort|format|rewrite|edit|change|improve|update|delete|remove|run)"
-    r"\b.*\bcells?\b"
-)
 _RULES = {
-    "rename": _RENAME,
-    "replace": _REPLACE,
-    "insert": _INSERT,
-    "delete": _DELETE,
-    "move": _MOVE,
-    "runcell": _RUN,
-    "othercell": _OTHER_CHANGE,
+    "rename": re.compile(
+        r"(?i)\brename [`'\"@]?(\w+)[`'\"]? (?:to|into|as) [`'\"]?(\w+)[`'\"]? in @?cell \[?([\w-]+)"
+    ),
+    "replace": re.compile(
+        r"(?i)\b(?:replace|change) (?P<quote>[`'\"])(.+?)(?P=quote) (?:with|by|to|into) (?P<other>[`'\"])(.*?)(?P=other) in @?cell \[?([\w-]+)"
+    ),
+    "insert": re.compile(
+        r"(?i)\b(?:write|insert|add|create|make) (?:(?:me|in|a|an|one|another|new|short|code|markdown) )*cell\b"
+    ),
+    "delete": re.compile(r"(?i)\b(?:delete|remove) @?cell \[?([\w-]+)"),
+    "move": re.compile(
+        r"(?i)\bmove @?cell \[?([\w-]+)\]? (?:to the (?:very )?(top)\b|(?:to )?(?:below|behind|after|under) @?cell \[?([\w-]+))"
+    ),
+    "runcell": re.compile(r"(?i)\b(?:run|execute) @?cell \[?([\w-]+)"),
+    "othercell": re.compile(
+        r"(?i)\b(?:put|move|split|merge|join|tidy|clean|reorder|sort|format|rewrite|edit|change|improve|update|delete|remove|run)"
+        r"\b.*\bcells?\b"
+    ),
 }
+"""The prompts that fire each rule, in the order in which the rules are tried."""
 _CODE_NODES = (
     ast.Assign,
     ast.AugAssign,
@@ -68,7 +62,7 @@ def cell_request(prompt: ParsedPrompt) -> str:
 
 def insert_plan(runner: PlanRunner) -> Plan:
     """Insert a cell with the code or the text of the prompt, or with code for the data that it asks for."""
-    match = _INSERT.search(runner.prompt.prose)
+    match = _RULES["insert"].search(runner.prompt.prose)
     rest = runner.prompt.prose[match.end() :] if match else ""
     mark = _CONTENT_MARK.search(rest)
     place = rest[: mark.start()] if mark else rest
@@ -127,7 +121,7 @@ def _data_source(runner: PlanRunner) -> Steps[tuple[str, list[str]]]:
 
 def rename_plan(runner: PlanRunner) -> Plan:
     """Rename a variable in one cell, which is read first."""
-    match = _RENAME.search(runner.prompt.prose)
+    match = _RULES["rename"].search(runner.prompt.prose)
     old, new, cell = match.groups() if match else ("", "", "")
     renamed = _renamed((yield from _cell_source(runner, "rename in", cell)), old, new)
     change = {"action": "edit", "cell": cell, "source": renamed}
@@ -137,7 +131,7 @@ def rename_plan(runner: PlanRunner) -> Plan:
 
 def replace_plan(runner: PlanRunner) -> Plan:
     """Replace a text that occurs once in a cell, which is read first."""
-    match = _REPLACE.search(runner.prompt.prose)
+    match = _RULES["replace"].search(runner.prompt.prose)
     _, old, _, new, cell = match.groups() if match else ("",) * 5
     source = yield from _cell_source(runner, "replace in", cell)
     if (count := source.count(old)) != 1:
@@ -152,7 +146,7 @@ def replace_plan(runner: PlanRunner) -> Plan:
 
 def delete_plan(runner: PlanRunner) -> Plan:
     """Delete a cell, which is read first."""
-    match = _DELETE.search(runner.prompt.prose)
+    match = _RULES["delete"].search(runner.prompt.prose)
     cell = match[1] if match else ""
     yield from _cell_source(runner, "delete", cell)
     change = {"action": "delete", "cell": cell}
@@ -161,7 +155,7 @@ def delete_plan(runner: PlanRunner) -> Plan:
 
 def move_plan(runner: PlanRunner) -> Plan:
     """Move a cell to the top, or below another one."""
-    match = _MOVE.search(runner.prompt.prose)
+    match = _RULES["move"].search(runner.prompt.prose)
     cell, top, behind = match.groups() if match else ("", "", "")
     change = {"action": "move", "cell": cell, "after": "top" if top else behind}
     return (yield from _change_cell(runner, change, f"Cell {cell} is moved.", []))
@@ -169,7 +163,7 @@ def move_plan(runner: PlanRunner) -> Plan:
 
 def run_plan(runner: PlanRunner) -> Plan:
     """Run a cell where it stands, which is read first."""
-    match = _RUN.search(runner.prompt.prose)
+    match = _RULES["runcell"].search(runner.prompt.prose)
     cell = match[1] if match else ""
     yield from _cell_source(runner, "run", cell)
     runner.require_tool("cells", "to run the cell")
@@ -178,16 +172,6 @@ def run_plan(runner: PlanRunner) -> Plan:
     if not result.text.startswith("[ran "):
         return PlanAnswer(f"I did not run it: {_first_sentence(result)}")
     return PlanAnswer(f"I ran cell {cell}. What came of it stands below the cell.")
-
-
-def other_cell_plan() -> Plan:
-    """Say which changes of cells are understood."""
-    yield from ()
-    return PlanAnswer(
-        "That is more than I understand of cells. I write one, and change, move, delete or run one that you name: "
-        "`insert a cell: 6 * 7`, `rename x to total in cell 3`, ``replace `a` with `b` in cell 3``, "
-        "`move cell 3 to the top`, `delete cell 3`, `run cell 3`. For more, choose a model: `%agent models` lists them."
-    )
 
 
 def _cell_source(runner: PlanRunner, action: str, cell: str) -> Steps[str]:

@@ -7,7 +7,7 @@ from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner
 
-PYTHON = {"", "python", "py", "python3", "ipython"}
+PYTHON_LANGUAGES = {"", "python", "py", "python3", "ipython"}
 """Languages of code blocks that are run."""
 RUN = r"(?is)\b(?:run|execute|evaluate|compute|calculate)\b(?:\s+(?:this|the|following|python|code))*\s*:?\s*(.+?)\s*\Z"
 RESULT_OF = r"(?is)\b(?:what is|what's|how much is)\s+(.+?)\s*\Z"
@@ -16,7 +16,7 @@ RESULT_OF = r"(?is)\b(?:what is|what's|how much is)\s+(.+?)\s*\Z"
 def python_code(prompt: ParsedPrompt) -> str | None:
     """Return the Python code in a prompt: a block, backticks or text after *run*, or a sum; else None."""
     for fence in prompt.fences:
-        if fence.language in PYTHON:
+        if fence.language in PYTHON_LANGUAGES:
             return fence.code
     run_request = re.search(RUN, prompt.prose)
     if run_request:
@@ -67,7 +67,6 @@ def shell_plan(runner: PlanRunner, command: str) -> Plan:
 
 
 def _answer(result: ToolResult) -> str:
-    """Return the answer text with what code printed and returned."""
     if not result.shown_text.strip():
         return "The code ran and returned nothing."
     lines = result.shown_text.strip().splitlines()

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from dataclasses import replace
 
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.rehearsal.parsing.cell_source import parse_python
@@ -20,9 +21,9 @@ from palimpsest.rehearsal.parsing.tables import parse_variables
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult
 from palimpsest.rehearsal.small_talk import NOTICE_MARK
 
-TITLE_CHARS = 50
+MAX_TITLE_CHARS = 50
 MAX_LINES = 25
-SESSION_CHARS = 1_500
+MAX_SESSION_CHARS = 1_500
 """Maximum characters of the paragraph about a session; older text is left out."""
 _TITLE_PROMPT = lazy_pattern(
     r"(?i)\A\s*(?:generate|write|make|give)\s+(?:a |me )?(?:short )?title\b[^\n]*"
@@ -45,10 +46,8 @@ def is_title(conversation: Conversation) -> bool:
 
 def is_compaction(conversation: Conversation) -> bool:
     """Return whether the request is for a summary of a quoted conversation."""
-    return (
-        "<conversation>" in conversation.current.prompt
-        and "</conversation>" in conversation.current.prompt
-    )
+    prompt = conversation.current.prompt
+    return "<conversation>" in prompt and "</conversation>" in prompt
 
 
 def title_of(conversation: Conversation) -> str:
@@ -72,11 +71,11 @@ def shortened_text(text: str) -> str:
         prose = f"Run {next(iter(prompt.fences[0].code.split(chr(10))), 'code')}"
     prose = _POLITE.sub("", prose) or prose or "Conversation"
     sentence = re.split(r"(?<=[.!?])\s+", prose)[0].rstrip(".!?:;, ") or prose
-    if len(sentence) > TITLE_CHARS:
-        cut = sentence[: TITLE_CHARS - 2]
+    if len(sentence) > MAX_TITLE_CHARS:
+        cut = sentence[: MAX_TITLE_CHARS - 2]
         cut = cut[: cut.rfind(" ")] if " " in cut[20:] else cut
         sentence = cut.rstrip(" ,;:") + "..."
-    return (sentence[:1].upper() + sentence[1:])[:TITLE_CHARS] or "Conversation"
+    return (sentence[:1].upper() + sentence[1:])[:MAX_TITLE_CHARS] or "Conversation"
 
 
 def turn_summary_of(conversation: Conversation) -> str:
@@ -86,15 +85,13 @@ def turn_summary_of(conversation: Conversation) -> str:
         tag[1].strip() if (tag := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt)) else ""
         for name in ("before", "not-told-yet", "newest-turn")
     )
-    turns = _serialised(newest_turn)
+    turns = _parse_serialised(newest_turn)
     title = shortened_text(next((turn.prompt for turn in turns if turn.prompt.strip()), ""))
-    done = _turn_sentences(turns)
+    turn_text = _turn_sentences(turns)
     session = " ".join(
-        filter(None, (earlier_text, _turn_sentences(_serialised(unsummarised)), done))
+        filter(None, (earlier_text, _turn_sentences(_parse_serialised(unsummarised)), turn_text))
     )
-    return (
-        f"<title>{title}</title>\n<turn>{done}</turn>\n<session>{_newest_part(session)}</session>"
-    )
+    return f"<title>{title}</title>\n<turn>{turn_text}</turn>\n<session>{_newest_part(session)}</session>"
 
 
 def _turn_sentences(turns: list[PastTurn]) -> str:
@@ -121,9 +118,9 @@ def without_notice(answer: str) -> str:
 
 def _newest_part(text: str) -> str:
     """Return the end of a session's paragraph, from the beginning of a sentence if possible."""
-    if len(text) <= SESSION_CHARS:
+    if len(text) <= MAX_SESSION_CHARS:
         return text
-    cut = text[-SESSION_CHARS:]
+    cut = text[-MAX_SESSION_CHARS:]
     sentence = cut.find("Asked: ")
     return cut[sentence:] if sentence >= 0 else cut[cut.find(" ") + 1 :]
 
@@ -154,15 +151,15 @@ KEYWORDS = (
 def summary_of(conversation: Conversation) -> str:
     """Return a structured summary of a conversation."""
     prompt = conversation.current.prompt
-    turns, before = _source(conversation)
-    facts = _with_earlier(facts_of(turns), before)
-    headings = _template(prompt)
+    turns, earlier_summary = _turns_and_summary(conversation)
+    facts = _with_earlier(facts_of(turns), earlier_summary)
+    headings = _template_headings(prompt)
     if headings:
         return _filled_template(headings, facts)
     return "\n\n".join(_section(kind, facts) for kind in SECTION_TITLES)
 
 
-def _source(conversation: Conversation) -> tuple[list[PastTurn], str]:
+def _turns_and_summary(conversation: Conversation) -> tuple[list[PastTurn], str]:
     """Return the turns to summarise and the summary before them."""
     prompt = conversation.current.prompt
     earlier_match = re.search(
@@ -171,12 +168,12 @@ def _source(conversation: Conversation) -> tuple[list[PastTurn], str]:
     quoted = re.search(r"(?s)<conversation>(.*?)</conversation>", prompt)
     text = quoted[1] if quoted else prompt
     if quoted or len(_ROLE_MARK.findall(text)) >= 2:
-        return _serialised(text), earlier_match[1] if earlier_match else ""
+        return _parse_serialised(text), earlier_match[1] if earlier_match else ""
     turns = [turn for turn in conversation.earlier if turn.prompt != SUMMARY_PROMPT]
     return turns, earlier_match[1] if earlier_match else conversation.summary
 
 
-def _serialised(text: str) -> list[PastTurn]:
+def _parse_serialised(text: str) -> list[PastTurn]:
     """Parse a conversation that was serialised as marked paragraphs."""
     pieces = _ROLE_MARK.split(text)
     turns: list[PastTurn] = []
@@ -190,21 +187,14 @@ def _serialised(text: str) -> list[PastTurn]:
         if not turns:
             turns.append(last)
         if kind == "Assistant":
-            turns[-1] = PastTurn(last.prompt, last.exchanges, (*last.answers, paragraph))
+            turns[-1] = replace(last, answers=(*last.answers, paragraph))
         elif "call" in kind:
-            call = _call(paragraph)
+            match = re.match(r"(?s)([\w.-]+)\((.*)\)\s*\Z", paragraph)
+            name = match[1] if match else paragraph.split("(")[0].strip()
+            call = ToolUse(name, json_object(match[2]) if match else {})
         elif kind.startswith("Tool"):
-            turns[-1] = PastTurn(
-                last.prompt, (*last.exchanges, Exchange(call, paragraph)), last.answers
-            )
+            turns[-1] = replace(last, exchanges=(*last.exchanges, Exchange(call, paragraph)))
     return turns
-
-
-def _call(text: str) -> ToolUse:
-    match = re.match(r"(?s)([\w.-]+)\((.*)\)\s*\Z", text)
-    if not match:
-        return ToolUse(text.split("(")[0].strip(), {})
-    return ToolUse(match[1], json_object(match[2]))
 
 
 def facts_of(turns: list[PastTurn]) -> Facts:
@@ -278,8 +268,7 @@ def _with_earlier(facts: Facts, earlier_summary: str) -> Facts:
     return {name: earlier_facts[name] + facts[name] for name in SECTION_TITLES}
 
 
-def _template(prompt: str) -> list[str]:
-    """Return the headings of the prompt's template."""
+def _template_headings(prompt: str) -> list[str]:
     block = re.search(r"(?s)<template>(.*?)</template>", prompt)
     outside = re.sub(r"(?s)<(conversation|prior-summary|previous-summary)>.*?</\1>", "", prompt)
     text = block[1] if block else outside

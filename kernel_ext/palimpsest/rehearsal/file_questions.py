@@ -109,7 +109,7 @@ def write_plan(runner: PlanRunner) -> Plan:
             f"What shall stand in {inline_code(path)}? Put it in quotes or in a block of code."
         )
     runner.require_tool("write", f"to create {inline_code(path)}")
-    if runner.offers("glob") and not runner.prompt.matches(r"\boverwrite\b"):
+    if "glob" in runner.tools and not runner.prompt.matches(r"\boverwrite\b"):
         reasoning = f"Rule: write a file. First I look whether {path} exists already."
         result = yield runner.planned_call(reasoning, "glob", pattern=path)
         if any(line.endswith(path.removeprefix("./")) for line in result.paths):

@@ -5,14 +5,13 @@ No state is kept between requests: at every step the plan is replayed from the s
 are already in this turn, and the first call without a result is the next one.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from palimpsest.rehearsal.parsing.conversation import Conversation, Exchange, ToolUse
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block
-from palimpsest.transcript.values import ToolSpec
 
 MAX_CALLS = 12
 """The limit of calls in a turn: a plan needs at most eight, so more mean that a result was not recognised."""
@@ -53,11 +52,8 @@ class PlanRunner:
 
     prompt: ParsedPrompt
     conversation: Conversation
-    tools: Mapping[str, ToolSpec]
-
-    def offers(self, tool: str) -> bool:
-        """Return whether a tool is offered."""
-        return tool in self.tools
+    tools: Set[str]
+    """The names of the tools that are offered, or were used in this turn."""
 
     def require_tool(self, tool: str, purpose: str) -> None:
         """Raise ``PlanEnded`` with an explanation where a tool is not offered."""
@@ -73,14 +69,16 @@ class PlanRunner:
 
 def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAnswer:
     """Replay a plan with the results so far, and return its next call or its answer."""
-    unused_exchanges = list(exchanges)
+    unused_exchanges = iter(exchanges)
     try:
         planned = next(plan)
         while True:
-            output = _next_output(unused_exchanges, planned.tool_use.tool)
-            if output is None:
+            # Outputs of other tools before the next output of this tool are dropped.
+            tool = planned.tool_use.tool
+            exchange = next((each for each in unused_exchanges if each.tool_use.tool == tool), None)
+            if exchange is None:
                 return planned
-            result = ToolResult(output)
+            result = ToolResult(exchange.output)
             if result.is_refused:
                 return refused_answer(planned, result)
             planned = plan.send(result)
@@ -91,15 +89,6 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
         return end.answer
     finally:
         plan.close()
-
-
-def _next_output(unused_exchanges: list[Exchange], tool: str) -> str | None:
-    """Remove and return the next output of this tool; outputs of other tools before it are dropped."""
-    for index, exchange in enumerate(unused_exchanges):
-        if exchange.tool_use.tool == tool:
-            del unused_exchanges[: index + 1]
-            return exchange.output
-    return None
 
 
 def refused_answer(call: PlannedCall, result: ToolResult) -> PlanAnswer:

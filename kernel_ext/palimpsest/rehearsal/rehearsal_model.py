@@ -75,47 +75,37 @@ class Rehearsal:
         """Yield None, then the deltas of the answer; a stream that a scenario interrupts has no finish reason."""
         name = request.model.ref.name.removeprefix(f"{PROVIDER}/")
         messages = sendable_messages(request.messages, request.model)
-        tools, session_id, purpose = request.tools, request.session_id, request.purpose
+        purpose = request.purpose
         try:
             steps = scenario_steps(name)
         except UserError as error:
             raise ModelFailed(UnknownError(message=str(error), explained=True)) from error
         if steps is None or purpose in {"title", "turn-summary", "compaction"}:
-            answer = _scripted(reply(messages, tools, purpose, request.parameters))
+            answer = _scripted_answer(reply(messages, request.tools, purpose, request.parameters))
         else:
-            answer = self._player.next(name, steps, session_id, messages)
-        metered_stream = self._metered(request, messages, answer)
+            answer = self._player.next(name, steps, request.session_id, messages)
+        simulated_usage = self._usage_of(request, messages, answer)
         wait_seconds = answer.drip_seconds or word_seconds(request.parameters)
         is_started = False
-        async with aclosing(_played(answer, wait_seconds, call_key(messages), tap)) as deltas:
+        async with aclosing(
+            _answer_deltas(answer, wait_seconds, call_key(messages), tap)
+        ) as deltas:
             async for delta in deltas:
                 if not is_started:
                     is_started = True
                     yield None
                 yield delta
         if answer.usage != "none":
-            usage = answer.usage if isinstance(answer.usage, Usage) else metered_stream
+            usage = answer.usage if isinstance(answer.usage, Usage) else simulated_usage
             tap.usage = openai_report(usage) | {"cache_creation_input_tokens": usage.cache_write}
 
-    def _metered(self, request: ModelRequest, messages: Messages, answer: ModelAnswer) -> Usage:
+    def _usage_of(self, request: ModelRequest, messages: Messages, answer: ModelAnswer) -> Usage:
         if self._meter is None:
             self._meter = UsageMeter(counter(ESTIMATOR))
         texts = [action.text for action in answer.actions if isinstance(action, Say)]
-        texts += [
-            action.tool + action.raw
-            for action in answer.actions
-            if isinstance(action, ScriptedCall)
-        ]
-        return self._meter.usage(
-            messages,
-            request.tools,
-            request.session_id,
-            request.purpose,
-            text="".join(texts),
-            reasoning_text="".join(
-                action.text for action in answer.actions if isinstance(action, Think)
-            ),
-        )
+        texts += [call.tool + call.raw for call in answer.actions if isinstance(call, ScriptedCall)]
+        thoughts = [action.text for action in answer.actions if isinstance(action, Think)]
+        return self._meter.usage(request, messages, "".join(texts), "".join(thoughts))
 
 
 def word_seconds(parameters: dict[str, Any]) -> float:
@@ -135,7 +125,7 @@ def call_key(messages: Messages) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def _scripted(rehearsal_reply: RehearsalReply) -> ModelAnswer:
+def _scripted_answer(rehearsal_reply: RehearsalReply) -> ModelAnswer:
     calls = [
         ScriptedCall(call.tool, json.dumps(call.input, ensure_ascii=False))
         for call in rehearsal_reply.tool_uses
@@ -143,7 +133,7 @@ def _scripted(rehearsal_reply: RehearsalReply) -> ModelAnswer:
     return ModelAnswer((Think(rehearsal_reply.reasoning), Say(rehearsal_reply.text), *calls))
 
 
-async def _played(
+async def _answer_deltas(
     answer: ModelAnswer, wait_seconds: float, key: str, tap: StreamTap
 ) -> AsyncGenerator[SimpleNamespace, None]:
     """Yield the deltas of a scripted answer, whose call ids contain ``key``; waits after each word."""

@@ -10,10 +10,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from palimpsest.model.interface import ModelRequest
 from palimpsest.rehearsal.parsing.word_matching import shared_length
 from palimpsest.transcript.values import ToolSpec, Usage
 
-SESSIONS_REMEMBERED = 64
+MAX_SESSIONS_REMEMBERED = 64
 MESSAGE_TOKENS = 4
 """The tokens that providers add to each message for its role and delimiters."""
 
@@ -27,16 +28,14 @@ class UsageMeter:
 
     def usage(
         self,
+        request: ModelRequest,
         messages: Sequence[dict[str, Any]],
-        tools: Sequence[ToolSpec],
-        session_id: str | None,
-        purpose: str,
-        *,
         text: str,
         reasoning_text: str,
     ) -> Usage:
-        """Return the tokens of a request and its answer, and remember the request."""
-        pieces = request_pieces(messages, tools)
+        """Return the tokens of a request with these messages and its answer, and remember the request."""
+        session_id, purpose = request.session_id, request.purpose
+        pieces = request_pieces(messages, request.tools)
         key = (session_id or "", purpose)
         earlier = [
             previous
@@ -48,7 +47,7 @@ class UsageMeter:
         if session_id:
             self._previous[key] = pieces
             self._previous.move_to_end(key)
-            while len(self._previous) > SESSIONS_REMEMBERED:
+            while len(self._previous) > MAX_SESSIONS_REMEMBERED:
                 self._previous.popitem(last=False)
         output, reasoning = self._count(text), self._count(reasoning_text)
         total = prompt + output + reasoning
@@ -78,11 +77,8 @@ def request_pieces(
     messages: Sequence[dict[str, Any]], tools: Sequence[ToolSpec]
 ) -> tuple[str, ...]:
     """Return the request as texts, without cache marks: one for the tools, and one for each message."""
-    pieces = (
-        [json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False, sort_keys=True)]
-        if tools
-        else []
-    )
+    specs = [tool.model_dump() for tool in tools]
+    pieces = [json.dumps(specs, ensure_ascii=False, sort_keys=True)] if tools else []
     return (*pieces, *(json.dumps(_unmarked(message), ensure_ascii=False) for message in messages))
 
 

@@ -23,6 +23,7 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.comparison.session_actions import (
     Parting,
     SessionActions,
+    SessionStep,
     first_prompt,
     parting_of,
     session_actions,
@@ -115,31 +116,32 @@ class RecordedComparison(ShownAsTable):
             TableColumn("ratio", "second / first", "share"),
         )
         rows = tuple(row for key, row in self.figure_rows() if key in keys)
-        return ReportTable(
-            "Two recorded sessions",
-            columns,
-            rows,
-            self.notes,
-            lead=(self.sentence,) if "next_action" in keys else (),
+        lead = (self.sentence,) if "next_action" in keys else ()
+        return ReportTable("Two recorded sessions", columns, rows, self.notes, lead=lead)
+
+    @property
+    def _sides(
+        self,
+    ) -> tuple[tuple[SessionFigures, tuple[int, ...], SessionActions, SessionStep | None], ...]:
+        """Of each session its figures, growth, actions, and the step at which they part."""
+        first_step, second_step = self.parting.first_step, self.parting.second_step
+        return (
+            (self.first, self.first_growth, self.first_actions, first_step),
+            (self.second, self.second_growth, self.second_actions, second_step),
         )
 
     def action_values(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return of each session the values of its steps, files and end."""
-        parting = self.parting
-        sides = (
-            (self.first_actions, parting.first_step),
-            (self.second_actions, parting.second_step),
-        )
         first, second = (
             {
                 "steps": len(actions.steps),
-                "shared_steps": parting.shared_steps,
+                "shared_steps": self.parting.shared_steps,
                 "next_action": None if step is None else step.phrase(with_texts=self.with_texts),
                 "files_changed": actions.files_of("changed"),
                 "files_read": actions.files_of("read"),
                 "end": actions.end(with_texts=self.with_texts),
             }
-            for actions, step in sides
+            for _, _, actions, step in self._sides
         )
         return first, second
 
@@ -156,14 +158,8 @@ class RecordedComparison(ShownAsTable):
         for key, title in _ACTION_ROWS:
             sides_of_row = [_action_text(value[key]) for value in values]
             is_own = key not in ("shared_steps", "next_action", "end")
-            yield (
-                key,
-                (
-                    title,
-                    *sides_of_row,
-                    _ratio(*(value[key] for value in values)) if is_own else None,
-                ),
-            )
+            ratio = _ratio(*(value[key] for value in values)) if is_own else None
+            yield key, (title, *sides_of_row, ratio)
         for point, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
             share = 100 * point // (GROWTH_POINTS - 1)
             title_text = f"context after {share} % of the requests"
@@ -197,17 +193,18 @@ class RecordedComparison(ShownAsTable):
             if actions.copied_steps
         ]
         notes += [
-            f"{sentence.title or sentence.session} reported no usage; its tokens and cost are estimates."
-            for sentence in both
-            if sentence.basis == "estimate"
+            f"{side.title or side.session} reported no usage; its tokens and cost are estimates."
+            for side in both
+            if side.basis == "estimate"
         ]
-        note_fields = ((side, words) for words in ("clock", "recorded_words") for side in both)
-        notes_found = ((sentence, getattr(sentence, words)) for sentence, words in note_fields)
-        notes += [f"{side.title or side.session}: {words}" for side, words in notes_found if words]
         notes += [
-            sentence.price
-            for sentence in both
-            if sentence.estimates & _MONEY_COLUMNS and sentence.unit == "USD"
+            f"{side.title or side.session}: {sentence}"
+            for field in ("clock", "recorded_words")
+            for side in both
+            if (sentence := getattr(side, field))
+        ]
+        notes += [
+            side.price for side in both if side.estimates & _MONEY_COLUMNS and side.unit == "USD"
         ]
         if self.first.unit != self.second.unit:
             notes.append('Only one of them has a known price; give price="units" to compare costs.')
@@ -215,17 +212,7 @@ class RecordedComparison(ShownAsTable):
 
     def json(self) -> dict[str, Any]:
         """Return the figures of both sessions as plain values."""
-        first, second = self.action_values()
-        sides = (
-            (self.first, self.first_growth, self.first_actions, self.parting.first_step, first),
-            (
-                self.second,
-                self.second_growth,
-                self.second_actions,
-                self.parting.second_step,
-                second,
-            ),
-        )
+        sides = zip(self._sides, self.action_values(), strict=True)
         return {
             "schema": SCHEMA_VERSION,
             "parting": self.sentence,
@@ -239,7 +226,7 @@ class RecordedComparison(ShownAsTable):
                     else step.request + 1,
                     "files": [{"path": path, "use": use} for path, use in actions.files.items()],
                 }
-                for figures, growth, actions, step, values in sides
+                for (figures, growth, actions, step), values in sides
             ],
         }
 
@@ -248,11 +235,7 @@ _MONEY_COLUMNS = frozenset({"cost", "break_cost"})
 
 
 def compare_recorded(
-    first: SessionReview,
-    second: SessionReview,
-    price: PriceLike = None,
-    *,
-    with_texts: bool = True,
+    first: SessionReview, second: SessionReview, price: PriceLike = None, *, with_texts: bool = True
 ) -> RecordedComparison:
     """Compare two recorded sessions at a price, as a comparison of policies takes it.
 

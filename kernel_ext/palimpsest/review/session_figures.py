@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
-from palimpsest.render.reports.table import Basis, Cell, Form, ReportTable, TableColumn
+from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.links import link_to
-from palimpsest.review.tables.recorded_words import recorded_words
+from palimpsest.review.tables.recording_sentences import recorded_words
 from palimpsest.review.tables.request_totals import request_sizes, request_totals
 from palimpsest.transcript.timeline import Timeline
 
@@ -83,9 +83,9 @@ class SessionFigures:
     @property
     def estimates(self) -> frozenset[str]:
         """The figures that are estimates: money without recorded costs, and tokens where no usage was reported."""
-        figure_names = (
-            {"input", "output", "peak", "growth"} if self.basis == "estimate" else set[str]()
-        )
+        figure_names: set[str] = set()
+        if self.basis == "estimate":
+            figure_names |= {"input", "output", "peak", "growth"}
         if self.cost_basis == "estimate" and self.requests:
             figure_names.add("cost")
         if self.price_basis == "estimate" and self.breaks:
@@ -102,6 +102,7 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
     timeline = review.timeline
     profile = review.price(price)
     cache_breaks = review.breaks(profile)
+    tools = Counter(item.tool for item in timeline.items if item.kind == "call")
     reporting = [request for request in timeline.requests if request.reported is not None]
     totals = request_totals(timeline, lambda: review.ruler, profile)
     usages = [request.usage for request in reporting if request.usage is not None]
@@ -138,9 +139,7 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
         break_tokens=sum(cache_break.loss for cache_break in cache_breaks),
         break_cost=cache_breaks.cost,
         causes=cache_breaks.causes,
-        tools=dict(
-            Counter(item.tool for item in timeline.items if item.kind == "call").most_common()
-        ),
+        tools=dict(tools.most_common()),
         compactions=sum(event.kind == "compact" for event in timeline.events),
         seconds=_seconds(timeline),
         clock=clock_sentence(timeline),
@@ -162,10 +161,10 @@ def _seconds(timeline: Timeline) -> float | None:
 def start_seconds(timeline: Timeline) -> tuple[float | None, ...]:
     """Return the seconds from the first request to the beginning of each; empty where the recording's times are not usable."""
     start_times = [request.started for request in timeline.requests]
-    known = [moment for moment in start_times if moment is not None]
-    if clock_sentence(timeline) or not known or max(known) == min(known):
+    known_times = [moment for moment in start_times if moment is not None]
+    if clock_sentence(timeline) or not known_times or max(known_times) == min(known_times):
         return ()
-    first = min(known)
+    first = min(known_times)
     return tuple(None if moment is None else (moment - first) / 1000 for moment in start_times)
 
 
@@ -207,17 +206,14 @@ def figures_table(
     title: str, figures: list[SessionFigures], notes: tuple[str, ...] = ()
 ) -> ReportTable:
     """Return a table with a row for each session."""
-    basis: Basis = "fact"
     rows = tuple(tuple(_cell(getattr(figure, key)) for key, _, _ in _COLUMNS) for figure in figures)
     columns = tuple(
-        TableColumn(key, shown, form, "" if form == "text" else basis)
-        for key, shown, form in _COLUMNS
+        TableColumn(key, column_title, form, "" if form == "text" else "fact")
+        for key, column_title, form in _COLUMNS
     )
     links = tuple(link_to(figure.session) for figure in figures)
-    estimates = frozenset(
-        (row, key) for row, figure in enumerate(figures) for key in figure.estimates
-    )
-    return ReportTable(title, columns, rows, notes, links, estimates)
+    estimates = ((row, key) for row, figure in enumerate(figures) for key in figure.estimates)
+    return ReportTable(title, columns, rows, notes, links, frozenset(estimates))
 
 
 def _cell(value: Any) -> Cell:

@@ -6,7 +6,7 @@ a recording ask for its figures.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.context_policies.interface.policy import ContextPolicy
@@ -17,23 +17,14 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, 
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.prices.given_prices import (
-    GivenPrices,
-    given_prices,
-    lifetime_seconds,
-)
-from palimpsest.review.prices.listed_limits import ListedLimits, listed_limits
+from palimpsest.review.prices.given_prices import GivenPrices, given_prices, lifetime_seconds
+from palimpsest.review.prices.offline_prices import ListedLimits, listed_limits
 from palimpsest.review.prices.price_file import PriceWords, price_words
-from palimpsest.review.prices.prices import (
-    NAMELESS_MODEL,
-    PriceOf,
-    profile_of,
-    with_models_of,
-)
+from palimpsest.review.prices.prices import NAMELESS_MODEL, PriceOf, profile_of, with_models_of
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.session_notes.noted_session import NotedSession
-from palimpsest.review.tables.cache_breaks import CacheBreaks, cache_breaks
-from palimpsest.review.tables.problem_sentences import problem_sentences
+from palimpsest.review.tables.cache_breaks import CacheBreaks, kept_breaks
+from palimpsest.review.tables.recording_sentences import problem_sentences
 from palimpsest.review.tables.references import References
 from palimpsest.review.tables.session_tables import (
     adding_up_table,
@@ -212,9 +203,9 @@ class SessionReview(NotedSession):
         price_text = self._price_text if price is None else price_words(price)
         if price_text not in self._profiles:
             profile = profile_of(self.timeline, price_text, self._price_of)
-            self._profiles[price_text] = (
-                profile if profile.unit == "USD" else self._subagent_prices(profile, price_text)
-            )
+            if profile.unit != "USD":
+                profile = self._subagent_prices(profile, price_text)
+            self._profiles[price_text] = profile
         return self._profiles[price_text]
 
     def _subagent_prices(self, units: PriceProfile, price_text: str | None) -> PriceProfile:
@@ -224,13 +215,8 @@ class SessionReview(NotedSession):
         for child in self._children_of(self.timeline.session):
             child_profile = profile_of(child, price_text, self._price_of)
             if child_profile.unit == "USD":
-                model_names = dict.fromkeys(
-                    request.model or NAMELESS_MODEL for request in self.timeline.requests
-                )
-                unknown = (
-                    *model_names,
-                    *(name for name in child_profile.unpriced_models if name not in model_names),
-                )
+                own_models = (request.model or NAMELESS_MODEL for request in self.timeline.requests)
+                unknown = tuple(dict.fromkeys((*own_models, *child_profile.unpriced_models)))
                 return replace(child_profile, unpriced_models=unknown, matches_recorded=False)
         return units
 
@@ -274,10 +260,10 @@ class SessionReview(NotedSession):
         from palimpsest.context_policies.calibration.proof import proof_of
         from palimpsest.review.comparison.own_rule import own_rule
 
-        words = (
+        rule_text = (
             self._own_rule_words if engine else _own_rule_text(own_rule(self.timeline, self.ruler))
         )
-        return proof_of(self.timeline, self.ruler_at(price), self.replay_price(price), words)
+        return proof_of(self.timeline, self.ruler_at(price), self.replay_price(price), rule_text)
 
     @cached_property
     def _own_rule_words(self) -> str:
@@ -319,12 +305,12 @@ class SessionReview(NotedSession):
 
     def subagent_runs(self, price: PriceLike = None) -> tuple[SubagentRun, ...]:
         """Return the subagents alone, without the totals of the session."""
-        profile, given = self.price(price), self._given_prices(price)
+        profile, user_prices = self.price(price), self._given_prices(price)
 
         def measures(child: Timeline) -> tuple[Ruler, PriceProfile]:
-            sent = None if self.sent is None else self.sent.of_session(child.session)
-            ruler = _session_ruler_with(child, sent)
-            return ruler, with_models_of(profile, child, self._price_of, given)
+            sent_requests = None if self.sent is None else self.sent.of_session(child.session)
+            ruler = _session_ruler_with(child, sent_requests)
+            return ruler, with_models_of(profile, child, self._price_of, user_prices)
 
         return subagent_runs(self.timeline, self._children_of, self.ruler, measures)
 
@@ -353,10 +339,7 @@ class SessionReview(NotedSession):
         >>> len(session.breaks())
         0
         """
-        profile = self.price(price)
-        return self.timeline.derived_value(
-            f"breaks {profile}", lambda timeline: cache_breaks(timeline, profile)
-        )
+        return kept_breaks(self.timeline, self.price(price))
 
     def cache_use(self, price: PriceLike = None) -> "CacheUse":
         """Return how the cache served the requests: fresh tokens, reads by pause, whether an hour's cache would pay.
@@ -401,17 +384,10 @@ class SessionReview(NotedSession):
             timeline, policy_text = self.timeline, ""
             if policy != RECORDED:
                 simulation = self._replay_under(policy)
-                timeline, policy_text = (
-                    simulation.timeline,
-                    f"Under {one_line(simulation.policy_name)}: ",
-                )
-            sentence = explanation(
-                timeline,
-                index,
-                request - 1,
-                factor=self.ruler.factor,
-                uses=[*self.references.used_names(index)],
-            )
+                timeline = simulation.timeline
+                policy_text = f"Under {one_line(simulation.policy_name)}: "
+            uses, factor = [*self.references.used_names(index)], self.ruler.factor
+            sentence = explanation(timeline, index, request - 1, factor=factor, uses=uses)
         except IndexError as error:
             raise UserError(str(error)) from error
         return f"{policy_text}{sentence}"
@@ -441,11 +417,8 @@ class SessionReview(NotedSession):
         if isinstance(item, int):
             return item - 1
         for candidate in self.timeline.items:
-            if item in (
-                candidate.id,
-                candidate.message,
-                candidate.id.removeprefix(f"{candidate.message}/"),
-            ):
+            part = candidate.id.removeprefix(f"{candidate.message}/")
+            if item in (candidate.id, candidate.message, part):
                 return candidate.index
         raise UserError(
             f"The session has no item {item!r:.80}; `items` lists them with their numbers."
@@ -478,12 +451,7 @@ class SessionReview(NotedSession):
         return request_at(self._replay_under(policy, summary), request - 1, self.sent)
 
     def difference(
-        self,
-        first: int,
-        second: int,
-        policy: PolicyLike = RECORDED,
-        *,
-        price: PriceLike = None,
+        self, first: int, second: int, policy: PolicyLike = RECORDED, *, price: PriceLike = None
     ) -> "RequestDifference":
         """Return the items that came, went and changed between two requests, from 1, and the cost of that.
 
@@ -503,23 +471,15 @@ class SessionReview(NotedSession):
         profile = self.price(price)
         simulation = self._replay_under(policy)
         is_fact = simulation.facts_until is None or second - 1 < simulation.facts_until
-        broken = self.breaks(profile) if is_fact and second == first + 1 else ()
-        loss = next(
-            (
-                ReportedLoss(cache_break.loss, cache_break.cost, cache_break.words)
-                for cache_break in broken
-                if cache_break.request == second - 1
-            ),
-            None,
+        losses = (
+            ReportedLoss(cache_break.loss, cache_break.cost, cache_break.words)
+            for cache_break in (self.breaks(profile) if is_fact and second == first + 1 else ())
+            if cache_break.request == second - 1
         )
-        return request_difference(simulation, first - 1, second - 1, profile, loss)
+        return request_difference(simulation, first - 1, second - 1, profile, next(losses, None))
 
     def compactions(
-        self,
-        policy: PolicyLike = RECORDED,
-        *,
-        summary: str | None = None,
-        price: PriceLike = None,
+        self, policy: PolicyLike = RECORDED, *, summary: str | None = None, price: PriceLike = None
     ) -> "CompactionLosses":
         """Return the compactions, recorded or of a policy, with the names that each lost and that were needed later.
 
@@ -582,12 +542,8 @@ class SessionReview(NotedSession):
         if policies:
             from palimpsest.review.comparison.own_engine_rule import own_engine_rule
 
-            return own_engine_rule(
-                self.timeline,
-                self.ruler,
-                policies,
-                lambda policy: self.replays.simulation(policy, self.ruler, 0),
-            )
+            replay = partial(self.replays.simulation, ruler=self.ruler, window=0)
+            return own_engine_rule(self.timeline, self.ruler, policies, replay)
         return own_rule(self.timeline, self.ruler)
 
     # Policies
@@ -683,10 +639,9 @@ class SessionReview(NotedSession):
             ruler=ruler,
             summary=summary,
         )
-        name = (
-            swept_policy if isinstance(swept_policy, str) else self._get_policy(swept_policy).name
-        )
-        return PolicySweep(name, number, swept_values, comparison)
+        if not isinstance(swept_policy, str):
+            swept_policy = self._get_policy(swept_policy).name
+        return PolicySweep(swept_policy, number, swept_values, comparison)
 
 
 def _own_rule_text(own: "OwnRule | None") -> str:
@@ -697,11 +652,8 @@ def _session_ruler_with(timeline: Timeline, sent_requests: SentRequests | None) 
     def sent_beside() -> int:
         from palimpsest.review.request_contents.request_blocks import tokens_beside
 
-        return (
-            0
-            if sent_requests is None
-            else tokens_beside(sent_requests.system, sent_requests.tools_text)
-        )
+        requests = sent_requests
+        return 0 if requests is None else tokens_beside(requests.system, requests.tools_text)
 
     return session_ruler(timeline, sent_beside)
 
@@ -710,8 +662,8 @@ def _with_lifetime(ruler: Ruler, seconds: float | None) -> Ruler:
     """Return a ruler whose cache keeps a prefix for the given seconds; unchanged for None."""
     if seconds is None:
         return ruler
-    words = f"The cache is taken to keep a prefix for {seconds:,.0f} s, as given."
-    return ruler.with_lifetime(seconds, words)
+    sentence = f"The cache is taken to keep a prefix for {seconds:,.0f} s, as given."
+    return ruler.with_lifetime(seconds, sentence)
 
 
 def _sweep_arguments(

@@ -1,7 +1,7 @@
 """The engine of sessions: its thread, locked access to a session's journal, and the secrets kept out of the log.
 
 The engine runs on one daemon thread with its own asyncio loop, for the kernel's life. It owns model streams,
-sessions and journals; no engine code runs on the main thread (spec/kernel.md B).
+sessions and journals; no engine code runs on the main thread.
 
 Every read of the folded state takes the journal's lock: the writer thread folds streamed text into the
 same state, so a read without the lock could see half a change. The secret values are those of this kernel's
@@ -175,12 +175,12 @@ def _start_work(
         return
     task = loop.create_task(coroutine)
 
-    def cancelled(ended_future: "Future[T]") -> None:
+    def cancel_task(ended_future: "Future[T]") -> None:
         if ended_future.cancelled():
             with contextlib.suppress(RuntimeError):  # the loop was closed, and the work with it
                 loop.call_soon_threadsafe(task.cancel)
 
-    def ended(task: "asyncio.Task[T]") -> None:
+    def pass_result(task: "asyncio.Task[T]") -> None:
         future.work_ended.set_result(None)
         if task.cancelled():
             future.cancel()
@@ -192,8 +192,8 @@ def _start_work(
         else:
             future.set_result(task.result())
 
-    future.add_done_callback(cancelled)
-    task.add_done_callback(ended)
+    future.add_done_callback(cancel_task)
+    task.add_done_callback(pass_result)
 
 
 class Run:

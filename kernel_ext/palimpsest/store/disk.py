@@ -36,7 +36,7 @@ READ_FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 
-SMALL_BYTES = 64 << 20
+MAX_SMALL_BYTES = 64 << 20
 """Maximum bytes of a file that is read at once: lists, leases, settings."""
 
 LOG = logging.getLogger(__name__)
@@ -95,7 +95,16 @@ def is_regular(path: Path) -> bool:
         return False
 
 
-def read_small(path: Path, limit: int = SMALL_BYTES, *, follow: bool = False) -> bytes:
+def file_stamp(path: Path) -> tuple[int, int, int] | None:
+    """Return inode, size and modification time in nanoseconds of a path itself; None where it cannot be looked at."""
+    try:
+        file_stat = path.lstat()
+    except OSError:
+        return None
+    return file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns
+
+
+def read_small(path: Path, limit: int = MAX_SMALL_BYTES, *, follow: bool = False) -> bytes:
     """Return the content of a file; raises TooLarge, before reading, if it exceeds ``limit`` bytes."""
     with open_regular(path, follow=follow) as file:
         size = os.fstat(file.fileno()).st_size
@@ -107,7 +116,7 @@ def read_small(path: Path, limit: int = SMALL_BYTES, *, follow: bool = False) ->
     return bytes(content)
 
 
-def read_json(path: Path, limit: int = SMALL_BYTES) -> Any:
+def read_json(path: Path, limit: int = MAX_SMALL_BYTES) -> Any:
     """Return the JSON value in a file; raises OSError, or ValueError if it is not JSON."""
     try:
         return json.loads(read_small(path, limit))
@@ -193,10 +202,8 @@ def append_lines(path: Path, content: bytes, limit: int, mode: int = 0o600) -> N
             if not stat.S_ISREG(status.st_mode):
                 raise StorageFailed(f"{str(path)!r} is no file, so nothing is written to it.")
             if status.st_size + len(content) > limit:
-                size = limit // 1_000_000
-                raise StorageFailed(
-                    f"{str(path)!r} would be larger than {size} MB; nothing is added."
-                )
+                problem = f"would be larger than {limit // 1_000_000} MB; nothing is added."
+                raise StorageFailed(f"{str(path)!r} {problem}")
             if status.st_size:
                 os.lseek(fd, -1, os.SEEK_END)
                 content = content if os.read(fd, 1) == b"\n" else b"\n" + content
@@ -287,10 +294,9 @@ class WriteWatch:
             if seconds_left > 0:
                 self._changed.wait(seconds_left)
             now = time.monotonic()
-            late = [
-                number for number, (deadline, _) in self._running_writes.items() if deadline <= now
-            ]
-            return [self._running_writes.pop(number)[1] for number in late]
+            writes = list(self._running_writes.items())
+            late_numbers = [number for number, (deadline, _) in writes if deadline <= now]
+            return [self._running_writes.pop(number)[1] for number in late_numbers]
 
 
 WRITES = WriteWatch()
@@ -320,9 +326,8 @@ class Stall:
 
         def forget() -> None:
             with self._lock:
-                self._listeners = tuple(
-                    listener for listener in self._listeners if listener is not callback
-                )
+                listeners = self._listeners
+                self._listeners = tuple(known for known in listeners if known is not callback)
 
         return forget
 

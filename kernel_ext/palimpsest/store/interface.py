@@ -65,8 +65,8 @@ class SessionSummary:
             deleted=deleted,
             archived=None if archived is None else possible_time(archived),
             shared=session.shared,
-            imported_from=session.imported_from[:IMPORTED_FROM_CHARS],
-            about=session.about[:ABOUT_CHARS],
+            imported_from=session.imported_from[:MAX_IMPORTED_FROM_CHARS],
+            about=session.about[:MAX_ABOUT_CHARS],
         )
 
 
@@ -77,9 +77,9 @@ def possible_time(milliseconds: int) -> int:
 
 MAX_TIME_MS = 253_402_300_799_000
 """The end of the year 9999 in milliseconds since 1970; no later time can be formatted."""
-IMPORTED_FROM_CHARS = 40
+MAX_IMPORTED_FROM_CHARS = 40
 """Maximum characters of ``SessionSummary.imported_from``."""
-ABOUT_CHARS = 200
+MAX_ABOUT_CHARS = 200
 """Maximum characters of ``SessionSummary.about``."""
 
 

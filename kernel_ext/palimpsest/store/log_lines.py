@@ -108,9 +108,8 @@ class Redaction:
                 return redacted
         stream = SecretStream()
         self._streams[event.part.id] = field, stream
-        return PartUpdated(
-            part=_with_streamed_text(redacted.part, stream.redact_piece(text, values))
-        )
+        text = stream.redact_piece(text, values)
+        return PartUpdated(part=_with_streamed_text(redacted.part, text))
 
 
 def _streamed_field(part: Part) -> tuple[str, str] | None:
@@ -238,9 +237,8 @@ def load_line(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(data, dict) or _is_too_deep(line, data):
         return None
-    return (
-        with_joined_surrogates(data) if any(half in line for half in _SURROGATE_ESCAPES) else data
-    )
+    has_surrogates = any(escape in line for escape in _SURROGATE_ESCAPES)
+    return with_joined_surrogates(data) if has_surrogates else data
 
 
 def _is_too_deep(line: bytes, data: Any) -> bool:

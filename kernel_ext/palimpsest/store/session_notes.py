@@ -7,7 +7,7 @@ copies. A line that cannot be read is reported and left where it is.
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,12 +22,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import redacted_value, secret_values
-from palimpsest.transcript.session_record.notes import (
-    LINE_VERSION,
-    Note,
-    NoteLine,
-    current_notes,
-)
+from palimpsest.transcript.session_record.notes import LINE_VERSION, Note, NoteLine, current_notes
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
 
 if TYPE_CHECKING:
@@ -111,9 +106,9 @@ class NoteFiles:
                 paths[self.file_of(session)] = None
         paths |= dict.fromkeys(self.find_files())
         files = [read_note_file(path) for path in paths]
-        wanted = frozenset(sessions)
+        session_ids = frozenset(sessions)
         return NoteLines(
-            tuple(line for notes in files for line in notes.lines if line.session in wanted),
+            tuple(line for notes in files for line in notes.lines if line.session in session_ids),
             tuple(problem for notes in files for problem in notes.problems),
         )
 
@@ -123,9 +118,8 @@ class NoteFiles:
 
     def note(self, session: str, note_id: str) -> Note:
         """Return a note by its id or the end of it; raises NotFound."""
-        matching_notes = [
-            note for note in self.notes(session) if note_id and note.id.endswith(note_id)
-        ]
+        notes = self.notes(session) if note_id else ()
+        matching_notes = [note for note in notes if note.id.endswith(note_id)]
         if len(matching_notes) != 1:
             raise NotFound(
                 f"{note_id!r:.60} is the end of {len(matching_notes)} notes; give the whole id."
@@ -153,8 +147,8 @@ class NoteFiles:
     ) -> MergedNotes:
         """Add the lines of another file that are missing here; those on other sessions are left out."""
         own_lines = [line for line in other.lines if line.session in sessions]
-        known = {line.id for line in self.read(*sessions).lines}
-        missing_lines = {line.id: line for line in own_lines if line.id not in known}
+        known_ids = {line.id for line in self.read(*sessions).lines}
+        missing_lines = {line.id: line for line in own_lines if line.id not in known_ids}
         self.append([*missing_lines.values()], file)
         return MergedNotes(
             added_count=len(missing_lines),
@@ -167,15 +161,12 @@ class NoteFiles:
         self, own_folder: Path, other_folder: Path, sessions: Collection[str]
     ) -> MergedNotes:
         """Add what is missing of the notes in another copy of a folder, each beside the same recording as there."""
-        merged_notes = MergedNotes(0, 0, 0)
         merged_notes = self.merge(read_note_file(notes_beside(other_folder)), sessions)
         for path in _notes_in_folder(other_folder):
             file = own_folder / path.relative_to(other_folder)
             has_recording = file.with_name(file.name.removesuffix(NOTES_ENDING)).exists()
-            found = read_note_file(path)
-            merged_notes = merged_notes.plus(
-                self.merge(found, sessions, file if has_recording else None)
-            )
+            own_file = file if has_recording else None
+            merged_notes = merged_notes.plus(self.merge(read_note_file(path), sessions, own_file))
         return merged_notes
 
 
@@ -227,9 +218,8 @@ def _notes_in_folder(folder: Path) -> tuple[Path, ...]:
         if len(Path(folder_path).parts) - top >= MAX_DEPTH:
             folders.clear()
         folders[:] = sorted(name for name in folders if not name.startswith(".palimpsest"))
-        note_files += [
-            Path(folder_path, name) for name in sorted(names) if name.endswith(NOTES_ENDING)
-        ]
+        note_names = sorted(name for name in names if name.endswith(NOTES_ENDING))
+        note_files += [Path(folder_path, name) for name in note_names]
         if len(note_files) >= MAX_FILES:
             break
     return tuple(note_files[:MAX_FILES])
@@ -247,10 +237,8 @@ def read_note_file(path: Path, *, follow: bool = False) -> NoteLines:
     except FileNotFoundError:
         return NoteLines(())
     except TooLarge:
-        size = MAX_FILE_BYTES // 1_000_000
-        return NoteLines(
-            (), (Problem(path.name, f"It is larger than {size} MB, and is not read."),)
-        )
+        sentence = f"It is larger than {MAX_FILE_BYTES // 1_000_000} MB, and is not read."
+        return NoteLines((), (Problem(path.name, sentence),))
     except OSError as error:
         return NoteLines((), (Problem(path.name, f"It cannot be read: {error.strerror}."),))
     lines: list[NoteLine] = []
@@ -262,13 +250,11 @@ def read_note_file(path: Path, *, follow: bool = False) -> NoteLines:
                 lines.append(parsed_line)
             else:
                 problems.append(Problem(f"{path.name}, line {number}", parsed_line))
-    return NoteLines(tuple(lines), (*problems[:MAX_NAMED_LINES], *_rest_of(path, problems)))
-
-
-def _rest_of(path: Path, problems: Sequence[Problem]) -> Iterable[Problem]:
-    more = len(problems) - MAX_NAMED_LINES
-    if more > 0:
-        yield Problem(path.name, f"{more:,} more lines of it are no notes.")
+    more_count = len(problems) - MAX_NAMED_LINES
+    if more_count > 0:
+        sentence = f"{more_count:,} more lines of it are no notes."
+        problems[MAX_NAMED_LINES:] = [Problem(path.name, sentence)]
+    return NoteLines(tuple(lines), tuple(problems))
 
 
 def _parsed_line(line_bytes: bytes) -> NoteLine | str:

@@ -45,9 +45,7 @@ class Abort:
         with self._lock:
             if self._is_set:
                 return
-            self.reason = reason
-            self.stopped_by = stopped_by
-            self._is_set = True
+            self.reason, self.stopped_by, self._is_set = reason, stopped_by, True
             callbacks = list(self._callbacks)
         for callback in callbacks:
             callback()
@@ -253,13 +251,7 @@ class NotebookChanger(Protocol):
         """Make the changes in the notebook with this path, and return one result for each."""
 
     async def run(
-        self,
-        notebook: str,
-        cell: str,
-        source: str,
-        *,
-        abort: Abort,
-        session_id: str,
+        self, notebook: str, cell: str, source: str, *, abort: Abort, session_id: str
     ) -> CellRun:
         """Run a cell as a person would, if it has this source, and return its recorded run.
 
@@ -382,9 +374,8 @@ class ToolContext:
 
     def hidden_runs(self) -> HiddenRuns:
         """Return the recorded cells that are hidden from the agent; none without a kernel."""
-        return (
-            hidden_runs(self.notebook.recorded_runs()) if self.notebook is not None else NONE_HIDDEN
-        )
+        reader = self.notebook
+        return hidden_runs(reader.recorded_runs()) if reader is not None else NONE_HIDDEN
 
     def scrubber(self) -> Callable[[str], str]:
         """Return a function that removes this kernel's own keys from a text.

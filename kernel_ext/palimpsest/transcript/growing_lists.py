@@ -34,7 +34,7 @@ def common_beginning(first: Sequence[Any], second: Sequence[Any]) -> int:
 class GrownRows(Generic[T]):
     """Rows computed from lists that grow together: each row once, as long as no value before it changes.
 
-    Contract: a row depends on the values up to its own place, on the rows before it, and on ``about``, a value that
+    Contract: a row depends on the values up to its own place, on the rows before it, and on ``subject``, a value that
     all rows have in common.
     """
 
@@ -54,9 +54,8 @@ class GrownRows(Generic[T]):
         unchanged_count = 0
         if subject == self._key and len(lists) == len(self._lists):
             unchanged_count = min(map(common_beginning, self._lists, lists))
-            unchanged_count = (
-                unchanged_count if max_unchanged is None else min(unchanged_count, max_unchanged)
-            )
+            if max_unchanged is not None:
+                unchanged_count = min(unchanged_count, max_unchanged)
         count = min(map(len, lists))
         if unchanged_count < len(self._rows) or unchanged_count < count:
             rows = list(self._rows[:unchanged_count])
@@ -85,11 +84,7 @@ class GrownColumns:
         unchanged_count = 0
         if subject == self._key and self._column_values.keys() == columns.keys():
             unchanged_count = common_beginning(self._values, values)
-        if (
-            unchanged_count < len(values)
-            or unchanged_count < len(self._values)
-            or not self._column_values
-        ):
+        if unchanged_count < max(len(values), len(self._values)) or not self._column_values:
             new = values[unchanged_count:]
             self._column_values = {
                 name: (*self._column_values.get(name, ())[:unchanged_count], *map(make_row, new))

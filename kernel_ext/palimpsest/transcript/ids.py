@@ -1,8 +1,8 @@
 """Generate ids that sort by time and do not overflow.
 
 An id is a prefix, 16 hex digits of time and counter, and ten characters of entropy. OpenCode
-keeps 48 bits of the same number; it wrapped in August 2026 and broke every older session
-(spec/session-engine.md 1.1), so the field here has 64 bits, and the journal defines the order anyway.
+keeps 48 bits of the same number; it wrapped in August 2026 and broke every older session,
+so the field here has 64 bits, and the journal defines the order anyway.
 """
 
 from collections.abc import Callable
@@ -55,9 +55,8 @@ class Ids:
         """Return a new id; sessions have descending ids, so that the newest sorts first."""
         self._last = max(self._last + 1, self._clock() * COUNTER_RANGE + 1)
         time_ms, counter = divmod(self._last, COUNTER_RANGE)
-        return encode(
-            prefix, time_ms, counter, self._entropy(ENTROPY_LENGTH), descending=descending
-        )
+        entropy = self._entropy(ENTROPY_LENGTH)
+        return encode(prefix, time_ms, counter, entropy, descending=descending)
 
     def part(self, session_id: str, message_id: str) -> dict[str, str]:
         """Return the ids of a new part of a message, by the names of its fields."""

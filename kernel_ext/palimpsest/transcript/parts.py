@@ -1,7 +1,4 @@
-"""The typed pieces of a message.
-
-Field meanings follow spec/session-engine.md 1.4; names are ours (snake case).
-"""
+"""The typed pieces of a message. Their fields mean what they mean in OpenCode; names are ours (snake case)."""
 
 from typing import Annotated, Any, Literal
 

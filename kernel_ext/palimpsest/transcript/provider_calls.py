@@ -46,9 +46,8 @@ def is_provider_call(part: ToolPart) -> bool:
 def native_of(metadata: Mapping[str, Any] | None) -> tuple[dict[str, Any], ...]:
     """Return the provider's blocks that metadata holds, in order."""
     blocks = (metadata or {}).get(NATIVE_KEY)
-    return (
-        tuple(item for item in blocks if isinstance(item, dict)) if isinstance(blocks, list) else ()
-    )
+    blocks = blocks if isinstance(blocks, list) else ()
+    return tuple(item for item in blocks if isinstance(item, dict))
 
 
 def call_blocks(part: ToolPart) -> tuple[dict[str, Any], ...]:
@@ -69,9 +68,9 @@ def sent_result(part: ToolPart, result: str, *, same_provider: bool) -> str:
     if is_left_out(part, same_provider=same_provider):
         return ""
     blocks = call_blocks(part) if same_provider else ()
-    return (
-        json.dumps(blocks, ensure_ascii=False, default=str) if blocks else result[:SENT_TEXT_CHARS]
-    )
+    if blocks:
+        return json.dumps(blocks, ensure_ascii=False, default=str)
+    return result[:SENT_TEXT_CHARS]
 
 
 def is_left_out(part: ToolPart, *, same_provider: bool) -> bool:
@@ -81,14 +80,9 @@ def is_left_out(part: ToolPart, *, same_provider: bool) -> bool:
 
 def call_text(part: ToolPart, result: str) -> str:
     """Return a call and the first 8,000 characters of its result as text, for a model of another provider."""
-    result = result[:SENT_TEXT_CHARS]
+    result = result[:SENT_TEXT_CHARS].strip() or NO_RESULT_TEXT
     input_json = json.dumps(part.state.input, ensure_ascii=False, default=str)
-    return CALL_TEXT.format(
-        tool=part.tool,
-        where=AT_PROVIDER,
-        given=input_json,
-        result=result.strip() or NO_RESULT_TEXT,
-    )
+    return CALL_TEXT.format(tool=part.tool, where=AT_PROVIDER, given=input_json, result=result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +102,9 @@ class ResponsesItem:
 def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
     """Return the call in an item of OpenAI's Responses; None where it is no call, or one for the client to run."""
     item_type = item.get("type")
-    if (
-        not isinstance(item_type, str)
-        or not item_type.endswith("_call")
-        or item_type in CLIENT_ITEMS
-    ):
+    if not isinstance(item_type, str) or not item_type.endswith("_call"):
+        return None
+    if item_type in CLIENT_ITEMS:
         return None
     action = item.get("action")
     inputs = {}
@@ -129,11 +121,7 @@ def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
         input=inputs,
         output=result_text(output),
         problem=(result_text(item.get("error")) or "it failed") if is_failed else None,
-        sources=tuple(
-            (source["url"], _title(source))
-            for source in (sources if isinstance(sources, list) else ())
-            if isinstance(source, dict) and isinstance(source.get("url"), str)
-        ),
+        sources=_listed_sources(sources if isinstance(sources, list) else ()),
     )
 
 
@@ -149,12 +137,10 @@ def _written_input(arguments: Any) -> dict[str, Any]:
 
 def sources_text(sources: Iterable[tuple[str, str]]) -> str:
     """Return sources as a numbered list; each is an address and a title, which may be empty."""
-    lines = []
-    for number, (url, title) in enumerate(sources, 1):
-        lines.append(
-            f"{number}. {title}\n   {url}" if title and title != url else f"{number}. {url}"
-        )
-    return "\n".join(lines)
+    return "\n".join(
+        f"{number}. {title}\n   {url}" if title and title != url else f"{number}. {url}"
+        for number, (url, title) in enumerate(sources, 1)
+    )
 
 
 def result_error(content: Any) -> str | None:
@@ -176,15 +162,22 @@ def _content_text(content: Any) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if isinstance(content, list):
-        sources = [
-            item for item in content if isinstance(item, dict) and isinstance(item.get("url"), str)
-        ]
+        sources = _listed_sources(content)
         if sources and len(sources) == len(content):
-            return sources_text((source["url"], _title(source)) for source in sources)
+            return sources_text(sources)
         return "\n".join(text for item in content if (text := _content_text(item)))
     if not isinstance(content, dict):
         return json.dumps(content, ensure_ascii=False, default=str)
     return _object_text(content)
+
+
+def _listed_sources(items: Iterable[Any]) -> tuple[tuple[str, str], ...]:
+    """Return address and title of each item that has an address."""
+    return tuple(
+        (item["url"], _title(item))
+        for item in items
+        if isinstance(item, dict) and isinstance(item.get("url"), str)
+    )
 
 
 def _title(source: Mapping[str, Any]) -> str:
@@ -201,9 +194,9 @@ def _object_text(content: Mapping[str, Any]) -> str:
     if any(name in content for name in ("stdout", "stderr", "return_code")):
         code = content.get("return_code")
         exit_lines = [f"[exit code {code}]"] if code not in (None, 0) else []
-        printed = [str(content[name]) for name in ("stdout", "stderr") if content.get(name)]
+        printed_texts = [str(content[name]) for name in ("stdout", "stderr") if content.get(name)]
         files = [_content_text(item) for item in content.get("content") or ()]
-        return "\n".join([*printed, *files, *exit_lines]) or "(no output)"
+        return "\n".join([*printed_texts, *files, *exit_lines]) or "(no output)"
     source = content.get("source")
     if isinstance(source, dict):
         is_text = source.get("type") == "text" and isinstance(source.get("data"), str)

@@ -12,7 +12,7 @@ from typing import Literal
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part, RetryPart, SnapshotPart, StepFinishPart, StepStartPart
-from palimpsest.transcript.strings.number_words import duration
+from palimpsest.transcript.strings.number_words import duration, ended_sentence
 
 MAX_REASONS = 3
 """Maximum different reasons that a line shows; some servers put a new number into each message."""
@@ -71,11 +71,8 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, is_over: boo
         elif not _is_of_attempt(part):
             is_answered = error is None or any(step_end >= index for step_end in step_ends)
             close_run("answered" if is_answered else _retry_outcome(error))
-    if (
-        retry_parts
-        and error is not None
-        and {part.error.message for part in retry_parts} == {error.message}
-    ):
+    messages = {part.error.message for part in retry_parts}
+    if error is not None and messages == {error.message}:
         error_attempts += len(retry_parts)
         merged_ids.update(part.id for part in retry_parts)
     else:
@@ -93,28 +90,22 @@ def message_retries(message: Message) -> RetryLines:
 
 def retry_words(run: RetryRun) -> str:
     """Return a run in one line: its reasons, how often it failed and how it ended."""
-    sentences = [_sentence(reason) for reason in run.reasons[:MAX_REASONS]]
+    sentences = [ended_sentence(reason.strip()) for reason in run.reasons[:MAX_REASONS]]
     unlisted_count = len(run.reasons) - len(sentences)
-    reasons_text = " Then: ".join(sentences) + (
-        f" And {unlisted_count} other reasons." if unlisted_count > 1 else ""
-    )
-    reasons_text += " And another reason." if unlisted_count == 1 else ""
+    reasons_text = " Then: ".join(sentences)
+    if unlisted_count > 0:
+        more = "another reason" if unlisted_count == 1 else f"{unlisted_count} other reasons"
+        reasons_text += f" And {more}."
     count_text = "Failed once" if run.failed_count == 1 else f"Failed {run.failed_count} times"
     wait = run.waited_seconds
+    answered = "then answered" if wait is None else f"answered after {duration(wait)} of waiting"
     ends = {
         "open": "; it is sent again.",
-        "answered": "; then answered."
-        if wait is None
-        else f"; answered after {duration(wait)} of waiting.",
+        "answered": f"; {answered}.",
         "stopped": ", then stopped.",
         "failed": ", then for good.",
     }
     return f"{reasons_text} {count_text}{ends[run.outcome]}"
-
-
-def _sentence(reason: str) -> str:
-    sentence = reason.strip()
-    return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
 
 
 def _retry_run(parts: Sequence[RetryPart], outcome: RetryEnd) -> RetryRun:

@@ -5,7 +5,7 @@ are numbered in the order of their first appearance and never renumbered; reques
 request are not stored as a table: an item is whole from its first request on, until a transition changes it.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -17,7 +17,6 @@ from palimpsest.transcript.growing_lists import GrownColumns, common_beginning
 from palimpsest.transcript.values import Price, Usage
 
 T = TypeVar("T")
-
 TIMELINE_VERSION = 5
 STOPPED = "aborted"
 """The ``error`` of an event ``compact failed`` whose summary was stopped by the user or by the end of the kernel."""
@@ -29,7 +28,6 @@ COPIED = "copied"
 """Key in the recorded facts of a message that another session holds too; its request is counted in that session."""
 CHARS4 = "chars/4"
 """The estimator of most agents: four characters are a token, rounded up for each message."""
-
 GONE_STATES: frozenset[ItemState] = frozenset({"out", "reverted", "summarised"})
 """States in which an item is not in the request; a summary's tokens are counted at the first item it covers."""
 Seen = Literal["exact", "captured", "rebuilt", "partial"]
@@ -155,9 +153,8 @@ class TimelineRequest:
     @property
     def terms(self) -> Terms:
         """The terms that its price depends on beside its tokens."""
-        return _known_terms(
-            self.model, (self.usage.service_tier or "") if self.usage is not None else ""
-        )
+        tier = "" if self.usage is None else self.usage.service_tier or ""
+        return _known_terms(self.model, tier)
 
     @property
     def reported(self) -> int | None:
@@ -172,14 +169,12 @@ class TimelineRequest:
         self, other_request: "TimelineRequest"
     ) -> tuple[Literal["tools", "system prompt"], ...]:
         """Return which of tools and system prompt differ from another request's, where both are known."""
-        if (
-            self.tools_hash == other_request.tools_hash
-            and self.system_hash == other_request.system_hash
-        ):
+        old_tools, old_system = other_request.tools_hash, other_request.system_hash
+        if self.tools_hash == old_tools and self.system_hash == old_system:
             return ()
         sections: tuple[tuple[Literal["tools", "system prompt"], str, str], ...] = (
-            ("tools", other_request.tools_hash, self.tools_hash),
-            ("system prompt", other_request.system_hash, self.system_hash),
+            ("tools", old_tools, self.tools_hash),
+            ("system prompt", old_system, self.system_hash),
         )
         return tuple(name for name, old, new in sections if old and new and old != new)
 
@@ -345,29 +340,20 @@ class Timeline:
     @cached_property
     def sent_order(self) -> Sequence[int]:
         """The items in the order of a request with all of them."""
-        count = len(self.items)
+        own_order = range(len(self.items))
         moved_items = [
-            (item.before, item.index)
+            (item.index, item.before)
             for item in self.items
             if item.before is not None and item.before != item.index
         ]
         if not moved_items:
-            return range(count)
-        other_items: list[int] = []
-        next_place = 0
-        for index in sorted(index for _, index in moved_items):
-            other_items.extend(range(next_place, index))
-            next_place = index + 1
-        other_items.extend(range(next_place, count))
-        order: list[int] = []
-        next_place = 0
-        for before, index in sorted(moved_items):
-            place = bisect_left(other_items, before)
-            order.extend(other_items[next_place:place])
-            next_place = place
-            order.append(index)
-        order.extend(other_items[next_place:])
-        return range(count) if order == [*range(count)] else tuple(order)
+            return own_order
+        # Items have odd numbers in their own order; a moved one comes just before the item that it names.
+        places = [*range(1, 2 * len(self.items), 2)]
+        for index, before in moved_items:
+            places[index] = 2 * before
+        order = sorted(own_order, key=places.__getitem__)
+        return own_order if order == [*own_order] else tuple(order)
 
     @cached_property
     def ranks(self) -> Sequence[int]:
@@ -452,12 +438,14 @@ class Timeline:
 
         ``earlier`` are the cached values of the same policy's previous timeline, where there is one.
         """
-        until = len(self.requests) if facts_until is None else facts_until
+        requests, until = self.requests, facts_until
+        if until is None:
+            until = len(requests)
+        elif until < len(requests):
+            requests = (*requests[:until], *self._unreported[until:])
         return replace(
             self,
-            requests=self.requests
-            if until >= len(self.requests)
-            else (*self.requests[:until], *self._unreported[until:]),
+            requests=requests,
             transitions=tuple(transitions),
             events=tuple(event for event in self.events if event.request < until),
             facts_until=facts_until,

@@ -13,10 +13,10 @@ from tests.recordings.formats.imported import import_file
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context_policies.calibration.fit import (
-    added_up,
     fit_ruler,
     recorded_simulation,
     replayed_requests,
+    token_parts,
 )
 from palimpsest.context_policies.calibration.request_rulers import Fit, request_rulers
 from palimpsest.context_policies.prompt_cache.cache_walk import UnmeasuredRequest
@@ -43,7 +43,7 @@ def test_unseen_items_and_remainder_are_the_reported_tokens_exactly() -> None:
     timeline = pi_timeline()
     ruler = fit_ruler(timeline)
 
-    rows = added_up(timeline, ruler)
+    rows = token_parts(timeline, ruler)
 
     assert len(rows) == 439
     for row in rows:
@@ -64,7 +64,7 @@ def test_a_session_without_usage_is_only_estimated(tmp_path: Path) -> None:
 
     assert not ruler.is_fitted
     assert (ruler.unseen_tokens, ruler.factor) == (0, 1.0)
-    assert added_up(timeline, ruler) == ()
+    assert token_parts(timeline, ruler) == ()
     assert "assumed" in ruler.sentence
 
 

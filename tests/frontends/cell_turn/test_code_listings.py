@@ -4,7 +4,7 @@ import pytest
 from tests.harness.kernel import Kernel
 from tests.harness.notebook_page import NotebookPage
 
-from palimpsest.frontends.cell_turn.code_listings import python_listings
+from palimpsest.frontends.cell_turn.agent_answer import python_listings
 
 ANSWER = "First:\n\n```python\nx = 1\n```\n\nThen:\n\n~~~\ny = x + 1\n\ny\n~~~\n\n```bash\nls\n```\n\n```py\n```"
 

@@ -85,7 +85,7 @@ def test_each_argument_of_a_command_has_a_help(name: str) -> None:
 
 @pytest.mark.parametrize("listed", MODULES, ids=lambda one: one.module)
 def test_the_list_of_modules_says_what_each_brings(listed: OperationModule) -> None:
-    found = OperationIndex.of_modules([listed.module])
+    found = OperationIndex.of_modules([listed])
 
     assert listed.types.split() == [*found.by_type]
     assert [*listed.commands] == [*found.terminal_forms]

@@ -16,7 +16,7 @@ from tests.recordings.formats.sample_files import sample
 
 from palimpsest import open_recording
 from palimpsest.render.reports.saved_inspector import MAX_SENTENCES, sentence_list
-from palimpsest.review.tables.problem_sentences import MAX_NAMED
+from palimpsest.review.tables.recording_sentences import MAX_NAMED
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskView
 

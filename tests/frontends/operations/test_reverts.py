@@ -8,8 +8,13 @@ from tests.session.revert.test_revert import files, three_turns
 
 from palimpsest.frontends.operation_text.revert_text import diff_text, revert_text
 from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.file_changes import saved_changes, turn_changes
-from palimpsest.frontends.turn_output.mime_bundle import SEGMENT_MIME, Frame, segment_bundle
+from palimpsest.frontends.turn_output.mime_bundle import (
+    SEGMENT_MIME,
+    Frame,
+    saved_changes,
+    segment_bundle,
+    turn_changes,
+)
 from palimpsest.frontends.turn_output.segments import Segment
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.errors import UserError

@@ -3,7 +3,7 @@
 import pytest
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.typed_input.model_questions import answer_of, interview_text
+from palimpsest.frontends.typed_input.typed_answers import answer_of, interview_text
 from palimpsest.transcript.values import Question, QuestionOption
 
 COLOURS = (QuestionOption(label="Red", description="warm"), QuestionOption(label="Dark blue"))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.frontends.variables.input_checksums import input_checksums
+from palimpsest.frontends.variables.variable_fingerprints import input_checksums
 
 MAKE = """
 import numpy as np, pandas as pd

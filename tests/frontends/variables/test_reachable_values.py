@@ -20,9 +20,9 @@ from traitlets.config import Configurable
 
 from palimpsest.frontends.kernel.quiet_reader import QuietReader
 from palimpsest.frontends.user_cells.hidden_cells import attached_hidden_cells
-from palimpsest.frontends.variables.input_checksums import input_checksums
 from palimpsest.frontends.variables.kernel_objects import KernelObjects
 from palimpsest.frontends.variables.reachable_values import user_variables, value_at
+from palimpsest.frontends.variables.variable_fingerprints import input_checksums
 from palimpsest.frontends.variables.variables import describe_variable, list_variables
 from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables
 from palimpsest.transcript.errors import NotFound

@@ -17,10 +17,13 @@ WHERE = "http://127.0.0.1:8000/v1/chat/completions"
 def test_the_messages_that_the_page_is_tested_on_are_the_kernels() -> None:
     messages = {case["name"]: case["message"] for case in CASES}
 
-    assert refusal_text(WHERE, 429, "Slow down.", None, page=False) == messages["too many requests"]
+    assert (
+        refusal_text(WHERE, 429, "Slow down.", None, is_page=False) == messages["too many requests"]
+    )
     assert broken_off(WHERE, "gone", connection=True) == messages["a broken connection"]
     assert silent_sentence("openai", WHERE) == messages["a silent server"]
     assert (
-        refusal_text(WHERE, 404, "Nothing here", None, page=False) == messages["an unknown model"]
+        refusal_text(WHERE, 404, "Nothing here", None, is_page=False)
+        == messages["an unknown model"]
     )
     assert money_sentence("openai", WHERE, "Over.", None) == messages["no quota"]

@@ -21,7 +21,7 @@ from palimpsest.store.session_state.live_window import (
 from palimpsest.store.session_state.message_facts import MessageFacts
 from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.session_record.events import Checkpoint
-from palimpsest.transcript.session_record.spending import recorded_spending
+from palimpsest.transcript.session_record.sessions import recorded_spending
 from palimpsest.transcript.values import Usage
 
 INFO, MESSAGE_ID = attrgetter("info"), attrgetter("id")

@@ -22,10 +22,11 @@ from tests.render.sample_parts import (
 from tests.sample_size import sample_size, thinned
 
 from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.render.formats.html import gauge
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.render.formats.markdown import render_message as as_markdown
+from palimpsest.render.formats.share_page import MAX_SUMMARY_CHARS, SharePageHead, share_page
 from palimpsest.render.formats.text import render_message as as_text
-from palimpsest.render.reports.gauge import gauge
 from palimpsest.render.safety.markdown_to_html import to_html
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
 from palimpsest.transcript.parts import Attachment, Span, ToolCompleted, ToolFailed
@@ -296,3 +297,12 @@ def test_a_number_stands_on_one_line_with_its_unit() -> None:
 
     assert "4.1\N{NO-BREAK SPACE}s" in "".join(lines)
     assert re.findall(r"\d (?:s|min|h|in|out|tokens)\b", "".join(lines)) == []
+
+
+def test_a_share_page_has_a_summary_up_to_its_limit() -> None:
+    summary = ("a word " * MAX_SUMMARY_CHARS)[: MAX_SUMMARY_CHARS - 1] + "!"
+    head = SharePageHead("Penguins", "A session.", summary=summary)
+
+    page = "".join(share_page(head, (), scrub=str, embed=NotImplemented, time_text=str))
+
+    assert f'<p class="summary">{summary}</p>' in page

@@ -20,7 +20,13 @@ from palimpsest.render.reports.context_window import (
     share,
     to_html,
 )
-from palimpsest.render.reports.context_window_text import BAR, KIND_SIGNS, bar, to_markdown, to_text
+from palimpsest.render.reports.context_window_text import (
+    BAR_CHARS,
+    KIND_SIGNS,
+    bar,
+    to_markdown,
+    to_text,
+)
 from palimpsest.transcript.context_values.request_items import RequestItem
 
 OURS = {*OUR_OWN, "<bdi>", "<i>", "div.role", "div.aria-label"}
@@ -122,7 +128,7 @@ def test_the_bar_of_signs_is_always_as_long_and_hides_nothing(
     fills = [KindShare(kind, kind, tokens) for kind, tokens in sizes]
     drawn = bar([*fills, KindShare("free", "Free", max(window - used, 0))], window)
 
-    assert len(drawn) == (BAR if used or window else 0)
+    assert len(drawn) == (BAR_CHARS if used or window else 0)
     for kind, tokens in sizes:
         assert not tokens or KIND_SIGNS[kind] in drawn
 

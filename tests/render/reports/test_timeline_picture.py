@@ -10,7 +10,7 @@ from tests.render.sample_parts import SOME_PAYLOADS
 from tests.sample_size import thinned
 
 from palimpsest.render.content.phrases import count
-from palimpsest.render.reports.saved_inspector import SAVED_CHARS, saved_inspector
+from palimpsest.render.reports.saved_inspector import MAX_SAVED_CHARS, saved_inspector
 from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.render.reports.timeline_picture import (
     TimelineMark,
@@ -66,7 +66,7 @@ def test_what_a_cell_saves_is_bounded_and_leaves_out_tables_that_do_not_fit() ->
         "A session", picture(50_000), tables, ["One." * 500] * 40, css_class="plm-inspect-1"
     )
 
-    assert len(made) <= SAVED_CHARS
+    assert len(made) <= MAX_SAVED_CHARS
     assert "Table 0" in made
     assert "Table 3" not in made
     assert made.endswith("</div></div>")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.review.tables.test_cache_breaks import pi_timeline
 
-from palimpsest.review.prices.listed_limits import ListedLimits, listed_limits
+from palimpsest.review.prices.offline_prices import ListedLimits, listed_limits
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Usage
 

@@ -11,7 +11,7 @@ from tests.sample_size import thinned
 
 from palimpsest.model.script import says
 from palimpsest.public.session_object import open_session
-from palimpsest.review.review_files import review_file, stored_files
+from palimpsest.review.review_files import review_file
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.timeline import CHARS4
@@ -258,7 +258,7 @@ def test_the_oldest_files_go_when_there_are_too_many(
     for name in (old, older):
         project.store.layout.session(name).mkdir()
     (project.folder.parent / "abc.rows").write_text("of the corpus")
-    monkeypatch.setattr(stored_files, "MAX_BYTES", 100_000)
+    monkeypatch.setattr(review_file, "MAX_FOLDER_BYTES", 100_000)
 
     _, path = project.kept()
 

@@ -9,8 +9,7 @@ from tests.context_policies.pi_session import SONNET, pi_timeline
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.review.recorded_sessions.recording import open_recording
-from palimpsest.review.tables.break_avoidance import avoided_by
-from palimpsest.review.tables.cache_breaks import cache_breaks
+from palimpsest.review.tables.cache_breaks import avoided_by, cache_breaks
 from palimpsest.review.tables.links import link_to
 from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Usage

@@ -19,7 +19,7 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
 from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
-from palimpsest.review.prices.listed_limits import ListedLimits
+from palimpsest.review.prices.offline_prices import ListedLimits
 from palimpsest.review.recorded_sessions.session_answers import GROWTH_EVENTS
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.timeline_view import timeline_view

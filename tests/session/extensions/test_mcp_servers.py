@@ -45,7 +45,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the start timeout of servers, for machines under load."""
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 60.0)
 
 
 def demo(mode: str = "stdio", **more: Any) -> McpServerSpec:
@@ -146,7 +146,7 @@ async def test_a_tool_that_a_call_brought_is_offered_and_works_in_the_same_turn(
 async def test_words_of_a_server_that_comes_late_stand_beside_the_next_prompt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 0.05)
     model = ScriptedModel(says("One."), says("Two."), says("Three."))
     harness, servers = make_harness(tmp_path, model, demo())
     session = await harness.session()
@@ -198,7 +198,7 @@ class SlowServer:
 async def test_a_slow_server_is_offered_from_the_step_on_in_which_it_is_ready(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 0.05)
     slow = SlowServer(tmp_path)
     model = ScriptedModel(calls("open_gate"), calls("late_add"), says("Done."), says("Again."))
     harness, slow.servers = make_harness(tmp_path, model, slow.spec)
@@ -222,7 +222,7 @@ async def test_a_slow_server_is_offered_from_the_step_on_in_which_it_is_ready(
 async def test_tools_that_come_later_are_the_cause_of_a_lost_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 0.05)
     slow = SlowServer(tmp_path)
     model = ScriptedModel(
         calls("open_gate").reports(input=1_000, cache_write=9_000, output=10),
@@ -282,8 +282,8 @@ async def test_what_a_model_is_shown_of_a_tool_otherwise_is_said_in_a_word(tmp_p
 async def test_a_server_that_was_silent_is_tried_again_in_the_next_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
-    monkeypatch.setattr(client, "CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(client, "MAX_CONNECT_SECONDS", 1.0)
     slow = SlowServer(tmp_path)
     failing = [calls("wait_until_failed", attempt=attempt) for attempt in range(5)]
     model = ScriptedModel(*failing, says("Done."), says("Again."))

@@ -34,7 +34,7 @@ ARGUMENT = "note" + "G-1842-menabrea"
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 60.0)
 
 
 def with_server(

@@ -14,8 +14,8 @@ from palimpsest.model.script import calls, says, stalls
 from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.sharing.share_page import page_html
-from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
+from palimpsest.store.file_snapshots.trees import sweep_snapshots
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
@@ -567,7 +567,7 @@ async def test_a_file_of_which_no_snapshot_is_kept_is_named_when_its_change_stay
 async def test_what_a_person_saved_while_no_tool_ran_is_not_the_agents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(step_snapshots, "ANSWER_SECONDS", 0)
+    monkeypatch.setattr(step_snapshots, "MIN_PERSON_SECONDS", 0)
     (tmp_path / "mine.ipynb").write_text("one")
     taken = []
     take_snapshot = Snapshots.take_snapshot
@@ -617,7 +617,7 @@ async def test_what_a_person_changes_while_a_question_waits_stays_theirs(
         return taken[-1]
 
     monkeypatch.setattr(step_snapshots, "take_snapshot", counted)
-    monkeypatch.setattr(step_snapshots, "ANSWER_SECONDS", 0)
+    monkeypatch.setattr(step_snapshots, "MIN_PERSON_SECONDS", 0)
     for name in ("both.txt", "mine.txt"):
         (tmp_path / name).write_text("one\n")
     made = make_harness(

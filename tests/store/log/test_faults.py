@@ -265,7 +265,7 @@ def slow_header(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowHeader]:
         write(fd, content)
 
     monkeypatch.setattr(segment_start, "write_fully", wait_first)
-    monkeypatch.setattr(segment_start, "HEADER_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(segment_start, "MAX_HEADER_WAIT_SECONDS", 0.2)
     yield slow
     slow.go.set()
 

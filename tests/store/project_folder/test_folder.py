@@ -9,7 +9,7 @@ import pytest
 from tests.store.conformance import begin
 from tests.store.record_builders import OWNER, SESSION
 
-from palimpsest.store.blobs.blob_storage import INLINE_BYTES, keep_output
+from palimpsest.store.blobs.blob_storage import MAX_INLINE_BYTES, keep_output
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
@@ -103,7 +103,7 @@ def test_a_damaged_blob_is_not_handed_out(store: JsonlStore) -> None:
 
 
 def test_a_small_output_stays_in_the_log() -> None:
-    assert keep_output(MemoryStore(), "x" * INLINE_BYTES) == ("x" * INLINE_BYTES, None)
+    assert keep_output(MemoryStore(), "x" * MAX_INLINE_BYTES) == ("x" * MAX_INLINE_BYTES, None)
 
 
 def test_a_large_output_is_kept_whole_and_shown_by_head_and_tail(store: JsonlStore) -> None:
@@ -113,7 +113,7 @@ def test_a_large_output_is_kept_whole_and_shown_by_head_and_tail(store: JsonlSto
     assert ref is not None
     assert store.get_blob(ref.sha256).decode() == output
     assert (ref.chars, ref.bytes) == (len(output), len(output.encode()))
-    assert len(shown.encode()) < INLINE_BYTES
+    assert len(shown.encode()) < MAX_INLINE_BYTES
     head, marker, tail = shown.split("\n")
     assert output.startswith(head)
     assert output.endswith(tail)

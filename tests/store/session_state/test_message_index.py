@@ -29,7 +29,7 @@ from palimpsest.transcript.session_record.events import (
     SessionCompacted,
     TodoUpdated,
 )
-from palimpsest.transcript.session_record.spending import recorded_spending
+from palimpsest.transcript.session_record.sessions import recorded_spending
 from palimpsest.transcript.values import Usage
 
 NAMES = [f"msg_{number}" for number in range(1, 7)]

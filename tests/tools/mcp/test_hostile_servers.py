@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the start timeout of servers, for machines under load."""
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 60.0)
 
 
 def tools(*names: str, **more: Any) -> list[dict[str, Any]]:
@@ -177,7 +177,7 @@ async def test_a_server_that_reports_a_change_and_lists_nothing_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving(tmp_path, tools("a")) as (mcp, harness, _said):
-        monkeypatch.setattr(client, "LIST_SECONDS", 0.5)
+        monkeypatch.setattr(client, "MAX_LIST_SECONDS", 0.5)
         (tmp_path / "tools.json").write_text(json.dumps({"tools": [], "hangs": True}))
         mcp._servers[0]._on_list_changed()
 

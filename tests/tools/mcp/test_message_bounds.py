@@ -21,7 +21,7 @@ from palimpsest.tools.mcp import servers as mcp_servers
 from palimpsest.tools.mcp.message_bounds import (
     EVENT_END,
     LINE_END,
-    MESSAGE_BYTES,
+    MAX_MESSAGE_BYTES,
     MessageSplitter,
     MessageTooLarge,
     value_count,
@@ -38,7 +38,7 @@ VALUES = "The MCP server 'x' sent a message of more than 500,000 values, so it w
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the start timeout of servers, for machines under load."""
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 60.0)
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\r", b"bc", b"\n\n", b""])))
@@ -71,7 +71,7 @@ def test_no_value_goes_uncounted(value: Any) -> None:
 
 
 def fill(taken: MessageSplitter) -> None:
-    for _ in range(MESSAGE_BYTES):
+    for _ in range(MAX_MESSAGE_BYTES):
         list(taken.complete_messages(b"x" * 65_536))
 
 
@@ -83,12 +83,12 @@ def test_nothing_is_held_beyond_the_bound_and_time_is_in_proportion() -> None:
         with pytest.raises(MessageTooLarge):
             fill(taken)
 
-        assert len(taken._incomplete_message) <= MESSAGE_BYTES + 65_536
+        assert len(taken._incomplete_message) <= MAX_MESSAGE_BYTES + 65_536
         assert time.process_time() - began < 5
 
 
 def test_signs_in_texts_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message_bounds, "MESSAGE_VALUES", 10)
+    monkeypatch.setattr(message_bounds, "MAX_MESSAGE_VALUES", 10)
 
     assert value_count(json.dumps({"a": 'b, "[' * 100}).encode()) == 1
     assert value_count(json.dumps([["\\", 1] for _ in range(20)]).encode()) > 50

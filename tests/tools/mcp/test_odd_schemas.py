@@ -98,7 +98,7 @@ PATHS = (
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the start timeout of servers, for machines under load."""
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 60.0)
     for provider in ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL"):
         monkeypatch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
     wait(60)

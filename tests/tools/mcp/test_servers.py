@@ -53,7 +53,7 @@ def started() -> McpServerSpec:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the start timeout of servers, for machines under load."""
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 60.0)
 
 
 @asynccontextmanager
@@ -211,7 +211,7 @@ async def test_a_server_that_cannot_be_spoken_to_is_told_of_once(
     tmp_path: Path, mode: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if mode != "broken":  # which answers, on a machine under load after more than two seconds
-        monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
+        monkeypatch.setattr(client, "MAX_CONNECT_SECONDS", 2.0)
     async with servers(tmp_path, stdio(mode)) as (mcp, harness, reports):
         again = await mcp.turn_began()
 
@@ -224,7 +224,7 @@ async def test_a_server_that_cannot_be_spoken_to_is_told_of_once(
 async def test_a_slow_server_does_not_hold_a_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 0.05)
     async with servers(tmp_path, stdio()) as (mcp, harness, reports):
         assert reports == (
             "The MCP server 'demo' is not ready yet; its tools come with a later step or prompt.",
@@ -238,11 +238,11 @@ async def test_a_slow_server_does_not_hold_a_turn(
 async def test_a_server_that_failed_is_not_waited_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
+    monkeypatch.setattr(client, "MAX_CONNECT_SECONDS", 2.0)
     async with servers(tmp_path, stdio("silent")) as (mcp, _bench, reports):
         assert len(reports) == 1
         # Another attempt would fail a second time.
-        monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 600.0)
+        monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 600.0)
         await mcp.turn_began()
 
         assert mcp.status()[0].state == "connecting"

@@ -31,7 +31,7 @@ def spec(server: str, *tools: str) -> McpServerSpec:
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 60.0)
 
 
 def test_all_names_of_our_own_are_known() -> None:

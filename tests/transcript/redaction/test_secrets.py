@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sample_size import sample_size, thinned
+from tests.transcript.redaction.held_text import redacted_rest
 from tests.transcript.redaction.time_growth import best_seconds
 
 from palimpsest.transcript.redaction.named_forms import NAMED_FORMS
@@ -188,7 +189,7 @@ def test_no_cut_lets_a_secret_through(
     stream = SecretStream()
 
     pieces = [stream.redact_piece(text[a:b], VALUES) for a, b in itertools.pairwise(places)] + [
-        stream.redacted_rest(VALUES)
+        redacted_rest(stream, VALUES)
     ]
 
     shown = "".join(pieces)
@@ -205,7 +206,7 @@ def test_ordinary_pieces_come_out_whole(text: str, size: int) -> None:
     stream = SecretStream()
 
     shown = "".join(stream.redact_piece(text[at : at + size]) for at in range(0, len(text), size))
-    shown += stream.redacted_rest()
+    shown += redacted_rest(stream)
 
     if scrub(text) == text and REDACTED not in shown:
         assert shown == text

@@ -1,8 +1,7 @@
 """Check whether a summary may replace the covered messages: structure, names, the latest request, no refusal.
 
-Border: pure; it compares words, not meanings, as ``loss_report`` does. Rules follow
-spec/context-stability.md 1.16 (6, 7): half of the names in prompts and of the changed files must occur in
-the summary; requiring all of them was seen to fail good summaries.
+Border: pure; it compares words, not meanings, as ``loss_report`` does. As in OpenClaw, half of the names in prompts and
+of the changed files must occur in the summary; requiring all of them was seen to fail good summaries.
 """
 
 import re
@@ -57,7 +56,7 @@ WORD = lazy_pattern(r"[^\W_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
 ABBREVIATION = lazy_pattern(r"[^\W\d_](?:\.[^\W\d_])+")
 """Such as ``e.g``, which looks like a file."""
 MIN_WORDS = 3
-SHARED_WORDS = 2
+MIN_SHARED_WORDS = 2
 MAX_QUOTE_CHARS = 200
 
 REFUSES = "It refuses, or apologises, instead of telling what happened."
@@ -74,17 +73,10 @@ def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -
     """
     covered_messages, tail_messages = split_at_tail(messages)
     compaction = marker(messages[-1])
-    request = next(
-        (prompt for earlier in reversed(covered_messages) if (prompt := _prompt_text(earlier))), ""
-    )
-    if (
-        compaction is None
-        or compaction.auto
-        or any(_prompt_text(message) for message in tail_messages)
-    ):
-        repeated, request = request, ""
-    else:
-        repeated = ""
+    request = next(filter(None, map(_prompt_text, reversed(covered_messages))), "")
+    has_newer = any(map(_prompt_text, tail_messages))
+    is_repeated = compaction is None or compaction.auto or has_newer
+    repeated, request = (request, "") if is_repeated else ("", request)
     shown_text = "\n".join(
         (text, serialize_messages(tail_messages, policy.result_chars), repeated)
     ).casefold()
@@ -113,17 +105,11 @@ def split_at_tail(messages: Messages) -> tuple[Messages, Messages]:
 
 def _name_complaints(covered_messages: Messages, shown_text: str) -> Iterator[str]:
     names = list(dict.fromkeys(_names(covered_messages)))[:MAX_NAMES]
-    lost = [name for name in names if not _names_file_or_path(shown_text, name)]
+    # A path may be named without its folders.
+    last_pieces = {name: name.rstrip("/").rpartition("/")[2].casefold() for name in names}
+    lost = [name for name, piece in last_pieces.items() if piece not in shown_text]
     if len(lost) >= MIN_LOST_NAMES and len(lost) * 2 > len(names):
         yield NAMELESS.format(names=", ".join(lost))
-
-
-def _names_file_or_path(shown_text: str, name: str) -> bool:
-    """Return whether a name occurs in a text, a path with or without its folders."""
-    return (
-        name.casefold() in shown_text
-        or name.rstrip("/").rpartition("/")[2].casefold() in shown_text
-    )
 
 
 def _names(covered_messages: Messages) -> Iterator[str]:
@@ -154,7 +140,7 @@ def _changed_files(message: Message) -> Iterator[str]:
 def _request_complaints(request: str, shown_text: str) -> Iterator[str]:
     request_words = set(WORD.findall(request.casefold()))
     shared = sum(word in shown_text for word in request_words)
-    if len(request_words) >= MIN_WORDS and shared < SHARED_WORDS:
+    if len(request_words) >= MIN_WORDS and shared < MIN_SHARED_WORDS:
         quoted = " ".join(request.split())
         yield REQUESTLESS.format(request=quoted[:MAX_QUOTE_CHARS])
 

@@ -84,9 +84,8 @@ def _constraints(text: str) -> Iterator[str]:
         # A request is written before or after the text that is pasted with it.
         sentences = [*sentences[: MAX_SENTENCES // 2], *sentences[-MAX_SENTENCES // 2 :]]
     for piece in sentences:
-        sentence = " ".join(piece[: 2 * MAX_SENTENCE_CHARS].split()).strip("-*•# ")[
-            :MAX_SENTENCE_CHARS
-        ]
+        sentence = " ".join(piece[: 2 * MAX_SENTENCE_CHARS].split())
+        sentence = sentence.strip("-*•# ")[:MAX_SENTENCE_CHARS]
         if is_demand(sentence) and not _PROGRAM_TEXT.search(_INLINE.sub(" ", sentence)):
             words = _WORD.findall(sentence)
             if len(words) >= MIN_WORDS and subject_words(sentence):

@@ -1,7 +1,7 @@
 """Decide whether a turn continues after a compaction, and write the synthetic message that continues it.
 
-Border: pure. A turn continues by itself only where work is left (DESIGN.md 4): a prompt without an answer, an answer
-cut in the middle, open items on the todo list. The presets of systems that always continue do so here too.
+Border: pure. A turn continues by itself only where work is left: a prompt without an answer, an answer cut in the
+middle, open items on the todo list. The presets of systems that always continue do so here too.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,6 @@ CONTINUE_TODO = (
     "Earlier messages were put into the summary above to make room. Go on with what is still open on the "
     "todo list:\n\n{items}"
 )
-
 CONTINUE_FREELY = (
     "Earlier messages were put into the summary above to make room. Go on if there is a next step, or stop and ask "
     "if you are unsure how to proceed."
@@ -41,9 +40,7 @@ Work = Literal["question", "answer", "todo"]
 
 def work_left(messages_before: Messages, todos: Sequence[Todo]) -> Work | None:
     """Return the kind of work that the messages before a marker leave open; None when nothing is left."""
-    newest_message = next(
-        (message for message in reversed(messages_before) if _is_conversation(message)), None
-    )
+    newest_message = next(filter(_is_conversation, reversed(messages_before)), None)
     if newest_message is None:
         return None
     if isinstance(newest_message.info, UserMessage):
@@ -83,13 +80,11 @@ def continuation_text(
         items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
         return CONTINUE_TODO.format(items=items)
     # Quoted as in the request for the summary, so that nothing is quoted that the user excluded.
-    covered_prompt = next(
-        (message for message in plan.summarised_messages if question and message.id == question.id),
-        None,
-    )
-    texts = []
-    if covered_prompt:
-        texts = [part.text for part in covered_prompt.parts if isinstance(part, TextPart)]
+    covered = [
+        message for message in plan.summarised_messages if question and message.id == question.id
+    ]
+    parts = (part for message in covered for part in message.parts)
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
     return CONTINUE_WITH.format(request="\n\n".join(texts)) if texts else CONTINUE
 
 

@@ -32,20 +32,16 @@ def earlier_names_of(text: str) -> Iterator[tuple[str, str]]:
                 yield kind, name
 
 
-def loss_report(tokens_before: str, tokens_after: str) -> dict[str, dict[str, object]]:
+def loss_report(text_before: str, text_after: str) -> dict[str, dict[str, object]]:
     """Return by kind the number of names, the number of lost names, and the first lost names."""
     by_kind: dict[str, dict[str, object]] = {}
-    words_after = set(re.findall(r"[\w.,/-]+", tokens_after))
+    words_after = set(re.findall(r"[\w.,/-]+", text_after))
     for kind, pattern in NAME_PATTERNS.items():
-        matches = list(
-            dict.fromkeys(match[0].rstrip(".,:") for match in pattern.finditer(tokens_before))
-        )
-        lost_names = [
-            name for name in matches if name not in tokens_after and name not in words_after
-        ]
-        if matches:
+        names = dict.fromkeys(match[0].rstrip(".,:") for match in pattern.finditer(text_before))
+        lost_names = [name for name in names if name not in text_after and name not in words_after]
+        if names:
             by_kind[kind] = {
-                "found": len(matches),
+                "found": len(names),
                 "lost": len(lost_names),
                 "names": lost_names[:MAX_LISTED_NAMES],
             }

@@ -140,8 +140,7 @@ def kind_of_name(name: str) -> str:
     """Return the kind of a name by itself or quoted as code; ``identifiers`` where other text is needed to tell it."""
     texts = (name, f"`{name}`")
     return next(
-        (kind for text in texts for kind, other in names_of(text) if other == name),
-        "identifiers",
+        (kind for text in texts for kind, other in names_of(text) if other == name), "identifiers"
     )
 
 
@@ -212,11 +211,8 @@ def _files(text: str) -> Iterator[str]:
         return
     for match in _FILE.finditer(text):
         stem, _, suffix = match[0].rpartition(".")
-        if (
-            suffix.lower() in SUFFIXES
-            and stem.split(".")[0] not in RECEIVERS
-            and not _in_path(text, match)
-        ):
+        is_member = stem.split(".")[0] in RECEIVERS
+        if suffix.lower() in SUFFIXES and not is_member and not _in_path(text, match):
             yield match[0]
 
 

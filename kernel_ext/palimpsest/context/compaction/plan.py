@@ -1,8 +1,8 @@
 """Plan a compaction: which messages are summarised, stay word for word, or must be repeated.
 
-Rules follow spec/session-engine.md 1.14. A plan depends on the messages that the model sees (after
-the fold) and on token counts; it is made once, and its only choice, where the tail begins, is
-written into the marker before the summary is requested, so that a review need not plan again.
+The rules are OpenCode's. A plan depends on the messages that the model sees (after the fold) and on token counts; it is
+made once, and its only choice, where the tail begins, is written into the marker before the summary is requested, so
+that a review need not plan again.
 """
 
 from collections.abc import Callable, Sequence
@@ -77,11 +77,7 @@ def recorded_plan(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
 
 def message_counter(policy: Policy, model: ModelRef, count: Count) -> CountMessages:
     """Return a function that counts the tokens of messages with the policy's estimator."""
-
-    def weigh(messages: Messages) -> int:
-        return tail_tokens(neutral_messages(messages, model), policy, count)
-
-    return weigh
+    return lambda messages: tail_tokens(neutral_messages(messages, model), policy, count)
 
 
 def tail_tokens(neutral_messages: NeutralMessages, policy: Policy, count: Count) -> int:
@@ -105,12 +101,8 @@ def tail_start(
 
     None also where the tail would be everything, since nothing would be summarised.
     """
-    return tail_place(
-        turn_spans(messages),
-        policy,
-        budget,
-        lambda start, span_end: count_tokens(messages[start:span_end]),
-    )
+    spans = turn_spans(messages)
+    return tail_place(spans, policy, budget, lambda start, end: count_tokens(messages[start:end]))
 
 
 def tail_place(
@@ -143,19 +135,15 @@ def _cut_within_turn(
     """Return the earliest message of a turn from which on the rest of the turn fits."""
     if max_tokens <= 0:
         return None
-    return next(
-        (index for index in range(start, span_end) if count_tokens(index, span_end) <= max_tokens),
-        None,
-    )
+    indexes = range(start, span_end)
+    return next((index for index in indexes if count_tokens(index, span_end) <= max_tokens), None)
 
 
 def _split_history(
     messages: Messages, policy: CompactPolicy
 ) -> tuple[Messages, str, Message | None]:
     """Return the history before the marker, the summary to merge, and the prompt to repeat."""
-    *given, last = messages
-    marker_part = marker(last)
-    history: Messages = tuple(given)
+    history, marker_part = messages[:-1], marker(messages[-1])
     replay: Message | None = None
     previous_summary = ""
     if policy.replay and marker_part is not None and marker_part.overflow:
@@ -170,9 +158,9 @@ def _without_newest(messages: Messages) -> tuple[Messages, Message | None]:
     for index in range(len(messages) - 1, -1, -1):
         if begins_at_user(messages[index]):
             before = messages[:index]
-            return (
-                (before, messages[index]) if any(map(begins_at_user, before)) else (messages, None)
-            )
+            if any(map(begins_at_user, before)):
+                return before, messages[index]
+            break
     return messages, None
 
 

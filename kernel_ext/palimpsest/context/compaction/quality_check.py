@@ -1,7 +1,7 @@
 """Accept or reject a summary before it replaces history, and report what it lost.
 
 Border: pure. A summary that is too short, or that saves too little, is rejected and cuts nothing. A good summary gets a
-report of the names that occur in the covered messages, but neither in the summary nor in the tail (DESIGN.md 4).
+report of the names that occur in the covered messages, but neither in the summary nor in the tail.
 """
 
 import dataclasses
@@ -35,8 +35,6 @@ NO_ROOM = (
 )
 ROOM_SENTENCE = "There is room for all of it in the window of {window:,} tokens."
 NO_LIMIT = "There is room for all of it, since the settings give this model no limit."
-
-
 LACKING_SENTENCE = (
     "The summary was not used, and nothing was cut, since it lacks what the work needs. {lacks} Name another "
     "model for summaries with compaction.model in the settings, or begin a new session with %agent --new."
@@ -67,13 +65,8 @@ def rejected_summary(
     ``tokens_before`` is the token count of the messages before the marker.
     """
     marker_message = view.messages[place_of(view.messages, message.parent_id)]
-    return _find_rejection(
-        _written_summary(view, message, policy, model, count),
-        marker_message,
-        policy,
-        model,
-        tokens_before,
-    )
+    summary = _written_summary(view, message, policy, model, count)
+    return _find_rejection(summary, marker_message, policy, model, tokens_before)
 
 
 class _WrittenSummary(NamedTuple):
@@ -118,11 +111,11 @@ def _find_rejection(
     if tokens_after > compact.max_share_after * tokens_before:
         mark = marker(marker_message)
         is_manual = mark is not None and not mark.auto
-        has_room = is_manual and 2 * tokens_before < model.capacity
-        helps = _room_sentence(model) if has_room else NO_ROOM
-        return RejectedSummary(
-            SAVES_LITTLE.format(before=tokens_before, after=tokens_after, helps=helps)
-        )
+        helps = NO_ROOM
+        if is_manual and 2 * tokens_before < model.capacity:
+            helps = ROOM_SENTENCE.format(window=model.window) if model.window else NO_LIMIT
+        problem = SAVES_LITTLE.format(before=tokens_before, after=tokens_after, helps=helps)
+        return RejectedSummary(problem)
     return None
 
 
@@ -166,11 +159,8 @@ def summary_report(
         )
     else:
         kept_text = text + serialize_messages(kept_messages, compact.result_chars)
-        numbers = {
-            "retention": loss_report(
-                serialize_messages(covered_messages, compact.result_chars), kept_text
-            )
-        }
+        covered_text = serialize_messages(covered_messages, compact.result_chars)
+        numbers = {"retention": loss_report(covered_text, kept_text)}
     if with_kept:
         numbers |= {"kept": _kept_numbers(view, covered_messages, kept_messages, next_request)}
     return Decision(
@@ -213,10 +203,6 @@ def _user_parts(messages: Sequence[Message]) -> frozenset[str]:
         for part in message.parts
         if isinstance(part, TextPart) and not part.synthetic
     )
-
-
-def _room_sentence(model: ModelInfo) -> str:
-    return ROOM_SENTENCE.format(window=model.window) if model.window else NO_LIMIT
 
 
 def messages_tokens(view: View, policy: Policy, model: ModelInfo, count: Count) -> int:

@@ -1,7 +1,7 @@
 """Choose what each request for a summary contains: all messages, with outputs cut to a length, or one stage.
 
-Border: pure, and the same in the live loop and in review. The choice is recorded as a decision
-before the request is made; the numbers follow spec/context-stability.md 1.16.
+Border: pure, and the same in the live loop and in review. The choice is recorded as a decision before the request is
+made.
 """
 
 import math
@@ -68,9 +68,8 @@ class StageSelector:
         if not self.model.window:
             return self.model.capacity
         max_tokens = self.model.window - reserved_tokens(self.policy, self.model)
-        return math.floor(
-            min(usable_tokens(self.model, self.policy.overflow), max_tokens) / self.calibration
-        )
+        usable = usable_tokens(self.model, self.policy.overflow)
+        return math.floor(min(usable, max_tokens) / self.calibration)
 
     def whole_history(self, view: View) -> SummaryContents:
         """Return the contents of one request for the whole history; it may still not fit."""

@@ -1,8 +1,8 @@
 """Divide a history that is too long for one request for a summary into stages, one request each.
 
-Rules follow spec/context-stability.md 1.16: stages by tokens, each sent with the summary of the earlier stages.
-A stage ends between messages; here a call and its result are one part of one message, so they are never
-separated. Each stage is recorded as a decision, which review reads.
+As in OpenClaw, stages are cut by tokens, and each is sent with the summary of the earlier stages. A stage ends between
+messages; here a call and its result are one part of one message, so they are never separated. Each stage is recorded as
+a decision, which review reads.
 """
 
 import math
@@ -16,7 +16,6 @@ DRAFT = "draft"
 """Key in a text part's metadata: the request that wrote this intermediate summary for the next stage."""
 REJECTED_KEY = "rejected"
 """Key in a text part's metadata: the defects of a summary that was written again."""
-
 NOTE_TOKENS = 24
 """Tokens of the note that replaces a message that is left out."""
 
@@ -88,9 +87,8 @@ class StageProgress:
 
     def minimum_requests(self, max_tokens: int) -> int:
         """Return the minimum number of requests for the whole history."""
-        tokens_left = sum(
-            min(weight, max_tokens) for weight in self.message_tokens[self.summarized_count :]
-        )
+        weights = self.message_tokens[self.summarized_count :]
+        tokens_left = sum(min(weight, max_tokens) for weight in weights)
         return self.number + math.ceil(tokens_left / max_tokens)
 
     def nothing_fits(self, max_tokens: int) -> bool:

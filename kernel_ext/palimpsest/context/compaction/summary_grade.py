@@ -55,13 +55,11 @@ def summary_grade(
         if block.part_id in covered_part_ids & user_part_ids and isinstance(block, TextBlock)
     ]
     shown_texts = [_block_text(block) for message in kept_messages for block in message.blocks]
-    names = names_of if version == NAMES_VERSION else earlier_names_of
-    lost = lost_names(
-        replaced, summary, shown_texts, names, user_texts if version == NAMES_VERSION else ()
-    )
-    recent = {
-        name for block in _newest_blocks(messages_before) for _, name in names(_block_text(block))
-    }
+    is_current = version == NAMES_VERSION
+    names = names_of if is_current else earlier_names_of
+    lost = lost_names(replaced, summary, shown_texts, names, user_texts if is_current else ())
+    newest_texts = map(_block_text, _newest_blocks(messages_before))
+    recent = {name for text in newest_texts for _, name in names(text)}
     by_kind: dict[str, dict[str, object]] = {}
     for kind, name_count in lost.counts_by_kind.items():
         lost_of_kind = lost.names_of_kind(kind)
@@ -75,7 +73,7 @@ def summary_grade(
             "likely": len(likely_needed),
         }
     # Grades of earlier versions have no version.
-    version_numbers = {"names": version} if version == NAMES_VERSION else {}
+    version_numbers = {"names": version} if is_current else {}
     return {"retention": by_kind, "recent": RECENT_ANSWERS, **version_numbers}
 
 
@@ -90,12 +88,7 @@ def unused_summary(view: View) -> Decision | None:
             return None
         if is_good_summary(info) and info.parent_id not in replaced_ids:
             if info.id not in undone_ids:
-                reports = (
-                    decision
-                    for decision in reversed(view.decisions)
-                    if "retention" in decision.numbers
-                )
-                return next((report for report in reports if report.message_id == info.id), None)
+                return _report_on(info.id, view)
             replaced_ids.add(info.parent_id)
     return None
 
@@ -113,13 +106,16 @@ def summary_set_aside(view: View) -> Decision | None:
     for message in reversed(view.messages):
         info = message.info
         if info.id in replaced:
-            reports = (
-                decision for decision in reversed(view.decisions) if "retention" in decision.numbers
-            )
-            return next((report for report in reports if report.message_id == info.id), None)
+            return _report_on(info.id, view)
         if isinstance(info, AssistantMessage) and not info.summary and info.error is None:
             return None
     return None
+
+
+def _report_on(summary_id: str, view: View) -> Decision | None:
+    """Return the newest report on a summary."""
+    reports = (decision for decision in reversed(view.decisions) if "retention" in decision.numbers)
+    return next((report for report in reports if report.message_id == summary_id), None)
 
 
 def _newest_blocks(messages: Sequence[NeutralMessage]) -> Iterator[Block]:

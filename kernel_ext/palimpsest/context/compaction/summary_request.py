@@ -16,7 +16,7 @@ from palimpsest.context.conversion.transcript_text import serialize_message, ser
 from palimpsest.context.message_repair.pairing import with_paired_results
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.visible_messages import View, place_of
+from palimpsest.context.visible_messages import View, marker, place_of
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -26,7 +26,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage, parts_of
-from palimpsest.transcript.parts import CompactionPart, TextPart
+from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import ModelRef
 
 COMPACT_RULE: OwnRule = "compact"
@@ -73,6 +73,12 @@ Rules:
 - Do not speak of this summary or of the conversation as such."""
 
 INSTRUCTION_ABOVE = "Summarise the conversation above, so that another agent can go on with it."
+INSTRUCTION_BELOW = """\
+Summarise this conversation, so that another agent can go on with it.
+
+<conversation>
+{text}
+</conversation>"""
 MERGE = """\
 The text in <prior-summary> tells what happened before this conversation. Write one summary of both: keep
 what still matters of the older one even where the conversation does not mention it, let the
@@ -101,7 +107,8 @@ def summary_messages(
     seen = messages_seen_at(replace(view, messages=messages), marker_id, policy)
     plan = recorded_plan(seen, policy.compact)
     numbers = stage_numbers(view.decisions, marker_id)
-    focus, defects = _focus(messages, marker_id), numbers.get("lacks", ())
+    compaction, defects = marker(messages[place_of(messages, marker_id)]), numbers.get("lacks", ())
+    focus = "" if compaction is None else compaction.focus or ""
     if not policy.compact.serialize:
         return (
             *with_paired_results(neutral_messages(plan.summarised_messages, model)),
@@ -113,11 +120,9 @@ def summary_messages(
         text = serialize_messages(plan.summarised_messages, result_chars)
         return (_user_text(_prompt(policy, text, plan.previous_summary, focus, defects)),)
     text = _stage_text(stage, plan.summarised_messages, result_chars)
-    previous_summary = (
-        draft_text(messages, stage.prior_request_id)
-        if stage.prior_request_id
-        else plan.previous_summary
-    )
+    previous_summary = plan.previous_summary
+    if stage.prior_request_id:
+        previous_summary = draft_text(messages, stage.prior_request_id)
     return (_user_text(_prompt(policy, text, previous_summary, focus, defects, stage)),)
 
 
@@ -128,19 +133,19 @@ def draft_text(messages: Messages, request_id: str) -> str:
         for part in parts_of(messages)
         if isinstance(part, TextPart) and (part.metadata or {}).get(DRAFT) == request_id
     ]
-    return "\n\n".join(text for text in texts if text)
+    return "\n\n".join(filter(None, texts))
 
 
 def rejected_text(messages: Messages, marker_id: str) -> str:
     """Return the text of a marker's summary that was rejected, to be written again."""
     texts = [
-        part
+        part.text.strip()
         for message in messages
         if isinstance(message.info, AssistantMessage) and message.info.parent_id == marker_id
         for part in message.parts
         if isinstance(part, TextPart) and REJECTED_KEY in (part.metadata or {})
     ]
-    return "\n\n".join(text for part in texts if (text := part.text.strip()))
+    return "\n\n".join(filter(None, texts))
 
 
 @collection_paused()
@@ -166,10 +171,8 @@ def messages_seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
     """Return the messages that the model sees up to a marker, which comes last."""
     index = place_of(view.messages, marker_id)
     # The marker's own tail must not hide messages here: a plan is rebuilt from the messages it was made from.
-    before = replace(view, messages=view.messages[:index])
-    messages = apply_decisions(
-        (*before.folded_messages(policy.compact), view.messages[index]), view
-    )
+    before = replace(view, messages=view.messages[:index]).folded_messages(policy.compact)
+    messages = apply_decisions((*before, view.messages[index]), view)
     # Decisions empty a marker whose compaction failed, so that it begins no turn.
     return tuple(
         message
@@ -194,15 +197,7 @@ def _stage_text(stage: SummaryStage, head_messages: Messages, result_chars: int)
         else serialize_message(message, result_chars)
         for message in stage.messages_of(head_messages)
     )
-    return "\n\n".join(text for text in texts if text)
-
-
-def _focus(messages: Messages, marker_id: str) -> str:
-    for message in messages:
-        if message.id == marker_id:
-            focuses = (part.focus for part in message.parts if isinstance(part, CompactionPart))
-            return next((focus for focus in focuses if focus), "")
-    return ""
+    return "\n\n".join(filter(None, texts))
 
 
 def _prompt(
@@ -213,12 +208,7 @@ def _prompt(
     defects: Sequence[str],
     stage: SummaryStage | None = None,
 ) -> str:
-    instruction = (
-        INSTRUCTION_ABOVE
-        if text is None
-        else "Summarise this conversation, so that another agent can go on with it.\n\n"
-        f"<conversation>\n{text}\n</conversation>"
-    )
+    instruction = INSTRUCTION_ABOVE if text is None else INSTRUCTION_BELOW.format(text=text)
     # A policy's own prompt after the conversation already contains the instructions.
     pieces = [] if text is None and policy.compact.prompt else [instruction]
     if stage is not None:

@@ -52,11 +52,8 @@ def apply_decisions(messages: Messages, view: View) -> Messages:
     }
     reduced_messages = tuple(
         _reduced_message(message, effective, view.texts, is_newest=message is newest_prompt)
-        if decided_ids
-        and (
-            message.id in decided_ids
-            or not decided_ids.isdisjoint([part.id for part in message.parts])
-        )
+        if message.id in decided_ids
+        or not decided_ids.isdisjoint([part.id for part in message.parts])
         else _message_with_blobs(message, view.texts)
         for message in messages
     )
@@ -140,17 +137,14 @@ def _reduced_part(
     if decision is None and not _has_blobs(part):
         return part
     full_output = whole_output(part, texts)
-    picture_changes = [
-        pictures.get(str(place), NO_CHANGES) for place in range(len(state.attachments))
-    ]
+    places = range(len(state.attachments))
+    changes = [pictures.get(str(place), NO_CHANGES) for place in places]
     attachments = tuple(
-        attachment.model_copy(update=_content(attachment.url, attachment.mime, texts, picture))
-        for attachment, picture in zip(state.attachments, picture_changes, strict=True)
-        if LEFT_OUT not in picture
+        attachment.model_copy(update=_content(attachment.url, attachment.mime, texts, change))
+        for attachment, change in zip(state.attachments, changes, strict=True)
+        if LEFT_OUT not in change
     )
-    replacement_texts = [
-        str(picture[LEFT_OUT]) for picture in picture_changes if LEFT_OUT in picture
-    ]
+    replacement_texts = [str(change[LEFT_OUT]) for change in changes if LEFT_OUT in change]
     match decision:
         case None:
             shown_text = full_output
@@ -169,10 +163,7 @@ def _reduced_part(
     # The provider accepts its own blocks only unchanged, so a reduced call and its result are both sent as text.
     update["metadata"] = without_native(state.metadata)
     return part.model_copy(
-        update={
-            "state": state.model_copy(update=update),
-            "metadata": without_native(part.metadata),
-        }
+        update={"state": state.model_copy(update=update), "metadata": without_native(part.metadata)}
     )
 
 

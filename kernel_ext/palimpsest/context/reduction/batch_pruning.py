@@ -95,6 +95,7 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
 def _limits(rule: PrunePolicy, facts: Facts) -> _BatchLimits:
     budget = max(facts.window - facts.reserve, 0) / facts.calibration
     window_share = min(1.0, facts.window / rule.full_window)
+    minimum_share = window_share**2 if rule.minimum_scaled == "square" else window_share
     cache_age = facts.cache_age_seconds
     return _BatchLimits(
         used_tokens=facts.used_tokens or 0,
@@ -102,10 +103,7 @@ def _limits(rule: PrunePolicy, facts: Facts) -> _BatchLimits:
         target_tokens=budget * rule.target_share,
         cache_expired=cache_age is not None and cache_age >= rule.ttl_seconds,
         protected_tokens=int(rule.protect_tokens * window_share),
-        minimum_tokens=int(
-            rule.minimum_tokens
-            * (window_share**2 if rule.minimum_scaled == "square" else window_share)
-        ),
+        minimum_tokens=int(rule.minimum_tokens * minimum_share),
     )
 
 
@@ -116,14 +114,11 @@ def _candidates(
     unprotected_outputs = []
     newest_tokens = 0
     for output in outputs.newest_first():
-        is_unprotected = newest_tokens >= limits.protected_tokens
+        is_protected = newest_tokens < limits.protected_tokens
         tokens = output.tokens + MEDIA_TOKENS * output.media_count
         newest_tokens += tokens
-        if (
-            is_unprotected
-            and not output.is_kept_by_user
-            and output.tool not in rule.protected_tools
-        ):
+        is_exempt = output.is_kept_by_user or output.tool in rule.protected_tools
+        if not is_protected and not is_exempt:
             unprotected_outputs.append((output, tokens))
     if sum(tokens for _, tokens in unprotected_outputs) < limits.minimum_tokens:
         return []
@@ -142,39 +137,27 @@ def _candidates(
 
 def _chosen_outputs(candidates: Sequence[_Candidate], limits: _BatchLimits) -> list[_Candidate]:
     """Choose outputs of older turns first; of the newest only where those alone fill the window."""
-    older_candidates = [candidate for candidate in candidates if not candidate.is_recent]
-    if limits.cache_expired:
-        chosen_candidates = older_candidates
-    else:
-        chosen_candidates = _take_enough(
-            _in_order(older_candidates),
-            limits.used_tokens - limits.target_tokens,
-            limits.minimum_tokens,
-        )
+    chosen_candidates = [candidate for candidate in candidates if not candidate.is_recent]
+    if not limits.cache_expired:
+        tokens_to_free = limits.used_tokens - limits.target_tokens
+        chosen_candidates = _take_enough(chosen_candidates, tokens_to_free, limits.minimum_tokens)
     used_after = limits.used_tokens - sum(candidate.tokens_saved for candidate in chosen_candidates)
     if used_after >= limits.start_tokens:
         recent = [candidate for candidate in candidates if candidate.is_recent]
         minimum_left = limits.minimum_tokens - round(limits.used_tokens - used_after)
-        chosen_candidates = [
-            *chosen_candidates,
-            *_take_enough(_in_order(recent), used_after - limits.target_tokens, minimum_left),
-        ]
+        tokens_to_free = used_after - limits.target_tokens
+        chosen_candidates += _take_enough(recent, tokens_to_free, minimum_left)
     order = {candidate.part_id: index for index, candidate in enumerate(candidates)}
     return sorted(chosen_candidates, key=lambda candidate: order[candidate.part_id])
-
-
-def _in_order(candidates: Iterable[_Candidate]) -> list[_Candidate]:
-    """Put out-of-date reads first; else the oldest stay first."""
-    return sorted(candidates, key=lambda candidate: candidate.newer_call is None)
 
 
 def _take_enough(
     candidates: Iterable[_Candidate], tokens_to_free: float, minimum: int
 ) -> list[_Candidate]:
-    """Take candidates until they free enough tokens, and at least the minimum of a batch."""
+    """Take candidates, out-of-date reads first, until they free enough tokens and at least the minimum of a batch."""
     taken_candidates: list[_Candidate] = []
     tokens_saved = 0
-    for candidate in candidates:
+    for candidate in sorted(candidates, key=lambda candidate: candidate.newer_call is None):
         if tokens_saved >= tokens_to_free and tokens_saved >= minimum:
             break
         taken_candidates.append(candidate)

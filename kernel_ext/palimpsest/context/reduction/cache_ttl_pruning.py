@@ -1,8 +1,8 @@
 """Trim and clear tool outputs when the provider's prompt cache is cold, so that the change costs nothing.
 
-Border: pure. Follows spec/context-stability.md 1.13: when the request fills one share of the window, long outputs are
-trimmed to head and tail, and where that is not enough the oldest are cleared. Under a policy that is not sticky each
-request decides again and restores all other outputs (OpenClaw changes its request only, never its session).
+Border: pure. As in OpenClaw, when the request fills one share of the window, long outputs are trimmed to head and tail,
+and where that is not enough the oldest are cleared. Under a policy that is not sticky each request decides again and
+restores all other outputs (OpenClaw changes its request only, never its session).
 """
 
 import re
@@ -33,31 +33,26 @@ def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
     """Decide which outputs the next request shows trimmed or cleared."""
     age = facts.cache_age_seconds
     looked_at = LookedAt("seconds since the cache was used", age or 0, rule.ttl_seconds, "seconds")
-    earlier_reduction = outputs.reductions_by(CACHE_TTL)
-    is_cold = age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds
-    outputs_without_own = outputs if rule.sticky or not is_cold else outputs.without_rule(CACHE_TTL)
-    wanted_reduction = (
-        _wanted_reductions(outputs_without_own, rule, facts.window) if is_cold else {}
-    )
+    earlier_reductions = outputs.reductions_by(CACHE_TTL)
+    wanted_reductions: dict[str, OutputReduction] = {}
+    if age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds:
+        outputs_without_own = outputs if rule.sticky else outputs.without_rule(CACHE_TTL)
+        wanted_reductions = _wanted_reductions(outputs_without_own, rule, facts.window)
     unchanged_ids = {
         name
-        for name, reduction in wanted_reduction.items()
-        if _is_same(earlier_reduction.get(name), reduction)
+        for name, reduction in wanted_reductions.items()
+        if _is_same(earlier_reductions.get(name), reduction)
     }
-    restored_ids = (
-        () if rule.sticky else (name for name in earlier_reduction if name not in unchanged_ids)
-    )
-    return RuleAnswer(
-        (
-            *(OutputReduction(name, "restore", {}) for name in restored_ids),
-            *(
-                replace(reduction, numbers=dict(reduction.numbers) | {"cache_age_seconds": age})
-                for name, reduction in wanted_reduction.items()
-                if name not in unchanged_ids
-            ),
-        ),
-        looked_at,
-    )
+    restored_ids = [] if rule.sticky else [*earlier_reductions]
+    reductions = [
+        OutputReduction(name, "restore", {}) for name in restored_ids if name not in unchanged_ids
+    ]
+    reductions += [
+        replace(reduction, numbers={**reduction.numbers, "cache_age_seconds": age})
+        for name, reduction in wanted_reductions.items()
+        if name not in unchanged_ids
+    ]
+    return RuleAnswer(tuple(reductions), looked_at)
 
 
 def is_prunable(tool: str, rule: PrunePolicy) -> bool:
@@ -75,12 +70,10 @@ def _matches_pattern(name: str, pattern: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pieces)), name, re.DOTALL) is not None
 
 
-def _is_same(earlier_reduction: OutputReduction | None, wanted_reduction: OutputReduction) -> bool:
-    if earlier_reduction is None or earlier_reduction.action != wanted_reduction.action:
+def _is_same(earlier: OutputReduction | None, wanted: OutputReduction) -> bool:
+    if earlier is None or earlier.action != wanted.action:
         return False
-    return {name: earlier_reduction.numbers.get(name) for name in wanted_reduction.numbers} == dict(
-        wanted_reduction.numbers
-    )
+    return all(earlier.numbers.get(name) == value for name, value in wanted.numbers.items())
 
 
 def _wanted_reductions(
@@ -99,27 +92,27 @@ def _wanted_reductions(
         and is_prunable(candidate.tool, rule)
         and not (candidate.media_count and rule.media == "spared")
     ][::-1]
-    wanted_reduction: dict[str, OutputReduction] = {}
+    wanted_reductions: dict[str, OutputReduction] = {}
     sizes = {output.part_id: _output_chars(output, rule) for output in candidates}
     for output in candidates:
         trimmed = _trim_output(output, rule)
         if trimmed is None:
             continue
-        wanted_reduction[output.part_id] = trimmed
+        wanted_reductions[output.part_id] = trimmed
         size = weigh_chars(trimmed.text, counts_width=rule.wide_chars)
         total += size - sizes[output.part_id]
         sizes[output.part_id] = size
     if not rule.hard_clear or sum(sizes.values()) < rule.min_prunable_chars:
-        return wanted_reduction
+        return wanted_reductions
     for output in candidates:
         if total / max_chars < rule.hard_ratio:
             break
         text = rule.placeholder
-        wanted_reduction[output.part_id] = OutputReduction(
+        wanted_reductions[output.part_id] = OutputReduction(
             output.part_id, "clear", {"text": text}, text, output.tokens
         )
         total += weigh_chars(text, counts_width=rule.wide_chars) - sizes[output.part_id]
-    return wanted_reduction
+    return wanted_reductions
 
 
 def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | None:
@@ -132,15 +125,14 @@ def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | 
     if len(shown) <= rule.soft_max_chars or head_chars + tail_chars >= len(shown):
         if not output.media_count:
             return None
-        numbers: dict[str, int | str] = _cut_numbers(len(source), 0, "", "")
+        numbers = _cut_numbers(len(source), 0, "", "", omitted=0)
     else:
         note = (
             f"\n\n[Tool result trimmed: kept first {head_chars} chars and last {tail_chars} chars "
             f"of {len(source)} chars.]"
         )
-        numbers = _cut_numbers(head_chars, tail_chars, GAP_TEXT, note) | {
-            "omitted": len(source) - head_chars - tail_chars
-        }
+        omitted = len(source) - head_chars - tail_chars
+        numbers = _cut_numbers(head_chars, tail_chars, GAP_TEXT, note, omitted)
     if output.media_count:
         numbers |= {"appended": appended, "without_media": True}
     text = apply_truncation(output.whole_text, numbers)
@@ -148,20 +140,18 @@ def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | 
 
 
 def _cut_numbers(
-    head_chars: int, tail_chars: int, middle_text: str, suffix: str
+    head_chars: int, tail_chars: int, middle_text: str, suffix: str, omitted: int
 ) -> dict[str, int | str]:
     return {
         "head_chars": head_chars,
         "tail_chars": tail_chars,
         "middle": middle_text,
         "suffix": suffix,
-        "omitted": 0,
+        "omitted": omitted,
         "unit": "characters",
     }
 
 
 def _output_chars(output: RequestOutput, rule: PrunePolicy) -> int:
-    return (
-        weigh_chars(output.shown_text, counts_width=rule.wide_chars)
-        + MEDIA_CHARS * output.media_count
-    )
+    text_chars = weigh_chars(output.shown_text, counts_width=rule.wide_chars)
+    return text_chars + MEDIA_CHARS * output.media_count

@@ -81,12 +81,8 @@ class MessageOutputs:
 
     def all_chars(self, *, counts_width: bool) -> int:
         """Return the characters of all messages as they are shown."""
-        messages = apply_decisions(self.messages, self.view)
-        return sum(
-            _part_chars(part, counts_width=counts_width)
-            for message in messages
-            for part in message.parts
-        )
+        parts = parts_of(apply_decisions(self.messages, self.view))
+        return sum(_part_chars(part, counts_width=counts_width) for part in parts)
 
     def reductions_by(self, rule: str) -> dict[str, OutputReduction]:
         """Return the effective reductions by a rule, by part id."""
@@ -167,7 +163,7 @@ class MessageOutputs:
             for part_id, reduction in self._reductions.items()
             if reduction.action in {"clear", "drop"}
         }
-        originals = {part.id: part for message in messages for part in message.parts}
+        originals = {part.id: part for part in parts_of(messages)}
         return [
             self._output(position, part, originals[part.id])
             for position, message in enumerate(apply_decisions(messages, self.view))
@@ -267,9 +263,7 @@ class MessageOutput:
         first_prompt, answer_positions = self.outputs.user_and_answer_positions
         if answers > len(answer_positions):
             return False
-        return first_prompt < self.position and (
-            not answers or self.position < answer_positions[-answers]
-        )
+        return first_prompt < self.position < (answer_positions[-answers] if answers else math.inf)
 
 
 def _is_output(part: Part) -> TypeGuard[ToolPart | NotebookPart]:

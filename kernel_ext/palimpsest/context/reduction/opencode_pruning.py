@@ -1,7 +1,7 @@
 """Clear the outputs before the newest ``protect_tokens`` of output when a turn has ended, as OpenCode does.
 
-Follows spec/session-engine.md 1.13: the output that exceeds the protected tokens is cleared too, and nothing is
-cleared where too little would be freed at once.
+The output that exceeds the protected tokens is cleared too, and nothing is cleared where too little would be freed at
+once.
 """
 
 from palimpsest.context.reduction.request_outputs import (

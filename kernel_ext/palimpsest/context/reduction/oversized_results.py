@@ -1,14 +1,14 @@
 """Cut tool results that are too long for the window, when nothing cheaper is left.
 
-Border: pure; it decides, and the loop journals and sends again. The forms follow spec/context-stability.md 1.11: later
-versions of OpenClaw also keep the tail (where errors and totals are), and then count Chinese, Japanese and Korean
-characters by their real cost. Each cut starts from the stored original, so cutting twice changes nothing. Lengths are
-those of Python's strings; OpenClaw counts a character beyond the basic plane as two.
+Border: pure; it decides, and the loop journals and sends again. The forms are those of OpenClaw's versions: later ones
+also keep the tail (where errors and totals are), and then count Chinese, Japanese and Korean characters by their real
+cost. Each cut starts from the stored original, so cutting twice changes nothing. Lengths are those of Python's strings;
+OpenClaw counts a character beyond the basic plane as two.
 """
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
@@ -24,11 +24,9 @@ from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.ids import short_id
 
 OVERSIZED_RULE: OwnRule = "recover/oversized"
-
 ASSUMED_WINDOW = 200_000
 """Tokens assumed for a window without a configured limit, after the provider refused a request."""
-
-TRIES = 4
+MAX_TRIES = 4
 """Maximum limits in characters that are tried until a text is within its share of the window; usually two suffice."""
 NARROWER = 0.95
 """Factor on a limit computed from a text's average, since the kept ends may have more tokens than the rest."""
@@ -46,8 +44,6 @@ IMPORTANT = re.compile(
     r"|total|summary|result|complete|finished|done)\b|\}\s*$",
     re.IGNORECASE,
 )
-
-
 RECALL = "; recall {name} shows them.]"
 """Ends the suffix where the tool ``recall`` is offered."""
 
@@ -141,39 +137,26 @@ def _cut_alone(
     policy: RecoveryPolicy,
 ) -> CutText | None:
     """Cut one result to ``limit`` characters and, where tokens count, to its share of the window; None leaves it whole."""
-    suffixed = _with_recall_suffix(policy, result)
-    cut_text = (
-        cut_result(result.whole_text, limit, suffixed) if len(result.shown_text) > limit else None
-    )
+    suffixed, cut_text = _with_recall_suffix(policy, result), None
+    if len(result.shown_text) > limit:
+        cut_text = cut_result(result.whole_text, limit, suffixed)
     if policy.results_counted == "characters":
         return cut_text
     max_tokens = max(math.floor(window * policy.result_share), 1)
-    for _ in range(TRIES):
-        text = (
-            result.shown_text
-            if cut_text is None
-            else apply_truncation(result.whole_text, cut_text.numbers)
-        )
+    for _ in range(MAX_TRIES):
+        text = _shown_text(result, cut_text)
         # No text takes more tokens than bytes.
         if len(text) * 4 <= max_tokens or (tokens := count(text)) <= max_tokens:
             break
-        shorter_cut = cut_result(
-            result.whole_text,
-            int(len(text) * max_tokens / tokens * NARROWER),
-            suffixed,
-            min_chars=0,
-        )
-        cut_text = shorter_cut or cut_text
+        max_chars = int(len(text) * max_tokens / tokens * NARROWER)
+        cut_text = cut_result(result.whole_text, max_chars, suffixed, min_chars=0) or cut_text
     return cut_text
 
 
-def _shown_text(result: RequestOutput, cuts: Mapping[str, CutText]) -> str:
-    cut_text = cuts.get(result.part_id)
-    return (
-        result.shown_text
-        if cut_text is None
-        else apply_truncation(result.whole_text, cut_text.numbers)
-    )
+def _shown_text(result: RequestOutput, cut_text: CutText | None) -> str:
+    if cut_text is None:
+        return result.shown_text
+    return apply_truncation(result.whole_text, cut_text.numbers)
 
 
 def _cut_together(
@@ -183,25 +166,21 @@ def _cut_together(
     policy: RecoveryPolicy,
 ) -> dict[str, CutText]:
     """Shorten one result after the other, each as far as needed, until all fit together."""
-    sizes = {result.part_id: len(_shown_text(result, cuts)) for result in results}
+    sizes = {
+        result.part_id: len(_shown_text(result, cuts.get(result.part_id))) for result in results
+    }
     excess_chars = sum(sizes.values()) - max_chars
     cut_further: dict[str, CutText] = {}
     for result in results if policy.cut_first == "oldest" else reversed(results):
         if excess_chars <= 0:
             break
-        size = sizes[result.part_id]
-        shorter_cut = cut_result(
-            result.whole_text,
-            max(size - excess_chars, 0),
-            _with_recall_suffix(policy, result),
-            min_chars=0,
-        )
-        if shorter_cut is None:
-            continue
-        saved = size - len(apply_truncation(result.whole_text, shorter_cut.numbers))
-        if saved > 0:
+        size, suffixed = sizes[result.part_id], _with_recall_suffix(policy, result)
+        max_size = max(size - excess_chars, 0)
+        shorter_cut = cut_result(result.whole_text, max_size, suffixed, min_chars=0)
+        saved_chars = size - len(_shown_text(result, shorter_cut)) if shorter_cut else 0
+        if shorter_cut is not None and saved_chars > 0:
             cut_further[result.part_id] = shorter_cut
-            excess_chars -= saved
+            excess_chars -= saved_chars
     return cut_further
 
 
@@ -248,11 +227,11 @@ def _cut_to_ends(text: str, max_chars: int, min_chars: int, policy: RecoveryPoli
 def _cut_by_weight(text: str, max_chars: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
     chars_left = max(0, max_chars - len(_suffix(policy, len(text) - max_chars)))
     cut_text = _with_suffix(text, _weighed_ends(text, chars_left, min_chars, policy), policy)
-    while (
-        excess_chars := weigh_chars(apply_truncation(text, cut_text.numbers)) - max_chars
-    ) > 0 and (cut_text.head_chars or cut_text.tail_chars):
+    while excess_chars := max(weigh_chars(apply_truncation(text, cut_text.numbers)) - max_chars, 0):
+        if not cut_text.head_chars and not cut_text.tail_chars:
+            break
         cut_text = _with_suffix(text, _remove_excess(text, cut_text, excess_chars), policy)
-    if excess_chars <= 0:
+    if not excess_chars:
         return cut_text
     return CutText(0, suffix=_prefix_by_weight(cut_text.suffix, max_chars), omitted_chars=len(text))
 

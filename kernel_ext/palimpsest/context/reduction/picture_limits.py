@@ -42,6 +42,14 @@ LEARNED = "learned"
 PICTURE_OUT = "[picture left out: {name}{size}. This model's provider takes {limit}. {look}]"
 DOCUMENT_OUT = "[document left out: {name}. This model's provider takes {limit}. {look}]"
 LOOK_ADVICE = "The person still sees it. Make it again, smaller, or read its file to look at it."
+LIMIT_WORDS = {
+    "pictures": "at most {number:,} pictures in a request",
+    "side": "pictures of at most {number:,} pixels a side",
+    "many_side": "pictures of at most {number:,} pixels a side where there are more than {many:,}",
+    "pixels": "pictures of at most {number:,} pixels",
+    "picture_bytes": "pictures of at most {number:,} bytes",
+}
+OTHER_LIMIT_WORDS = "requests of at most {number:,} bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +247,10 @@ def _forms_of_large(
     remaining_indices = [index for index in remaining_indices if _is_sent(sent_forms.get(index))]
     if limits.many is None or limits.many_side is None or len(remaining_indices) <= limits.many:
         return sent_forms
-    large = [
-        index
-        for index in remaining_indices
-        if _side_sent(pictures[index], sent_forms.get(index)) > limits.many_side
-    ]
     unshrinkable = []
-    for index in large:
+    for index in remaining_indices:
+        if _side_sent(pictures[index], sent_forms.get(index)) <= limits.many_side:
+            continue
         sent_form = _smaller_form(pictures[index], "many_side", limits.many_side, limits, shrink)
         if sent_form is not None and sent_form.shrunk_picture is not None:
             sent_forms[index] = sent_form
@@ -254,11 +259,9 @@ def _forms_of_large(
     # Pictures that cannot be made smaller may stay where only few are sent.
     keep_count = max(1, math.floor(limits.many * KEPT_SHARE))
     count = len(remaining_indices)
-    for index in (
-        _oldest_first(pictures, unshrinkable)
-        if count - len(unshrinkable) <= limits.many
-        else unshrinkable
-    ):
+    if count - len(unshrinkable) <= limits.many:
+        unshrinkable = _oldest_first(pictures, unshrinkable)
+    for index in unshrinkable:
         if count <= keep_count:
             break
         sent_forms[index] = _Form("many_side")
@@ -296,10 +299,17 @@ def _smaller_form(
     longest = picture.longer_side
     if is_too_large and max_side is not None:
         longest = max(1, math.floor(max_side * SIDE_SHARE))
-    shrunk = None if picture.mime == PDF else shrink(picture, longest, limits.picture_bytes)
-    if shrunk is not None and limits.picture_bytes is not None:
-        shrunk = shrunk if shrunk.bytes <= limits.picture_bytes else None
+    shrunk = _shrunk_within(picture, longest, limits.picture_bytes, shrink)
     return _Form(name if is_too_large else "picture_bytes", shrunk)
+
+
+def _shrunk_within(
+    picture: SentPicture, max_side: int, max_bytes: int | None, shrink: Shrink
+) -> ShrunkPicture | None:
+    """Return a smaller version of a picture within a side and a size; None where there is none."""
+    shrunk = None if picture.mime == PDF else shrink(picture, max_side, max_bytes)
+    is_too_heavy = shrunk is not None and max_bytes is not None and shrunk.bytes > max_bytes
+    return None if is_too_heavy else shrunk
 
 
 def _forms_by_weight(
@@ -327,12 +337,9 @@ def _forms_by_weight(
         by_place[index] = _Form("request_bytes")
         total_bytes -= sizes[index]
     if total_bytes > max_bytes:
-        last_index = order[-1]
-        shrunk = None
-        if pictures[last_index].mime != PDF:
-            shrunk = shrink(pictures[last_index], pictures[last_index].longer_side, max_bytes)
-        fits = shrunk is not None and shrunk.bytes <= max_bytes
-        by_place[last_index] = _Form("request_bytes", shrunk if fits else None)
+        last_picture = pictures[order[-1]]
+        shrunk = _shrunk_within(last_picture, last_picture.longer_side, max_bytes, shrink)
+        by_place[order[-1]] = _Form("request_bytes", shrunk)
     return by_place
 
 
@@ -366,10 +373,9 @@ def _decisions(
             "model": model.ref.id,
         }
         if learned != NO_LIMITS:
-            limits_set = {
+            numbers[LEARNED] = {
                 name: value for name, value in asdict(learned).items() if value is not None
             }
-            numbers[LEARNED] = limits_set
         else:
             numbers.pop(LEARNED, None)
         still_sent = sum(LEFT_OUT not in picture for picture in recorded_forms.values())
@@ -403,17 +409,5 @@ def _recorded_form(picture: SentPicture, sent_form: _Form, limits: RequestLimits
 
 def limit_words(name: str, limits: RequestLimits) -> str:
     """Return the words for a limit, to follow "takes"."""
-    number = getattr(limits, name)
-    match name:
-        case "pictures":
-            return f"at most {number:,} pictures in a request"
-        case "side":
-            return f"pictures of at most {number:,} pixels a side"
-        case "many_side":
-            return f"pictures of at most {number:,} pixels a side where there are more than {limits.many:,}"
-        case "pixels":
-            return f"pictures of at most {number:,} pixels"
-        case "picture_bytes":
-            return f"pictures of at most {number:,} bytes"
-        case _:
-            return f"requests of at most {number:,} bytes"
+    words = LIMIT_WORDS.get(name, OTHER_LIMIT_WORDS)
+    return words.format(number=getattr(limits, name), many=limits.many)

@@ -45,11 +45,7 @@ def pruning_function(rule: PruneRule) -> Pruner:
 
 
 def prune(
-    view: View,
-    policy: Policy,
-    facts: Facts,
-    new_id: Callable[[], str],
-    count: Callable[[str], int],
+    view: View, policy: Policy, facts: Facts, new_id: Callable[[], str], count: Callable[[str], int]
 ) -> tuple[Decision, ...]:
     """Decide which old outputs are cleared or restored; usually none.
 

@@ -1,10 +1,9 @@
 """Shorten one tool output at a cap, when the tool ends.
 
 Whole lines are kept, up to a number of lines and of UTF-8 bytes, and up to a share of the window, which is counted in
-tokens: a printed frame of numbers takes a token for two bytes. The whole text stays stored,
-so the decision only records how much of its head and tail is shown. A single long line is cut
-inside. Limits follow spec/session-engine.md 1.15; keeping head and tail when the tail has an error
-is Palimpsest's own rule, since the model needs the traceback at the end most.
+tokens: a printed frame of numbers takes a token for two bytes. The whole text stays stored, so the decision only
+records how much of its head and tail is shown. A single long line is cut inside. The limits are OpenCode's; keeping
+head and tail when the tail has an error is Palimpsest's own rule, since the model needs the traceback at the end most.
 """
 
 import re
@@ -17,21 +16,16 @@ from palimpsest.transcript.context_values.policies import TruncatePolicy
 from palimpsest.transcript.ids import short_id
 
 TRUNCATE_RULE: OwnRule = "truncate"
-
 TAIL_SHARE = 0.4
 """Share of the cap that goes to the tail when both ends are kept: a traceback is rarely longer."""
-
 ERROR_LINES = 40
 """Lines at the end that are searched for an error: a long Python traceback has about 40 lines."""
-
 ERROR_PATTERN = re.compile(
     r"(error|exception|traceback|fatal|failed|panic|segmentation fault)\b", re.IGNORECASE
 )
-
 BYTES_PER_TOKEN = 4
 """Converts a share of the window to bytes, for policies that do not count its tokens."""
-
-NARROWINGS = 16
+MAX_NARROWINGS = 16
 """Maximum caps in bytes that are tried until a text is within its share of the window; usually two suffice."""
 MIN_FILLED_SHARE = 0.75
 """A shortened text fills at least this part of its share of the window; below it, a larger cap is tried."""
@@ -71,14 +65,14 @@ def choose_ends(
 ) -> KeptEnds | None:
     """Choose how much of one end is kept; None when the whole text fits."""
     lines = text.split("\n")
-    total_bytes = len(text.encode("utf-8", "surrogatepass"))
+    total_bytes = len(_utf8(text))
     if len(lines) <= max_lines and total_bytes <= max_bytes:
         return None
     kept_lines, used_bytes, is_byte_cap_hit = 0, 0, False
     for line in reversed(lines) if from_end else lines:
         if kept_lines >= max_lines:
             break
-        size = len(line.encode("utf-8", "surrogatepass")) + (1 if kept_lines else 0)
+        size = len(_utf8(line)) + (1 if kept_lines else 0)
         if used_bytes + size > max_bytes:
             is_byte_cap_hit = True
             break
@@ -87,12 +81,8 @@ def choose_ends(
     chosen = lines[len(lines) - kept_lines :] if from_end else lines[:kept_lines]
     chars = len("\n".join(chosen))
     omitted = total_bytes - used_bytes if is_byte_cap_hit else len(lines) - kept_lines
-    return KeptEnds(
-        head_chars=0 if from_end else chars,
-        tail_chars=chars if from_end else 0,
-        omitted_amount=omitted,
-        unit="bytes" if is_byte_cap_hit else "lines",
-    )
+    unit: Literal["lines", "bytes"] = "bytes" if is_byte_cap_hit else "lines"
+    return KeptEnds(0 if from_end else chars, chars if from_end else 0, omitted, unit)
 
 
 def output_caps(policy: TruncatePolicy, facts: Facts) -> tuple[int, int]:
@@ -123,7 +113,7 @@ def fits_surely(text: str, policy: TruncatePolicy, facts: Facts) -> bool:
     size = size if max_tokens is None else min(size, max_tokens)
     if text.count("\n") >= lines or len(text) > size:
         return False
-    return len(text.encode("utf-8", "surrogatepass")) <= size
+    return len(_utf8(text)) <= size
 
 
 def truncate(
@@ -170,10 +160,10 @@ def _numbers_within(
     count: Callable[[str], int],
 ) -> dict[str, int | str]:
     """Return the numbers of a decision that shows at most ``max_tokens`` tokens of a text that now shows more."""
-    low, high = 0, min(max_bytes, len(text.encode("utf-8", "surrogatepass")))
+    low, high = 0, min(max_bytes, len(_utf8(text)))
     size = int(high * max_tokens / shown_tokens * NARROWER)
     best = _numbers(text, policy, part_id, policy.max_lines, 1) or {}
-    for _ in range(NARROWINGS):
+    for _ in range(MAX_NARROWINGS):
         size = min(max(size, low + 1), high - 1)
         if size <= low:
             break
@@ -235,9 +225,7 @@ def apply_truncation(text: str, numbers: Mapping[str, int | str]) -> str:
         case "tail":
             return "\n\n".join((gap_note, hint, tail_text))
         case _:
-            return "\n\n".join(
-                piece for piece in (text[:head_chars], gap_note, tail_text, hint) if piece
-            )
+            return "\n\n".join(filter(None, (text[:head_chars], gap_note, tail_text, hint)))
 
 
 def _hint(numbers: Mapping[str, int | str]) -> str:
@@ -261,52 +249,35 @@ def _join_ends(
 def _both_ends(text: str, max_lines: int, max_bytes: int) -> KeptEnds | None:
     if choose_ends(text, max_lines, max_bytes) is None:
         return None
-    tail_chars = choose_ends(
-        text, max(1, int(max_lines * TAIL_SHARE)), int(max_bytes * TAIL_SHARE), from_end=True
-    )
-    head_chars = choose_ends(
-        text, max_lines - int(max_lines * TAIL_SHARE), max_bytes - int(max_bytes * TAIL_SHARE)
-    )
-    if (
-        tail_chars is None
-        or head_chars is None
-        or not tail_chars.tail_chars
-        or not head_chars.head_chars
-    ):
+    tail_lines, tail_bytes = int(max_lines * TAIL_SHARE), int(max_bytes * TAIL_SHARE)
+    tail = choose_ends(text, max(1, tail_lines), tail_bytes, from_end=True)
+    head = choose_ends(text, max_lines - tail_lines, max_bytes - tail_bytes)
+    if tail is None or head is None or not tail.tail_chars or not head.head_chars:
         return None
-    shown_bytes = len(
-        (text[: head_chars.head_chars] + text[-tail_chars.tail_chars :]).encode(
-            "utf-8", "surrogatepass"
-        )
-    )
-    omitted = len(text.encode("utf-8", "surrogatepass")) - shown_bytes
-    return KeptEnds(
-        head_chars=head_chars.head_chars,
-        tail_chars=tail_chars.tail_chars,
-        omitted_amount=max(omitted, 0),
-        unit="bytes",
-    )
+    shown_text = text[: head.head_chars] + text[-tail.tail_chars :]
+    omitted_bytes = len(_utf8(text)) - len(_utf8(shown_text))
+    return KeptEnds(head.head_chars, tail.tail_chars, max(omitted_bytes, 0), "bytes")
 
 
 def _inside_a_line(text: str, max_bytes: int, *, from_end: bool) -> KeptEnds:
-    encoded = text.encode("utf-8", "surrogatepass")
+    encoded = _utf8(text)
     if from_end:
         start = max(len(encoded) - max_bytes, 0)
         while start < len(encoded) and _is_continuation_byte(encoded[start]):
             start += 1
-        encoded_tail = encoded[start:]
+        kept_bytes = encoded[start:]
     else:
         end = min(max_bytes, len(encoded))
         while 0 < end < len(encoded) and _is_continuation_byte(encoded[end]):
             end -= 1
-        encoded_tail = encoded[:end]
-    chars = len(encoded_tail.decode("utf-8", "surrogatepass"))
-    return KeptEnds(
-        head_chars=0 if from_end else chars,
-        tail_chars=chars if from_end else 0,
-        omitted_amount=len(encoded) - len(encoded_tail),
-        unit="bytes",
-    )
+        kept_bytes = encoded[:end]
+    chars = len(kept_bytes.decode("utf-8", "surrogatepass"))
+    omitted_bytes = len(encoded) - len(kept_bytes)
+    return KeptEnds(0 if from_end else chars, chars if from_end else 0, omitted_bytes, "bytes")
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _is_continuation_byte(byte: int) -> bool:

@@ -28,13 +28,10 @@ MAX_MEASURED = 4
 """Number of newest measures of a recorded session that are kept, one for each ruler."""
 MIN_GROWTH = 1_000
 """Minimum estimated tokens by which the requests must have grown altogether for a factor to be fitted."""
-
 MIN_SEGMENT = 3
 """Minimum requests of one model, each of which only appended to the one before, for detecting a contradicting report."""
-
 ODD_SHARE = 0.5
 """Share of a request's tokens by which its report must differ from the expectation to be contradicting."""
-
 ODD_SPREADS = 10
 """Minimum difference of a contradicting report, as a multiple of its segment's median deviation."""
 
@@ -65,14 +62,7 @@ def recorded_simulation(timeline: Timeline, ruler: Ruler) -> Simulation:
     measurements: list[tuple[Ruler, Simulation]] = replay.timeline.derived_value(
         "measured", lambda _: []
     )
-    measured = next(
-        (
-            known_simulation
-            for known_ruler, known_simulation in measurements
-            if known_ruler is ruler or known_ruler == ruler
-        ),
-        None,
-    )
+    measured = next((measure for other, measure in measurements if other == ruler), None)
     if measured is None:
         measured = replace(replay, ruler=ruler, sizes=_measure(replay, ruler))
         measurements[:] = [*measurements[1 - MAX_MEASURED :], (ruler, measured)]
@@ -178,25 +168,21 @@ def _fit_to(reports: Sequence["_Report"]) -> Fit:
     contradicting_requests = _contradicting_requests(reports)
     pairs = _growth(reports, contradicting_requests)
     scaled = [pair for pair in pairs if pair.estimated > 0]
-    grown, estimated = (
-        sum(pair.reported_tokens for pair in scaled),
-        sum(pair.estimated for pair in scaled),
-    )
-    is_scaled = grown > 0 and estimated >= MIN_GROWTH
-    factor = grown / estimated if is_scaled else 1.0
+    reported_growth = sum(pair.reported_tokens for pair in scaled)
+    estimated_growth = sum(pair.estimated for pair in scaled)
+    is_scaled = reported_growth > 0 and estimated_growth >= MIN_GROWTH
+    factor = reported_growth / estimated_growth if is_scaled else 1.0
     residual_sum = sum(pair.reported_tokens - factor * pair.estimated for pair in pairs)
     steps = sum(pair.requests for pair in pairs)
     added_per_request = 0.0 if is_scaled or not steps else max(residual_sum / steps, 0.0)
     first_report = next(
         report for report in reports if report.request not in contradicting_requests
     )
-    beginning_tokens = first_report.reported_tokens - first_report.estimated * factor
+    unseen_tokens = first_report.reported_tokens - first_report.estimated * factor
+    added_before = added_per_request * first_report.request
     # Growth that would leave nothing for the beginning is no fixed growth per request.
-    unseen_tokens = (
-        beginning_tokens - added_per_request * first_report.request
-        if added_per_request * first_report.request < beginning_tokens
-        else beginning_tokens
-    )
+    if added_before < unseen_tokens:
+        unseen_tokens -= added_before
     return Fit(
         max(unseen_tokens, 0.0), factor, added_per_request, frozenset(contradicting_requests)
     )
@@ -215,14 +201,14 @@ class _Report:
 
 
 def _segments(reports: Sequence[_Report]) -> Iterator[list[_Report]]:
-    """Yield the runs of one model's requests during which the session only appended; other models may answer between."""
-    runs: dict[str, list[_Report]] = {}
+    """Yield the segments: one model's requests while the session only appended; other models may answer between."""
+    segments: dict[str, list[_Report]] = {}
     for report in reports:
         if not report.appended:
-            yield from runs.values()
-            runs = {}
-        runs.setdefault(report.model, []).append(report)
-    yield from runs.values()
+            yield from segments.values()
+            segments = {}
+        segments.setdefault(report.model, []).append(report)
+    yield from segments.values()
 
 
 class _Growth(NamedTuple):
@@ -242,9 +228,9 @@ def _growth(reports: Sequence[_Report], contradicting_requests: set[int]) -> lis
             after.estimated - before.estimated,
             after.request - before.request,
         )
-        for run in _segments(reports)
+        for segment in _segments(reports)
         for before, after in pairwise(
-            [report for report in run if report.request not in contradicting_requests]
+            [report for report in segment if report.request not in contradicting_requests]
         )
     )
     # A session that only appended cannot shrink: here another conversation continues in the same file.
@@ -259,11 +245,11 @@ def _contradicting_requests(reports: Sequence[_Report]) -> set[int]:
     times further than most: a client that sends the old context again after a compaction, or a usage that was added to
     the next report. The scale is the median of all growth, weighted by its estimate, so a few such reports do not move it.
     """
-    runs = [run for run in _segments(reports) if len(run) >= MIN_SEGMENT]
+    segments = [segment for segment in _segments(reports) if len(segment) >= MIN_SEGMENT]
     ratios = sorted(
         ((after.reported_tokens - before.reported_tokens) / growth, growth)
-        for run in runs
-        for before, after in pairwise(run)
+        for segment in segments
+        for before, after in pairwise(segment)
         if (growth := after.estimated - before.estimated) > 0
     )
     if not ratios:
@@ -271,21 +257,19 @@ def _contradicting_requests(reports: Sequence[_Report]) -> set[int]:
     passed = accumulate(weight for _, weight in ratios)
     half = sum(weight for _, weight in ratios) / 2
     scale = next(ratio for (ratio, _), summed in zip(ratios, passed, strict=True) if summed >= half)
-    requests_so_far: set[int] = set()
-    for run in runs:
-        residuals = [report.reported_tokens - scale * report.estimated for report in run]
+    contradicting_requests: set[int] = set()
+    for segment in segments:
+        residuals = [report.reported_tokens - scale * report.estimated for report in segment]
         middle = median(residuals)
-        spread = ODD_SPREADS * median(abs(deviation - middle) for deviation in residuals)
-        for report, deviation in zip(run, residuals, strict=True):
-            expected = scale * report.estimated + middle
-            if abs(deviation - middle) > max(
-                ODD_SHARE * max(report.reported_tokens, expected), spread, MIN_GROWTH
-            ):
-                requests_so_far.add(report.request)
-    return requests_so_far
+        spread = ODD_SPREADS * median(abs(residual - middle) for residual in residuals)
+        for report, residual in zip(segment, residuals, strict=True):
+            largest = max(report.reported_tokens, scale * report.estimated + middle)
+            if abs(residual - middle) > max(ODD_SHARE * largest, spread, MIN_GROWTH):
+                contradicting_requests.add(report.request)
+    return contradicting_requests
 
 
-def added_up(timeline: Timeline, ruler: Ruler) -> tuple[TokenParts, ...]:
+def token_parts(timeline: Timeline, ruler: Ruler) -> tuple[TokenParts, ...]:
     """Return the parts of each request's reported tokens; the three parts add up to the total exactly."""
     sizes = recorded_simulation(timeline, ruler.without_requests).sizes
     return tuple(

@@ -131,11 +131,9 @@ class Proof:
             text += f", {taken}" if taken else ""
             text += f", {_amount(self.cost, self.unit)} of {amount_with_unit(self.reported_cost, self.unit)}"
         own_rule_part = f"; {self.own_rule}" if self.own_rule else ""
-        by_model = (
-            f" By model and lifetime: {'; '.join(row.row_text(self.unit) for row in self.rows)}."
-            if len(self.rows) > 1
-            else ""
-        )
+        by_model = ""
+        if len(self.rows) > 1:
+            by_model = f" By model and lifetime: {'; '.join(row.row_text(self.unit) for row in self.rows)}."
         return f"Replayed as recorded: {text}{own_rule_part}.{by_model}"
 
     @property
@@ -165,17 +163,16 @@ class Proof:
 
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""
+        taken_causes = Counter(
+            read.reason for read in self.replayed_reads if read.outcome == "taken"
+        )
         return {
             "share": self.share,
             "holds": self.is_reliable,
             "requests": self.requests,
             "reproduced": self.reproduced,
             "taken": self.taken_losses,
-            "taken_causes": dict(
-                Counter(
-                    read.reason for read in self.replayed_reads if read.outcome == "taken"
-                ).most_common()
-            ),
+            "taken_causes": dict(taken_causes.most_common()),
             "cost": self.cost,
             "reported_cost": self.reported_cost,
             "money_apart": self.money_apart,
@@ -210,12 +207,10 @@ def proof_of(timeline: Timeline, ruler: Ruler, price: PriceProfile, own_rule: st
 def _replayed_reads(
     timeline: Timeline, ruler: Ruler, pairs: MeasuredRequests
 ) -> tuple[ReplayedRead, ...]:
-    sizes_without_taken = recorded_simulation(timeline, ruler.without_taken_reads).sizes
     reads: list[ReplayedRead] = []
     previous: TimelineRequest | None = None
     for request, size in pairs:
         reported_read = request.usage.cache_read if request.usage is not None else 0
-        replayed_read = sizes_without_taken[request.index].read
         outcome: Outcome = "reproduced"
         reason = ""
         if previous is None:
@@ -224,16 +219,13 @@ def _replayed_reads(
             outcome, reason = "taken", why_taken(timeline, request)
         elif not is_same_read(size.read, reported_read):
             outcome, reason = "missed", why_missed(timeline, ruler, previous, request, size)
-        reads.append(ReplayedRead(request.index, replayed_read, reported_read, outcome, reason))
+        reads.append(ReplayedRead(request.index, outcome, reason))
         previous = request
     return tuple(reads)
 
 
 def _rows(
-    ruler: Ruler,
-    price: PriceProfile,
-    pairs: MeasuredRequests,
-    reads: Sequence[ReplayedRead],
+    ruler: Ruler, price: PriceProfile, pairs: MeasuredRequests, reads: Sequence[ReplayedRead]
 ) -> tuple[ProofRow, ...]:
     groups: dict[tuple[str, float], list[tuple[TimelineRequest, RequestSize, ReplayedRead]]] = {}
     for (request, size), read in zip(pairs, reads, strict=True):

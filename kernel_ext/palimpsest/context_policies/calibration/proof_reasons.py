@@ -54,12 +54,9 @@ NO_KNOWN_CAUSE = "without a known cause"
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRead:
-    """A request with reported usage: its replayed and its reported read from the cache."""
+    """A request with reported usage, and whether its read from the cache was reproduced."""
 
     request: int
-    replayed_tokens: float
-    """Replayed tokens, without losses taken from the recording."""
-    reported_tokens: int
     outcome: Outcome
     reason: str = ""
     """Why it was missed, or why it lost the cache where the loss was taken; the end of a sentence."""
@@ -113,9 +110,8 @@ def losses_taken_text(reads: Sequence[ReplayedRead]) -> str:
     text = f"{counted_noun(sum(reasons.values()), 'break')} taken from the recording"
     if set(reasons) == {NO_KNOWN_CAUSE}:
         return text
-    return (
-        f"{text} ({', '.join(f'{number:,} {reason}' for reason, number in reasons.most_common())})"
-    )
+    counts = ", ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
+    return f"{text} ({counts})"
 
 
 def missed_reasons(timeline: Timeline, reads: Sequence[ReplayedRead]) -> list[str]:
@@ -151,10 +147,9 @@ def money_reasons(
     differing_kinds = [*_differing_token_kinds(price, pairs, reported_cost)]
     kind_list = f": {', '.join(differing_kinds)}" if differing_kinds else ""
     distance = f"{100 * abs(cost / reported_cost - 1):.1f} %"
-    sentences = [
-        f"The money of {counted_noun(len(pairs), 'request')} is {distance} {side} the reported{kind_list}."
-    ]
-    return [*sentences, *_hidden_tokens(timeline, ruler, pairs)]
+    requests = counted_noun(len(pairs), "request")
+    sentence = f"The money of {requests} is {distance} {side} the reported{kind_list}."
+    return [sentence, *_hidden_tokens(timeline, ruler, pairs)]
 
 
 def _change_before(
@@ -175,10 +170,8 @@ def _change_before(
 
 
 def _loss_of(timeline: Timeline, request: TimelineRequest) -> CacheLoss | None:
-    losses = cache_losses(timeline)
-    return next(
-        (loss for loss in losses if loss is not None and loss.request == request.index), None
-    )
+    losses = filter(None, cache_losses(timeline))
+    return next((loss for loss in losses if loss.request == request.index), None)
 
 
 def _differing_token_kinds(
@@ -192,17 +185,14 @@ def _differing_token_kinds(
         ("writes to the cache", "written", lambda usage: usage.cache_write, price.write),
         ("answers", "output", lambda usage: usage.output + usage.reasoning, price.output),
     )
+    usages = [request.usage for request, _ in pairs if request.usage is not None]
     differences = []
     for name, size_field, usage_tokens, rate in parts:
         replayed_sum = sum(getattr(size, size_field) for _, size in pairs)
-        reported_sum = sum(
-            usage_tokens(request.usage) for request, _ in pairs if request.usage is not None
-        )
+        reported_sum = sum(map(usage_tokens, usages))
         distance = abs(replayed_sum - reported_sum)
-        if (
-            distance > 3 * PART_APART * reported_sum
-            or distance * rate / 1e6 > PART_APART * reported_money
-        ):
+        money = distance * rate / 1e6
+        if distance > 3 * PART_APART * reported_sum or money > PART_APART * reported_money:
             differences.append(f"{name} {replayed_sum:,.0f} for {reported_sum:,.0f} tokens")
     return differences
 
@@ -222,11 +212,8 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: MeasuredRequests) ->
             f"The prompts grew by {grown_tokens:,.0f} tokens, of which the recording shows about {max(shown_tokens, 0):,.0f}: each is"
             " taken to have grown by the same."
         )
-    answer_tokens = sum(
-        request.usage.output + request.usage.reasoning
-        for request, _ in pairs
-        if request.usage is not None
-    )
+    usages = (request.usage for request, _ in pairs if request.usage is not None)
+    answer_tokens = sum(usage.output + usage.reasoning for usage in usages)
     shown_answer_tokens = sum(plain_sizes[request.index].output for request, _ in pairs)
     if answer_tokens >= MIN_HIDDEN and answer_tokens > MAX_HIDDEN_RATIO * shown_answer_tokens:
         reasons.append(

@@ -63,24 +63,16 @@ def request_rulers(
     ]
     changes = [0, *accumulate(replay.unchanged_tokens is not None for replay in replayed_requests)]
     rulers: list[RequestRuler] = []
-    earlier_requests = _EarlierRequests()
+    earlier = _EarlierRequests()
     for replay in replayed_requests:
         fold = replay.request.index % len(fits)
         if replay.unchanged_tokens is not None:
-            earlier_requests.changed_at = replay.request.index
+            earlier.changed_at = replay.request.index
         rulers.append(
-            _ruler(
-                timeline,
-                replayed_requests,
-                replay,
-                fits[fold],
-                groups[fold],
-                earlier_requests,
-                changes,
-            )
+            _ruler(timeline, replayed_requests, replay, fits[fold], groups[fold], earlier, changes)
         )
         if replay.request.reported is not None:
-            earlier_requests.add(replay.request)
+            earlier.add(replay.request)
     return _with_losses(timeline, replayed_requests, rulers)
 
 
@@ -104,19 +96,16 @@ class _EarlierRequests:
 
     def nearest_request(self, model: str, excluded_requests: frozenset[int]) -> int | None:
         """Return a model's last request since the last change, else the last of all, without contradicting ones; or None."""
-        last_of_model = next(
-            (
-                request
-                for request in reversed(self.of_model(model))
-                if request not in excluded_requests
-            ),
-            None,
-        )
+
+        def newest_of(indexes: Sequence[int]) -> int | None:
+            return next(
+                (index for index in reversed(indexes) if index not in excluded_requests), None
+            )
+
+        last_of_model = newest_of(self.of_model(model))
         if last_of_model is not None and last_of_model >= self.changed_at:
             return last_of_model
-        return next(
-            (index for index in reversed(self.indexes) if index not in excluded_requests), None
-        )
+        return newest_of(self.indexes)
 
 
 class _OtherRequests:
@@ -277,14 +266,13 @@ def _ruler(
 ) -> RequestRuler:
     request = unmeasured.request
     rules, cache = cache_rules(request.model), other_requests.cache(request.model)
-    reported_requests, nearest_request = (
-        earlier_requests.indexes,
-        earlier_requests.nearest_request(request.model, fit.contradicting_requests),
-    )
+    reported_requests = earlier_requests.indexes
+    nearest_request = earlier_requests.nearest_request(request.model, fit.contradicting_requests)
     unseen_tokens, factor = _scale(timeline, replayed_requests, nearest_request, fit)
     requests_since = 1 if nearest_request is None else request.index - nearest_request
     first = timeline.requests[reported_requests[0]] if reported_requests else None
-    answers = _answer_scale(other_requests.answers(request.model), factor)
+    output_factor, output_added = _answer_scale(other_requests.answers(request.model), factor)
+    of_model = earlier_requests.of_model(request.model)
     is_first = not reported_requests and request.reported is not None
     shared_tokens = _shared_beginning(first, request)
     return RequestRuler(
@@ -293,16 +281,14 @@ def _ruler(
         added_per_request=fit.added_per_request * requests_since
         if reported_requests and unmeasured.unchanged_tokens is None
         else 0.0,
-        output_factor=answers[0],
-        output_added=answers[1],
+        output_factor=output_factor,
+        output_added=output_added,
         lifetime_seconds=other_requests.seconds(request.model),
         # A read below the known minimum shows that another minimum applies, which is not known.
         min_cached=0 if 0 < cache.min_read < rules.minimum else rules.minimum,
         read_step=rules.step,
         is_cached=cache.is_cached,
-        cached_beyond=_cached_beyond(
-            timeline, changes, cache, earlier_requests.of_model(request.model)
-        ),
+        cached_beyond=_cached_beyond(timeline, changes, cache, of_model),
         unwritten_tokens=cache.uncached,
         shared_beginning=shared_tokens,
         starts_anew_by_thinking=rules.starts_anew_by_thinking,
@@ -316,10 +302,7 @@ def _ruler(
 
 
 def _cached_beyond(
-    timeline: Timeline,
-    changes: Sequence[int],
-    cache: _ModelCache,
-    reported_requests: Sequence[int],
+    timeline: Timeline, changes: Sequence[int], cache: _ModelCache, reported_requests: Sequence[int]
 ) -> int:
     """Return the tokens that are cached beyond a model's last reported prompt, by the newest prompts still cached.
 
@@ -350,13 +333,11 @@ def _scale(
     fit: Fit,
 ) -> Scale:
     """Return the scale by which the last report before a request adds up."""
+    scale = Scale(fit.unseen_tokens, fit.factor)
     if nearest_request is None:
-        return Scale(fit.unseen_tokens, fit.factor)
-    reported, tokens = (
-        timeline.requests[nearest_request].reported or 0,
-        replayed_requests[nearest_request].tokens,
-    )
-    return Scale(fit.unseen_tokens, fit.factor).fitted_to(reported, tokens)
+        return scale
+    reported = timeline.requests[nearest_request].reported or 0
+    return scale.fitted_to(reported, replayed_requests[nearest_request].tokens)
 
 
 def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
@@ -430,14 +411,14 @@ def _sent_share(
         replay.unchanged_tokens is None
         for replay in replayed_requests[before.index + 1 : request.index + 1]
     )
-    scale = Scale(ruler.unseen_tokens, ruler.factor)
-    counted = (
-        ruler.request_tokens(replayed_requests[request.index].tokens, scale)
-        + ruler.added_per_request
-    )
     has_shrunk = last_tokens - reported_tokens > max(MIN_LOSS, MIN_LOSS_SHARE * last_tokens)
     if not only_grew or not has_shrunk or request.model != before.model:
         return 1.0
+    scale, estimate = (
+        Scale(ruler.unseen_tokens, ruler.factor),
+        replayed_requests[request.index].tokens,
+    )
+    counted = ruler.request_tokens(estimate, scale) + ruler.added_per_request
     return min(reported_tokens / counted, 1.0) if counted else 1.0
 
 

@@ -4,6 +4,7 @@ A recorded summary is shown where the same messages would have been summarised a
 stated size is shown, since no summary was written.
 """
 
+from itertools import chain
 from typing import Literal
 
 from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, usable_tokens
@@ -65,17 +66,13 @@ def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) 
     continuation = "" if by_hand else _continuation_text(step, covered_items, overflow=overflow)
     tokens = _placeholder_tokens(step, covered_items, first_kept)
     if repeated_prompt is not None:
-        tokens += sum(
-            step.framed_tokens(item)
-            for item in range(repeated_prompt.first_item, repeated_prompt.end)
-        )
+        tokens += sum(map(step.framed_tokens, repeated_prompt.items))
     elif continuation:
         tokens += MESSAGE_TOKENS + step.sizes.count(continuation)
-    prompt_tokens = sum(
-        step.framed_tokens(item) for item in step.sizes.prompt_items if item < step.view.count
-    )
+    prompt_items = (item for item in step.sizes.prompt_items if item < step.view.count)
+    prompt_tokens = sum(map(step.framed_tokens, prompt_items))
     tokens_before = step.total - prompt_tokens - step.sizes.remainders[step.request.index]
-    tokens_freed = sum(step.framed_tokens(item) for item in covered_items) + step.summary_tokens
+    tokens_freed = sum(map(step.framed_tokens, covered_items)) + step.summary_tokens
     tokens_after = tokens_before - tokens_freed + tokens
     policy = step.policy.compact
     if policy.judge and tokens_after > policy.max_share_after * tokens_before:
@@ -115,14 +112,12 @@ def _cut_and_repeat(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMess
     prompts = [message for message in history if message.is_users]
     repeated_prompt = prompts[-1] if policy.replay and overflow and len(prompts) > 1 else None
     if repeated_prompt is not None:
-        history = [
-            message for message in history if message.first_item < repeated_prompt.first_item
-        ]
-    if step.state.covered_until and not policy.merge_summary:
+        end = repeated_prompt.first_item
+        history = [message for message in history if message.first_item < end]
+    covered_until = step.state.covered_until
+    if covered_until and not policy.merge_summary:
         # The earlier summary is summarised again: its marker and its text come before all other messages.
-        empty_message = ShownMessage(
-            step.state.covered_until, step.state.covered_until, is_users=False
-        )
+        empty_message = ShownMessage(covered_until, covered_until, is_users=False)
         history = [empty_message, empty_message, *history]
     turn_starts = [index for index, message in enumerate(history) if message.is_users]
     spans = list(zip(turn_starts, [*turn_starts, len(history)][1:], strict=True))
@@ -136,14 +131,8 @@ def _cut_and_repeat(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMess
 def _tokens_in_tail(step: EngineStep, messages: list[ShownMessage]) -> int:
     """Return the tokens of messages, counted as for a tail."""
     if step.policy.estimator != CHARS4:
-        return sum(
-            step.framed_tokens(item)
-            for shown in messages
-            for item in range(shown.first_item, shown.end)
-        )
-    neutral_messages = [
-        message for shown_message in messages for message in _neutral_messages(step, shown_message)
-    ]
+        return sum(step.framed_tokens(item) for message in messages for item in message.items)
+    neutral_messages = chain.from_iterable(_neutral_messages(step, message) for message in messages)
     return tail_tokens(tuple(neutral_messages), step.policy, step.sizes.count)
 
 
@@ -151,7 +140,7 @@ def _neutral_messages(step: EngineStep, message: ShownMessage) -> list[NeutralMe
     """Return a shown message as the engine's neutral messages, without the provider's own data."""
     blocks: list[Block] = []
     results: list[Block] = []
-    for index in range(message.first_item, message.end):
+    for index in message.items:
         item = step.view.item(index)
         if item.kind in FIXED_KINDS or not step.shown_view.shows(index):
             continue
@@ -160,11 +149,10 @@ def _neutral_messages(step: EngineStep, message: ShownMessage) -> list[NeutralMe
                 tool_input = call_input(step.view.timeline, index)
                 blocks.append(CallBlock(call_id=item.group, tool=item.tool, input=tool_input))
             case "output":
-                text = step.shown_text(index)
-                result = ResultBlock(
-                    call_id=item.group, tool=item.tool, text=text, is_error=item.is_error
+                text, is_error = step.shown_text(index), item.is_error
+                results.append(
+                    ResultBlock(call_id=item.group, tool=item.tool, text=text, is_error=is_error)
                 )
-                results.append(result)
             case "reasoning":
                 blocks.append(ReasoningBlock(text=step.shown_text(index)))
             case "media" if not item.group:
@@ -195,12 +183,9 @@ def _covered_items(step: EngineStep, first_kept: int) -> list[int]:
 
 def _open_calls(step: EngineStep) -> set[int]:
     """Return the calls of the newest answer that have no result yet."""
-    view, answer = (
-        step.view,
-        range(*step.previous_request.answer) if step.previous_request else range(0),
-    )
-    calls = (item for item in answer if view.item(item).kind == "call")
-    return {call for call in calls if result_of_call(view, call) is None}
+    answer = range(*step.previous_request.answer) if step.previous_request else range(0)
+    calls = (item for item in answer if step.view.item(item).kind == "call")
+    return {call for call in calls if result_of_call(step.view, call) is None}
 
 
 # The summary or its placeholder
@@ -323,7 +308,7 @@ def _record_new_summary(
 
 def _placeholder_tokens(step: EngineStep, covered_items: list[int], first_kept: int) -> int:
     """Return the tokens of a placeholder and of the marker before it, the question that a summary answers."""
-    covered_tokens = sum(step.framed_tokens(item) for item in covered_items)
+    covered_tokens = sum(map(step.framed_tokens, covered_items))
     if step.state.covered_until and not step.policy.compact.merge_summary:
         # The earlier summary is summarised again.
         covered_tokens += step.summary_tokens
@@ -344,9 +329,9 @@ def _continuation_text(step: EngineStep, covered_items: list[int], *, overflow: 
     is_prompt_covered = bool(prompts) and not any(
         prompts[-1] < user < step.view.count for user in step.sizes.user_messages
     )
-    return (
-        CONTINUE_WITH.format(request=step.view.read(prompts[-1])) if is_prompt_covered else CONTINUE
-    )
+    if not is_prompt_covered:
+        return CONTINUE
+    return CONTINUE_WITH.format(request=step.view.read(prompts[-1]))
 
 
 def without_undone_compactions(state: EngineState, view: PolicyView) -> EngineState:

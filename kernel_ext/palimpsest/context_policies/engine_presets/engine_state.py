@@ -56,3 +56,8 @@ class ShownMessage(NamedTuple):
     first_item: int
     end: int
     is_users: bool
+
+    @property
+    def items(self) -> range:
+        """Its items."""
+        return range(self.first_item, self.end)

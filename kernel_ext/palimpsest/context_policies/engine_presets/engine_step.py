@@ -121,36 +121,20 @@ class EngineStep:
     def _tokens_without_decisions(self) -> int:
         """Return the tokens of the request without the decisions of this step."""
         sizes, state, view = self.sizes, self.state, self.view
-        engine_extra = (
-            sizes.extras_until[view.count]
-            - sizes.extras_until[min(state.covered_until, view.count)]
-        )
-        engine_extra += sum(
-            sizes.engine_extras[index]
-            for index in sizes.prompt_items
-            if index < state.covered_until
-        )
+        extras, covered_until = sizes.engine_extras, state.covered_until
+        total = view.total - state.unseen_tokens + sizes.remainders[view.request.index]
+        total += sizes.extras_until[view.count] - sizes.extras_until[min(covered_until, view.count)]
+        total += sum(extras[index] for index in sizes.prompt_items if index < covered_until)
         for name in state.reduction_numbers:
             item = int(name)
-            if item >= state.covered_until and view.state(item) not in (*GONE_STATES, "whole"):
-                engine_extra += sizes.frames[item] - sizes.engine_extras[item]
+            if item >= covered_until and view.state(item) not in (*GONE_STATES, "whole"):
+                total += sizes.frames[item] - extras[item]
         hidden = [index for index in sizes.prompt_items if index < view.count]
-        hidden += [item for item in sizes.user_edited if state.covered_until <= item < view.count]
-        engine_extra -= sum(
-            sizes.engine_extras[item] for item in hidden if view.state(item) in GONE_STATES
-        )
-        engine_extra += sum(
-            sizes.engine_extras[index]
-            for index in state.shown_summary
-            if view.state(index) == "whole"
-        )
-        dropped = range(state.covered_until, min(state.first_in_limit, view.count))
-        engine_extra -= sum(
-            sizes.engine_extras[index] for index in dropped if view.state(index) == "out"
-        )
-        return (
-            view.total - state.unseen_tokens + engine_extra + sizes.remainders[view.request.index]
-        )
+        hidden += [item for item in sizes.user_edited if covered_until <= item < view.count]
+        total -= sum(extras[index] for index in hidden if view.state(index) in GONE_STATES)
+        total += sum(extras[index] for index in state.shown_summary if view.state(index) == "whole")
+        dropped = range(covered_until, min(state.first_in_limit, view.count))
+        return total - sum(extras[index] for index in dropped if view.state(index) == "out")
 
     @cached_property
     def recorded_sizes(self) -> EngineSizes:
@@ -168,11 +152,10 @@ class EngineStep:
         tokens = sizes.wholes_until[count] - sizes.wholes_until[covered_until] + self.summary_tokens
         shown_items = [item for item in (*sizes.prompt_items, *sizes.user_edited) if item < count]
         for item in shown_items:
-            if item in sizes.prompt_items and item < covered_until:
+            is_prompt = item in sizes.prompt_items
+            if is_prompt and item < covered_until:
                 tokens += sizes.whole_tokens[item]
-            if (item >= covered_until or item in sizes.prompt_items) and not self.shown_view.shows(
-                item
-            ):
+            if (is_prompt or item >= covered_until) and not self.shown_view.shows(item):
                 tokens -= sizes.whole_tokens[item]
         for name in self.reduction_numbers:
             item = int(name)
@@ -227,7 +210,7 @@ class EngineStep:
             return 1.0
         prompt = self._reported_prompt(previous)
         if prompt is not None:
-            return usage_ratio(_with_prompt(previous.usage, prompt), self.state.used_tokens)
+            return usage_ratio(with_prompt(previous.usage, prompt), self.state.used_tokens)
         return usage_ratio(previous.usage, self.sizes.request_tokens[previous.index])
 
     @property
@@ -249,11 +232,11 @@ class EngineStep:
             return None
         prompt = self._reported_prompt(previous)
         if prompt is not None:
-            return usage if prompt == usage.prompt else _with_prompt(usage, prompt)
+            return usage if prompt == usage.prompt else with_prompt(usage, prompt)
         recorded = self.recorded_sizes.request_tokens[previous.index]
         if self.state.tokens_as_recorded == recorded or not recorded:
             return usage
-        return _with_prompt(usage, round(usage.prompt * self.state.tokens_as_recorded / recorded))
+        return with_prompt(usage, round(usage.prompt * self.state.tokens_as_recorded / recorded))
 
     def _reported_prompt(self, previous: TimelineRequest) -> int | None:
         """Return the prompt tokens that the provider would have reported for another agent's request.
@@ -295,11 +278,8 @@ class EngineStep:
         users = self.sizes.user_messages
         newest = users[bisect_left(users, begin) : bisect_left(users, self.view.count)]
         shown_items = [item for item in newest if self.shown_view.shows(item)]
-        shown_items += [
-            item
-            for item in (self.state.continuation_place, *self.state.shown_summary[1:])
-            if item >= 0
-        ]
+        continuations = (self.state.continuation_place, *self.state.shown_summary[1:])
+        shown_items += [item for item in continuations if item >= 0]
         chosen = sorted(shown_items)[-turns:] if turns else []
         return chosen[0] if chosen else self.view.count
 
@@ -350,10 +330,8 @@ class EngineStep:
     def copy(self) -> "EngineStep":
         """Return a copy, to try other decisions on."""
         duplicate = copy.copy(self)
-        duplicate.reduction_numbers, duplicate.recorded_tokens = (
-            {**self.reduction_numbers},
-            {**self.recorded_tokens},
-        )
+        duplicate.reduction_numbers = {**self.reduction_numbers}
+        duplicate.recorded_tokens = {**self.recorded_tokens}
         duplicate.replaced_truncations = {**self.replaced_truncations}
         duplicate.changes = {**self.changes}
         duplicate.shown_view = StageView(
@@ -383,7 +361,7 @@ class EngineStep:
         return self.tokens(item) if is_summary else self.framed_tokens(item)
 
 
-def _with_prompt(usage: Usage, prompt: int) -> Usage:
+def with_prompt(usage: Usage, prompt: int) -> Usage:
     """Return a usage with another prompt size, without what was read from or written to the cache."""
     update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
     return usage.model_copy(update=update)

@@ -3,12 +3,13 @@
 ``context/reduction/request_outputs.py`` defines that form; ``item_request.py`` applies the rules' decisions.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
 
 from palimpsest.context.reduction.request_outputs import OutputReduction
-from palimpsest.context.reduction.superseded_reads import FileCall, NewerCall, superseded_calls
+from palimpsest.context.reduction.superseded_reads import NewerCall, superseded_calls
 from palimpsest.context_policies.engine_presets.engine_step import EngineStep
 from palimpsest.context_policies.items.engine_sizes import char_sizes, file_calls
 from palimpsest.context_policies.items.reducible import FIXED_KINDS
@@ -38,9 +39,8 @@ class ItemOutputs:
             for item, numbers in step.reduction_numbers.items()
             if "text" in numbers and int(item) >= covered_until
         )
-        return (
-            sizes.outputs_until[step.view.count] - sizes.outputs_until[covered_until] - sum(cleared)
-        )
+        tokens = sizes.outputs_until[step.view.count] - sizes.outputs_until[covered_until]
+        return tokens - sum(cleared)
 
     def older_than(self, turns: int) -> Iterator["ItemOutput"]:
         step = self.step
@@ -101,18 +101,13 @@ class ItemOutputs:
 
     @cached_property
     def _newer(self) -> dict[str, NewerCall]:
-        shown = {output.part_id for output in self.newest_first()}
-        return superseded_calls(self._calls(), shown)
-
-    def _calls(self) -> Iterator[FileCall]:
-        step = self.step
-        for index, result, call in reversed(file_calls(step.view.timeline)):
-            if (
-                result < step.view.count
-                and index >= step.state.covered_until
-                and step.shown_view.shows(index)
-            ):
-                yield call
+        view, covered_until = self.step.shown_view, self.step.state.covered_until
+        calls = (
+            call
+            for index, result, call in reversed(file_calls(view.timeline))
+            if result < view.count and index >= covered_until and view.shows(index)
+        )
+        return superseded_calls(calls, {output.part_id for output in self.newest_first()})
 
 
 class ItemOutput:
@@ -152,7 +147,5 @@ class ItemOutput:
         first, answer_starts = self.outputs.user_and_answer_positions
         if answers > len(answer_starts):
             return False
-        first_of_message = self.outputs.step.sizes.first_items[self.item]
-        return first < first_of_message and (
-            not answers or first_of_message < answer_starts[-answers]
-        )
+        end = answer_starts[-answers] if answers else math.inf
+        return first < self.outputs.step.sizes.first_items[self.item] < end

@@ -4,6 +4,7 @@ The engine's decisions become changes of the step: nothing is journaled in a rep
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -55,30 +56,22 @@ class ItemRequest:
         """Return an upper estimate of the request's tokens, counted as ``conservative_estimate.py`` counts messages."""
         step = self.step
         sizes = char_sizes(step.view.timeline, counts_width=False)
-        tokens = 0.0
-        chars_by_message: dict[int, int] = {}
-        results_by_message: dict[int, int] = {}
+        tokens = result_count = 0
+        chars_by_message: Counter[int] = Counter()
         for index in range(step.view.count):
             item = step.view.item(index)
             if item.kind == "tools" or not step.shown_view.shows(index):
                 continue
-            first_of_message = step.sizes.first_items[index]
             if item.kind == "media":
                 tokens += MEDIA_TOKENS if step.tokens(index) else 0
             elif item.kind == "output":
-                results_by_message[first_of_message] = (
-                    results_by_message.get(first_of_message, 0) + 1
-                )
+                result_count += 1
                 tokens += RESULT_TOKENS - (-step.shown_view.chars(index) // RESULT_CHARS_PER_TOKEN)
             else:
                 name_chars = len(item.tool) if item.kind == "call" else 0
-                chars_by_message[first_of_message] = (
-                    chars_by_message.get(first_of_message, 0) + sizes[index] + name_chars
-                )
-        frames = len(chars_by_message) + sum(results_by_message.values())
-        tokens += MESSAGE_TOKENS * frames + sum(
-            -(-count // CHARS_PER_TOKEN) for count in chars_by_message.values()
-        )
+                chars_by_message[step.sizes.first_items[index]] += sizes[index] + name_chars
+        tokens += MESSAGE_TOKENS * (len(chars_by_message) + result_count)
+        tokens += sum(-(-chars // CHARS_PER_TOKEN) for chars in chars_by_message.values())
         tokens += step.summary_tokens
         return math.ceil(tokens * step.policy.overflow.safety_margin)
 

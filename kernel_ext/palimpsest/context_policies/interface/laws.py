@@ -8,10 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from palimpsest.context_policies.interface.policy import (
-    Change,
-    PolicyView,
-)
+from palimpsest.context_policies.interface.policy import Change, PolicyView
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import GONE_STATES, ItemState
 

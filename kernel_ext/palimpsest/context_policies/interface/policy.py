@@ -45,18 +45,16 @@ class Change(NamedTuple):
         return len(self.replacement) if self.chars is None else self.chars
 
     def tokens_of(self, whole_tokens: int, count: Callable[[str], int] | None) -> int:
-        """Return the shown tokens of an item with ``whole`` tokens; without a ``count`` a token is four characters."""
+        """Return the shown tokens of an item with ``whole_tokens``; without a ``count`` a token is four characters."""
         if self.state == "whole":
             return whole_tokens
         if self.tokens is not None:
             return self.tokens
         if self.state in GONE_STATES:
             return 0
-        return (
-            count(self.replacement)
-            if count is not None and self.replacement
-            else -(-self.length // 4)
-        )
+        if count is not None and self.replacement:
+            return count(self.replacement)
+        return -(-self.length // 4)
 
 
 Layer = Mapping[int, Change]

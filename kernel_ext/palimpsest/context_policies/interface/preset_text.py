@@ -44,12 +44,9 @@ def preset_named(
     if not mark:
         return same_name[-1]
     for preset in same_name:
-        preset_version = version_of(preset)
-        if (
-            version
-            and preset_version
-            and (preset_version.startswith(version) or version.startswith(preset_version))
-        ):
+        own_version = version_of(preset)
+        begins_alike = own_version.startswith(version) or version.startswith(own_version)
+        if version and own_version and begins_alike:
             return preset
     versions = " and ".join(version_of(preset) or "no version" for preset in same_name)
     raise UnknownPolicy(f"The policy {bare_name!r} is known in {versions}, not in {version!r}.")
@@ -93,11 +90,7 @@ def _written_numbers(name: str, written_numbers: Sequence[str]) -> dict[str, str
 def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
     """Return a preset with other numbers, as values or as written; raises UnknownPolicy."""
     defaults, other_numbers = preset.own_numbers(), preset.other_numbers()
-    fields_by_name = {
-        field_of_preset.name: field_of_preset
-        for field_of_preset in fields(preset)
-        if field_of_preset.name in defaults
-    }
+    fields_by_name = {field.name: field for field in fields(preset) if field.name in defaults}
     values = {}
     for key, given_value in numbers.items():
         field = fields_by_name.get(key)
@@ -108,16 +101,14 @@ def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
         value = field_value(given_value, field.type)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if value is None or (is_number and value < preset.smallest_values.get(key, 0)):
-            raise refused_number(
-                preset.preset, key, _expected_words(preset, key, field.type), given_value
-            )
+            expected_words = _expected_words(preset, key, field.type)
+            raise refused_number(preset.preset, key, expected_words, given_value)
         values[key] = value
     if "estimator" in values:
         counter(values["estimator"])
     try:
-        return preset.with_numbers(
-            values, {key: number for key, number in numbers.items() if key in other_numbers}
-        )
+        others = {key: number for key, number in numbers.items() if key in other_numbers}
+        return preset.with_numbers(values, others)
     except ConfigError as error:
         raise UnknownPolicy(str(error)) from error
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import ClassVar
 
 from palimpsest.context_policies.interface.policy import (
@@ -45,11 +46,7 @@ class RecordedPolicy:
         """Return the recorded transitions by request."""
         by_request: dict[int, list[Transition]] = {}
         transitions = facts.timeline.transitions
-        start = (
-            bisect_left(transitions, self.first_request, key=lambda transition: transition.request)
-            if self.first_request
-            else 0
-        )
+        start = bisect_left(transitions, self.first_request, key=attrgetter("request"))
         for transition in transitions[start:]:
             by_request.setdefault(transition.request, []).append(transition)
         return by_request

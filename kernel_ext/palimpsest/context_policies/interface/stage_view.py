@@ -25,29 +25,29 @@ class StageView:
         self._weights = timeline.weights(estimator)
         self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
 
+    @property
+    def _changed_items(self) -> list[int]:
+        return [index for index in self._layer if index < self.count]
+
     @cached_property
     def shown_outputs(self) -> int:
         base = self._base
         return base.shown_outputs + sum(
             self.shows(index) - base.shows(index)
-            for index in self._layer
-            if index < base.count and base.item(index).kind == "output"
+            for index in self._changed_items
+            if base.item(index).kind == "output"
         )
 
     @cached_property
     def shown_items(self) -> Sequence[int]:
         base = self._base
-        changed_visibility = {
-            index
-            for index in self._layer
-            if index < base.count and self.shows(index) != base.shows(index)
+        switched = {
+            index for index in self._changed_items if self.shows(index) != base.shows(index)
         }
-        if not changed_visibility:
+        if not switched:
             return base.shown_items
-        unchanged_items = [index for index in base.shown_items if index not in changed_visibility]
-        return sorted(
-            unchanged_items + [index for index in changed_visibility if self.shows(index)]
-        )
+        # What was shown and is switched is hidden now, and the other way round.
+        return sorted(switched.symmetric_difference(base.shown_items))
 
     def weight(self, index: int) -> int:
         return self._weights[index]
@@ -81,12 +81,9 @@ class StageView:
     @cached_property
     def total(self) -> int:
         if self._has_same_estimator:
-            difference = sum(
-                self.tokens(index) - self._base.tokens(index)
-                for index in self._layer
-                if index < self.count
-            )
-            return self._base.total + difference
+            changed_items = self._changed_items
+            added_tokens = sum(map(self.tokens, changed_items))
+            return self._base.total + added_tokens - sum(map(self._base.tokens, changed_items))
         return self._unseen_tokens + sum(self.tokens(index) for index in range(self.count))
 
     @cached_property
@@ -105,9 +102,7 @@ class StageView:
         if reported_tokens is None or not self._layer:
             return reported_tokens
         removed_tokens = sum(
-            self._shown_before(index) - self.tokens(index)
-            for index in self._layer
-            if index < self.count
+            self._shown_before(index) - self.tokens(index) for index in self._changed_items
         )
         before = self.total + removed_tokens
         return round(reported_tokens * self.total / before) if before > 0 else reported_tokens

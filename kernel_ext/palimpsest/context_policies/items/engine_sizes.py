@@ -21,7 +21,7 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
 from palimpsest.context.reduction.superseded_reads import CHANGING_TOOLS, READING_TOOLS, FileCall
 from palimpsest.context.reduction.truncation import apply_truncation
-from palimpsest.context_policies.items.reducible import FIXED_KINDS
+from palimpsest.context_policies.items.reducible import SECTION_KINDS
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.message_items import part_of
 from palimpsest.store.bounded_json import json_value
@@ -46,7 +46,7 @@ class EngineSizes:
     wholes_until: tuple[int, ...]
     """Prefix sums of ``whole_tokens``, without recorded summaries."""
     extras_until: tuple[int, ...]
-    """Prefix sums of ``extras``, without recorded summaries, which are shown only in place of what they cover."""
+    """Prefix sums of ``engine_extras``, without recorded summaries, which are shown only in place of what they cover."""
     outputs: tuple[int, ...]
     """The outputs that may be reduced: results of calls that did not fail, and notes about the user's cells."""
     output_by_part: Mapping[str, int]
@@ -169,6 +169,8 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
     recorded_counts = [
         request.estimated if request.estimator == estimator else 0 for request in timeline.requests
     ]
+    counted_pairs = list(zip(recorded_counts, request_tokens, strict=True))
+    edited_items = {change.item for change in timeline.transitions if is_by_hand(change)}
     return EngineSizes(
         estimator=estimator,
         count=count,
@@ -191,23 +193,11 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
             sorted({first_items[item.index] for item in timeline.items if is_users(item)})
         ),
         first_items=first_items,
-        prompt_items=tuple(
-            item.index
-            for item in timeline.items
-            if item.kind in FIXED_KINDS and item.kind != "summary"
-        ),
-        user_edited=tuple(
-            sorted(
-                {transition.item for transition in timeline.transitions if is_by_hand(transition)}
-            )
-        ),
-        request_tokens=tuple(
-            recorded or item_sum
-            for recorded, item_sum in zip(recorded_counts, request_tokens, strict=True)
-        ),
+        prompt_items=tuple(item.index for item in timeline.items if item.kind in SECTION_KINDS),
+        user_edited=tuple(sorted(edited_items)),
+        request_tokens=tuple(recorded or item_sum for recorded, item_sum in counted_pairs),
         remainders=tuple(
-            recorded - item_sum if recorded else 0
-            for recorded, item_sum in zip(recorded_counts, request_tokens, strict=True)
+            recorded - item_sum if recorded else 0 for recorded, item_sum in counted_pairs
         ),
     )
 
@@ -253,7 +243,7 @@ def _whole_tokens(
     """Return the tokens of a whole item as the engine counts its text."""
     if item.text != "kept" or not item.chars:
         return weight
-    if item.kind in ("system", "tools"):
+    if item.kind in SECTION_KINDS:
         return _section_tokens(timeline, item, weight, count)
     if item.kind == "call":
         if count is counter(CHARS4):
@@ -289,11 +279,8 @@ def system_texts(timeline: Timeline, item: int) -> list[str]:
         sections = json_value(timeline.read(item))
     except ValueError:
         return []
-    return (
-        [text for text in sections if isinstance(text, str) and text]
-        if isinstance(sections, list)
-        else []
-    )
+    texts = sections if isinstance(sections, list) else []
+    return [text for text in texts if isinstance(text, str) and text]
 
 
 def _request_tokens(
@@ -320,9 +307,8 @@ def _request_tokens(
                 tokens = transition.tokens or 0
             elif transition.state != "whole":
                 # A replay rounds quarters of characters up, where the engine rounds them half up.
-                is_same_estimator = (
-                    weight_estimator or request.estimator
-                ) == estimator and weight_estimator != CHARS4
+                counted_by = weight_estimator or request.estimator
+                is_same_estimator = counted_by == estimator and weight_estimator != CHARS4
                 tokens = (
                     _shown_tokens(timeline, transition, count, is_same_estimator=is_same_estimator)
                     + frames[transition.item]
@@ -360,6 +346,6 @@ def _item_chars(timeline: Timeline, item: TimelineItem, *, counts_width: bool) -
         return len(tool_input)
     if item.kind == "system" and (texts := system_texts(timeline, item.index)):
         return sum(map(len, texts))
-    if counts_width and item.text == "kept" and item.kind not in ("system", "tools"):
+    if counts_width and item.text == "kept" and item.kind not in SECTION_KINDS:
         return weigh_chars(timeline.read(item.index))
     return item.chars

@@ -47,11 +47,9 @@ class Measured(Preset):
         if self.measure == "estimated":
             return self.estimate_factor * view.total, ESTIMATED_SIGNAL
         reported_tokens = view.reported(answer=self.with_answer, later_items=self.later_items)
-        return (
-            (view.total, NOT_REPORTED_SIGNAL)
-            if reported_tokens is None
-            else (reported_tokens, REPORTED_SIGNAL)
-        )
+        if reported_tokens is None:
+            return view.total, NOT_REPORTED_SIGNAL
+        return reported_tokens, REPORTED_SIGNAL
 
     def probe_against(self, view: PolicyView, threshold: float) -> Probe:
         """Return the probe of the request's size against a threshold."""

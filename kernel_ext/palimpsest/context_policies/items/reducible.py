@@ -18,7 +18,9 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.transcript.timeline import ItemState, Timeline
 
-FIXED_KINDS = frozenset({"system", "tools", "summary"})
+SECTION_KINDS = frozenset({"system", "tools"})
+"""Kinds of items that come before a conversation."""
+FIXED_KINDS = SECTION_KINDS | {"summary"}
 """Kinds that no policy reduces; requests under another policy do not contain the recorded summaries."""
 
 PATH_CHARS = 120
@@ -212,9 +214,8 @@ def after_first_prompt(view: PolicyView, starts: Sequence[int]) -> int:
 
 def is_result(view: PolicyView, index: int) -> bool:
     """Return whether an item is the result of a call, or an image that came with a result."""
-    return view.item(index).kind == "output" or (
-        view.item(index).kind == "media" and bool(view.item(index).group)
-    )
+    item = view.item(index)
+    return item.kind == "output" or (item.kind == "media" and bool(item.group))
 
 
 def tokens_in(view: PolicyView, start: int, end: int) -> int:

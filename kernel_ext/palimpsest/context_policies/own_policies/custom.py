@@ -62,6 +62,7 @@ DECISION_WORDS = {
 """What a function may do that uses one of ``palimpsest.policies``' decisions, by the decision's name."""
 DECISIONS_PER_ITEM = 4
 """Maximum decisions per item; a function that yields more is assumed never to end."""
+ALREADY_WHOLE = "whole already"
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,8 @@ class CustomPolicy:
     @property
     def name(self) -> str:
         """Its name, with the numbers that differ from the function's defaults, in the form that ``policies.get`` reads."""
-        return " ".join(
-            [
-                self.function_name,
-                *(f"{name}={number_text(number)}" for name, number in self.given_numbers),
-            ]
-        )
+        numbers = [f"{name}={number_text(number)}" for name, number in self.given_numbers]
+        return " ".join([self.function_name, *numbers])
 
     @cached_property
     def defaults(self) -> Mapping[str, int | float]:
@@ -163,11 +160,9 @@ class CustomPolicy:
         lines = code_line_count(self.text)
         length = f", {counted_noun(lines, 'line')}" if lines else ""
         does = " or ".join(self.decision_words) or "decides"
-        holds = (
-            "what it decides holds at all later requests"
-            if self.sticky
-            else "it decides anew before each request"
-        )
+        holds = "it decides anew before each request"
+        if self.sticky:
+            holds = "what it decides holds at all later requests"
         numbers = ", ".join(
             f"{name}={number_text(number)}" for name, number in self.numbers.items()
         )
@@ -214,9 +209,7 @@ class CustomPolicy:
         reasons = [(change, self._why_idle(change, view_without_own)) for change in decisions]
         ineffective_counts = Counter(why for _, why in reasons if why)
         decisions = [
-            change._replace(numbers={})
-            for change, why in reasons
-            if not why or why == ALREADY_WHOLE
+            change._replace(numbers={}) for change, why in reasons if why in ("", ALREADY_WHOLE)
         ]
         # Unchanged states were checked before; only a call or result whose partner is gone may break a law now.
         unchecked = [
@@ -258,17 +251,16 @@ class CustomPolicy:
         return StageView(view, shown_whole, self.estimator, self.estimator) if shown_whole else view
 
     def _call_function(self, past_view: PastView) -> tuple[list[Change], Probe | None]:
-        most_decisions = DECISIONS_PER_ITEM * past_view.count + DECISIONS_PER_ITEM
+        max_decisions = DECISIONS_PER_ITEM * (past_view.count + 1)
         place = f"at request {past_view.request.index + 1}"
         try:
-            answers: list[Any] = list(islice(self(past_view) or (), most_decisions + 1))
+            answers: list[Any] = list(islice(self(past_view) or (), max_decisions + 1))
         except Exception as error:
-            raise failure_of(
-                self.name, {self.function.__code__.co_filename}, place, error
-            ) from error
-        if len(answers) > most_decisions:
+            files = {self.function.__code__.co_filename}
+            raise failure_of(self.name, files, place, error) from error
+        if len(answers) > max_decisions:
             raise PolicyBreach(
-                f"The policy {self.name!r} made over {most_decisions:,} decisions {place}."
+                f"The policy {self.name!r} made over {max_decisions:,} decisions {place}."
             )
         invalid_answer = next(
             (answer for answer in answers if not isinstance(answer, Change | Probe)), None
@@ -371,9 +363,6 @@ def _text_of(function: PolicyFunction) -> str:
         return textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
         return ""
-
-
-ALREADY_WHOLE = "whole already"
 
 
 def _shortens(change: Change, view: PolicyView) -> bool:

@@ -2,8 +2,7 @@
 
 ``cache.lifetime seconds=300`` keeps a prefix for another time, at the price of writes for that time; ``cache.all``,
 ``cache.system`` and ``cache.no_results`` choose how much of a prompt is kept; ``cache.anthropic`` and the other providers
-keep it by that provider's rules. ``replay/cache_policy_ruler.py`` computes the
-effect on a request.
+keep it by that provider's rules.
 """
 
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import ClassVar
 from palimpsest.context_policies.interface.policy import PolicyView
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.prompt_cache.ruler import RequestRuler
 from palimpsest.transcript.provider_profile.cache_rules import CacheRules, cache_rules
 
 PROVIDER_CACHE = "the provider's cache"
@@ -50,12 +50,27 @@ class CacheKeeping(Preset, RecordedPolicy):
     @property
     def sentence(self) -> str:
         """The policy's effect in a sentence, with what the provider must support."""
-        text = self.kept_part
+        text = self.kept_part + self.what_is_read
         if self.lifetime is not None:
             text += f"; the cache keeps a prefix for {self.lifetime:,.0f} s after its last use"
-            price = "at the price of an hour" if self.is_hourly else "at the usual price"
-            text += f", written {price}"
+        if self.is_hourly is not None:
+            text += f", written at the {'price of an hour' if self.is_hourly else 'usual price'}"
         return f"{text}."
+
+    @property
+    def what_is_read(self) -> str:
+        """Part of ``sentence``: how much of a kept prompt is read, where a provider limits that."""
+        return ""
+
+    def changed_ruler(self, ruler: RequestRuler) -> RequestRuler:
+        """Return the ruler of a request, which says what the provider's cache holds, as it is under this policy."""
+        if self.lifetime is not None:
+            # A recording that wrote prompts and never read them may have had pauses longer than the lifetime.
+            is_cached = ruler.is_cached or ruler.unwritten_tokens is not None
+            ruler = ruler._replace(lifetime_seconds=self.lifetime, is_cached=is_cached)
+        if self.keeps_as_recorded:
+            return ruler
+        return ruler._replace(is_cached=True, unwritten_tokens=ruler.unwritten_tokens or 0.0)
 
     def first_left_out(self, view: PolicyView) -> int | None:  # noqa: ARG002
         """Return the first shown item that is not kept; None where all are."""
@@ -141,17 +156,19 @@ class ProviderCache(CacheKeeping):
         return super().is_hourly if self.rules.marks_end else None
 
     @property
-    def sentence(self) -> str:
-        """The policy's effect in a sentence."""
+    def what_is_read(self) -> str:
         blocks = f" in blocks of {self.block:,}" if self.block > 1 else ""
-        text = f"{self.kept_part}; of each prompt from {self.minimum:,} tokens on what stands again is read{blocks}"
-        if self.lifetime is not None:
-            text += f"; the cache keeps a prefix for {self.lifetime:,.0f} s after its last use"
-        if self.is_hourly is not None:
-            text += (
-                f", written at {'the price of an hour' if self.is_hourly else 'the usual price'}"
-            )
-        return f"{text}."
+        return f"; of each prompt from {self.minimum:,} tokens on what stands again is read{blocks}"
+
+    def changed_ruler(self, ruler: RequestRuler) -> RequestRuler:
+        ruler, beyond = super().changed_ruler(ruler), ruler.cached_beyond
+        return ruler._replace(
+            min_cached=self.minimum,
+            read_step=self.block,
+            # An answer that the recorded cache did not hold is not added: with its thinking it may not be cached here either.
+            cached_beyond=beyond if self.rules.keeps_answers else min(beyond, 0),
+            starts_anew_by_thinking=self.rules.starts_anew_by_thinking,
+        )
 
 
 class AnthropicCache(ProviderCache):

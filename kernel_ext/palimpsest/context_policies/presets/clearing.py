@@ -85,7 +85,7 @@ class OpenCodePrune(Preset):
         if view.changes is None or view.changes != state.changes:
             first = self._after_cleared(view, newest_turn)
             state = OldResults(first, first, 0, first, 0, view.changes)
-        _, considered_until, tokens, border, freed_tokens, _ = state
+        first_cleared, considered_until, tokens, border, freed_tokens, changes = state
         while (
             considered_until < len(outputs)
             and view.item(outputs[considered_until]).turn <= newest_turn
@@ -97,12 +97,7 @@ class OpenCodePrune(Preset):
             if self._may_clear(view, outputs[border]):
                 freed_tokens += view.tokens(outputs[border])
             border += 1
-        return state._replace(
-            considered_until=considered_until,
-            tokens=tokens,
-            border=border,
-            freed_tokens=freed_tokens,
-        )
+        return OldResults(first_cleared, considered_until, tokens, border, freed_tokens, changes)
 
     def _after_cleared(self, view: PolicyView, newest_turn: int) -> int:
         """Return the place after the newest result of an old turn that is cleared, 0 where none is."""
@@ -192,12 +187,11 @@ class ClearToolUses(Measured):
         """Return how much clearing all old results would free, counting only those that became old since the last count."""
         new = view.outputs[max(counts.considered_until, counts.first_uncleared) : border]
         changes = self._clear(view, new)
-        freed_tokens = sum(view.tokens(change.item) - -(-change.length // 4) for change in changes)
         return ClearedUntil(
             counts.first_uncleared,
             border,
             counts.candidate_count + len(changes),
-            counts.freed_tokens + freed_tokens,
+            counts.freed_tokens + tokens_freed_by(changes, view),
             view.changes,
         )
 
@@ -229,9 +223,7 @@ class LangChainClear(ClearToolUses):
         changes: list[Change] = []
         while cleared_until < border and freed_tokens < self.at_least:
             cleared = self._clear(view, view.outputs[cleared_until : cleared_until + 1])
-            freed_tokens += sum(
-                view.tokens(change.item) - -(-change.length // 4) for change in cleared
-            )
+            freed_tokens += tokens_freed_by(cleared, view)
             changes += cleared
             cleared_until += 1
         candidates = f"results beyond the newest {self.keep_results} that may be cleared"
@@ -288,11 +280,10 @@ class InspectEdit(WindowShare):
 
     def _thinking_border(self, view: PolicyView) -> int:
         """Return the index of the first item whose reasoning stays."""
-        answers = view.timeline.requests[: view.request.index]
-        oldest = len(answers) - self.keep_thinking
-        if oldest >= len(answers):
+        if not self.keep_thinking:
             return view.count
-        return answers[oldest].answer[0] if oldest >= 0 else 0
+        oldest = view.request.index - self.keep_thinking
+        return view.timeline.requests[oldest].answer[0] if oldest >= 0 else 0
 
 
 class LearnClaudeCodeMicro(Preset):
@@ -316,13 +307,18 @@ class LearnClaudeCodeMicro(Preset):
         for output in view.outputs[state:border]:
             item = view.item(output)
             if item.chars > self.longest_chars and item.tool.lower() not in self.spared_tools:
-                text = f"[Previous: used {view.item(output).tool}]"
+                text = f"[Previous: used {item.tool}]"
                 changes += placeholder_changes(view, [output], "cleared", text)
         probe = Probe("results", view.shown_outputs, self.keep_results, "results")
         candidates = (
             f"results of over {self.longest_chars} characters beyond the newest {self.keep_results}"
         )
         return decided_with_reason(border, changes, probe, candidates)
+
+
+def tokens_freed_by(placeholders: Iterable[Change], view: PolicyView) -> int:
+    """Return the tokens that some placeholders would free, at four characters a token."""
+    return sum(view.tokens(change.item) - change.tokens_of(0, None) for change in placeholders)
 
 
 def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:

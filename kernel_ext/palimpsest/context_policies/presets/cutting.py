@@ -73,9 +73,8 @@ class AtOverflow(WindowShare):
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
         """Drop the chosen messages."""
-        threshold = floor(
-            in_own_tokens(probe.threshold, view, probe)
-        )  # below the size of the request
+        # Rounded down, so that it is below the size of the request.
+        threshold = floor(in_own_tokens(probe.threshold, view, probe))
         return removal_changes(view, self.items_to_drop(view, self.starts(view), threshold))
 
     def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:

@@ -3,12 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from palimpsest.context_policies.interface.policy import (
-    Change,
-    PolicyResult,
-    PolicyView,
-    Probe,
-)
+from palimpsest.context_policies.interface.policy import Change, PolicyResult, PolicyView, Probe
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.items.measured import WindowThreshold
 from palimpsest.context_policies.items.reducible import (
@@ -74,13 +69,10 @@ class ClineLegacy(WindowThreshold):
                 else removable_count // 4 * 2
             )
             if removed_count > 0:
-                removals = removal_changes(
-                    view, range(message_starts[2], message_starts[2 + removed_count])
-                )
-                removed_items = {change.item for change in removals}
-                changes = [
-                    change for change in changes if change.item not in removed_items
-                ] + removals
+                removed = range(message_starts[2], message_starts[2 + removed_count])
+                removals = {change.item: change for change in removal_changes(view, removed)}
+                reads_that_stay = (change for change in changes if change.item not in removals)
+                changes = [*reads_that_stay, *removals.values()]
         return changes
 
     def trigger(self, window: int) -> float:
@@ -185,15 +177,11 @@ class DcpPurgeErrors(Preset):
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
         considered_count, failed = state
-        waiting_errors = [
-            *failed,
-            *(
-                output
-                for output in view.outputs[considered_count:]
-                if view.item(output).is_error
-                and not view.item(output).tool.startswith(self.protected)
-            ),
-        ]
+        waiting_errors = [*failed]
+        for output in view.outputs[considered_count:]:
+            item = view.item(output)
+            if item.is_error and not item.tool.startswith(self.protected):
+                waiting_errors.append(output)
         newest_purged_request = view.request.index - self.requests
         candidates = [result for result in waiting_errors if is_reducible(view, result)]
         changes = [

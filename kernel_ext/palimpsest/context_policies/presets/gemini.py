@@ -58,20 +58,17 @@ class GeminiTruncate(Preset):
     def step(self, state: tuple[int, int], view: PolicyView) -> PolicyResult:
         window, considered = state
         new_outputs = [output for output in view.outputs[considered:] if self._is_cut(view, output)]
-        max_chars = (
-            min(self.longest_chars, free_chars(view, window)) if window > 0 else self.longest_chars
-        )
+        max_chars = self.longest_chars
+        if window > 0:
+            max_chars = min(max_chars, free_chars(view, window))
+        if max_chars <= 0:
+            new_outputs = []
         size = max_chars + self.note_chars
-        long_results = (
-            (output, size) for output in new_outputs if view.chars(output) > max_chars > 0
-        )
+        long_results = ((output, size) for output in new_outputs if view.chars(output) > max_chars)
         changes = shortening_changes(view, long_results, "offloaded")
-        longest = (
-            max((view.chars(output) for output in new_outputs), default=0) if max_chars > 0 else 0
-        )
-        probe = Probe(
-            "characters of a shell's or a server's result", longest, max_chars, "characters"
-        )
+        longest = max((view.chars(output) for output in new_outputs), default=0)
+        signal = "characters of a shell's or a server's result"
+        probe = Probe(signal, longest, max_chars, "characters")
         candidates = f"results that {size} characters of head, tail and note would shorten"
         return decided_with_reason((window, len(view.outputs)), changes, probe, candidates)
 
@@ -178,12 +175,8 @@ class GeminiMask(Preset):
         """
         outputs = view.outputs
         sent_count = bisect_left(outputs, start_of_unanswered(view))
-        protected_from, freed_tokens, protected_tokens = (
-            counts.protected_from,
-            counts.freed_tokens,
-            counts.protected_tokens,
-        )
-        for output in outputs[max(counts.counted_results, protected_from) : sent_count]:
+        first_unmasked, protected_from, freed_tokens, _, protected_tokens, counted = counts
+        for output in outputs[max(counted, protected_from) : sent_count]:
             if self._may_mask(view, output):
                 protected_tokens += view.tokens(output)
         position = protected_from
@@ -196,12 +189,7 @@ class GeminiMask(Preset):
             freed_tokens += view.tokens(output)
             protected_from = position
         return MaskedUntil(
-            counts.first_unmasked,
-            protected_from,
-            freed_tokens,
-            view.changes,
-            protected_tokens,
-            sent_count,
+            first_unmasked, protected_from, freed_tokens, view.changes, protected_tokens, sent_count
         )
 
 
@@ -234,34 +222,30 @@ class GeminiCompress(CutAtTokens):
         previous_request = view.timeline.requests[view.request.index - 1]
         end = previous_request.answer[1]
         history = [
-            shown_item
-            for shown_item in view.shown_items[: bisect_left(view.shown_items, end)]
-            if view.item(shown_item).kind not in FIXED_KINDS
+            index
+            for index in view.shown_items[: bisect_left(view.shown_items, end)]
+            if view.item(index).kind not in FIXED_KINDS
         ]
-        summary = (
-            4 * self.summary
-            if state.summary_place >= 0 and not view.shows(state.summary_place)
-            else 0
-        )
-        goal = (1 - self.keep_share) * (summary + sum(view.chars(index) for index in history))
-        passed_chars, newest_prompt = summary, 0
+        has_summary = state.summary_place >= 0 and not view.shows(state.summary_place)
+        summary_chars = 4 * self.summary if has_summary else 0
+        goal = (1 - self.keep_share) * (summary_chars + sum(map(view.chars, history)))
+        passed_chars, newest_prompt = summary_chars, 0
         for index in history:
             if view.item(index).kind == "user" and begins_message(view, index):
                 if passed_chars >= goal:
                     return index
                 newest_prompt = index
             passed_chars += view.chars(index)
-        is_turn_running = any(
-            view.item(index).kind == "call" for index in range(*previous_request.answer)
-        )
+        answer = range(*previous_request.answer)
+        is_turn_running = any(view.item(index).kind == "call" for index in answer)
         return newest_prompt if is_turn_running else end
 
     def further_changes(
         self, view: PolicyView, first_kept: int, covered: Sequence[int]
     ) -> list[Change]:
         removed, outputs = {*covered}, view.outputs
-        window = self.window or view.request.window
-        max_chars = min(self.longest_chars, free_chars(view, window))
+        max_chars = min(self.longest_chars, free_chars(view, self.window or view.request.window))
+        size = max_chars + CUT_NOTE_CHARS
         passed_tokens = 0
         changes: list[Change] = []
         sent_count = bisect_left(outputs, start_of_unanswered(view))
@@ -270,10 +254,8 @@ class GeminiCompress(CutAtTokens):
                 continue
             tokens = view.tokens(output)
             if passed_tokens + tokens > self.whole_result_tokens and view.chars(output) > max_chars:
-                changes += shortening_changes(
-                    view, [(output, max_chars + CUT_NOTE_CHARS)], "offloaded"
-                )
-                tokens = -(-(max_chars + CUT_NOTE_CHARS) // 4)
+                changes += shortening_changes(view, [(output, size)], "offloaded")
+                tokens = -(-size // 4)
             passed_tokens += tokens
         return changes
 

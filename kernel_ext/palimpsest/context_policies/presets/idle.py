@@ -77,12 +77,10 @@ class OpenClawCacheTtl(Preset):
             if request_chars >= min_chars:
                 changes += self._result_changes(window * 4, request_chars, view)
             elif not changes:
-                probe = Probe(
-                    "characters of the request", request_chars, min_chars, "characters", probe
-                )
-        return decided_with_reason(
-            (window, image_border), changes, probe, "older results that may be trimmed"
-        )
+                signal = "characters of the request"
+                probe = Probe(signal, request_chars, min_chars, "characters", probe)
+        candidates = "older results that may be trimmed"
+        return decided_with_reason((window, image_border), changes, probe, candidates)
 
     def _image_changes(self, first_item: int, view: PolicyView) -> tuple[int, list[Change]]:
         border = first_item
@@ -110,12 +108,11 @@ class OpenClawCacheTtl(Preset):
         changes: dict[int, Change] = {}
         shown_view = StageView(view, changes, self.estimator, self.estimator)
         for result in candidates:
-            if view.state(result) == "whole" and view.item(result).chars > self.longest_chars:
-                cut = TRIM_NOTICE.format(
-                    head=self.head, tail=self.tail, chars=view.item(result).chars
-                )
-                size = self.head + self.tail + len(cut)
-                request_chars += size - view.item(result).chars
+            chars = view.item(result).chars
+            if view.state(result) == "whole" and chars > self.longest_chars:
+                notice = TRIM_NOTICE.format(head=self.head, tail=self.tail, chars=chars)
+                size = self.head + self.tail + len(notice)
+                request_chars += size - chars
                 changes[result] = Change(result, "truncated", chars=size)
         if request_chars / window_chars >= self.clear_share:
             excess_chars = request_chars - self.clear_share * window_chars
@@ -157,10 +154,10 @@ class ClaudeCodeMicrocompact(Preset):
             item for item in candidates[: -max(1, self.keep_results)] if view.state(item) == "whole"
         ]
         changes = placeholder_changes(view, old_results, "cleared", RESULT_CLEARED)
-        candidates_signal = (
+        reducible = (
             f"results of its tools beyond the newest {self.keep_results} that may be cleared"
         )
-        return decided_with_reason(None, changes, probe, candidates_signal)
+        return decided_with_reason(None, changes, probe, reducible)
 
 
 def pause_probe(view: PolicyView, seconds: float) -> Probe:

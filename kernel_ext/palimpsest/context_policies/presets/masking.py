@@ -71,9 +71,8 @@ class SweAgentLastN(Preset):
             for output in outputs[border:elided_count]
             if view.item(output).tool not in self.always_remove
         ]
-        changes += restoring_changes(
-            view, shown_again, "masked"
-        )  # after newer observations were reverted
+        # After newer observations were reverted, older ones are shown again.
+        changes += restoring_changes(view, shown_again, "masked")
         # The largest number of observations at which none is elided yet.
         max_unelided = (
             -(-(self.n + template_count + 1) // self.polling) * self.polling - template_count - 1
@@ -152,9 +151,8 @@ class SweAgentRemoveRegex(Preset):
         end = max(state, view.count - self.keep_texts)
         changes: list[Change] = []
         for index in range(state, end):
-            if view.item(index).kind in ("output", "user", "assistant") and is_reducible(
-                view, index
-            ):
+            is_text = view.item(index).kind in ("output", "user", "assistant")
+            if is_text and is_reducible(view, index):
                 text_before = text = view.read(index)
                 for pattern in self.remove:
                     text = re.sub(pattern, "", text, flags=re.DOTALL)
@@ -242,9 +240,8 @@ class OpenHandsBrowserOutput(Preset):
         ]
         pages = [index for index in (*pages_before, *new_outputs) if is_shown(view, index)]
         border = max(0, len(pages) - self.n)
-        changes = restoring_changes(
-            view, pages[border:], "masked"
-        )  # after newer pages were reverted
+        # After newer pages were reverted, older ones are shown again.
+        changes = restoring_changes(view, pages[border:], "masked")
         for page in pages[:border]:
             if view.state(page) != "masked":
                 changes += placeholder_changes(view, [page], "masked", self._text(view, page))

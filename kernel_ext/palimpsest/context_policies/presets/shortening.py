@@ -118,10 +118,9 @@ class DeepAgentsOffload(Preset):
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         changes: list[Change] = []
         largest_tokens = 0.0
+        limits = {"output": self.result_tokens, "user": self.prompt_tokens}
         for index in range(state, view.count):
-            limit = {"output": self.result_tokens, "user": self.prompt_tokens}.get(
-                view.item(index).kind
-            )
+            limit = limits.get(view.item(index).kind)
             if limit is None or not is_reducible(view, index):
                 continue
             if view.item(index).tool.lower() in self.spared_tools:
@@ -135,9 +134,8 @@ class DeepAgentsOffload(Preset):
                 size = sum(min(len(line), self.line_chars) + LINE_NUMBER_CHARS for line in ends)
                 changes += shortening_changes(view, [(index, size + FILE_NOTE_CHARS)], "offloaded")
         probe = Probe("tokens of a result", largest_tokens, self.result_tokens)
-        return decided_with_reason(
-            view.count, changes, probe, "results that their first and last lines shorten"
-        )
+        candidates = "results that their first and last lines shorten"
+        return decided_with_reason(view.count, changes, probe, candidates)
 
 
 class DeepAgentsTruncateArgs(Measured):
@@ -180,16 +178,13 @@ class DeepAgentsTruncateArgs(Measured):
             probe = self.probe_against(view, int(self.window_share * window))
             saved = sum(view.weight(output) - view.tokens(output) for output in cut_before)
             probe = replace(probe, value=probe.value + saved)
-        if not probe.is_passed:
-            return PolicyResult(
-                (window, 0, ()), restoring_changes(view, cut_before, "truncated"), probe
-            )
-        first_spared = self._first_spared(view, messages, window)
+        first_spared = self._first_spared(view, messages, window) if probe.is_passed else 0
         if not first_spared:
+            restored = restoring_changes(view, cut_before, "truncated")
+            if not probe.is_passed:
+                return PolicyResult((window, 0, ()), restored, probe)
             candidates = "messages older than those that are spared"
-            return decided_with_reason(
-                (window, 0, ()), restoring_changes(view, cut_before, "truncated"), probe, candidates
-            )
+            return decided_with_reason((window, 0, ()), restored, probe, candidates)
         calls = (
             index
             for index in range(considered_until, first_spared)
@@ -269,16 +264,14 @@ class OpenAIAgentsTrimmer(Preset):
         long_results = [
             item for item in outputs[state:border] if view.item(item).chars > self.longest_chars
         ]
-        changes = shortening_changes(
-            view, ((output, self._size(view, output)) for output in long_results)
-        )
+        sizes = ((output, self._size(view, output)) for output in long_results)
+        changes = shortening_changes(view, sizes)
         probe = Probe("turns", view.turn, self.turns, "turns")
         candidates = f"results of over {self.longest_chars} characters in older turns"
         return decided_with_reason(border, changes, probe, candidates)
 
     def _size(self, view: PolicyView, index: int) -> int:
         """Return the characters of a trimmed result."""
-        item = view.item(index)
-        tool = item.tool or "unknown_tool"
-        note = TRIMMED.format(tool=tool, chars=item.chars, preview=self.preview)
+        tool, chars = view.item(index).tool or "unknown_tool", view.item(index).chars
+        note = TRIMMED.format(tool=tool, chars=chars, preview=self.preview)
         return len(note) + self.preview

@@ -4,15 +4,9 @@ Read from the Strands Agents SDK at the version that each ``source`` names. All 
 messages.
 """
 
-from bisect import bisect_left
 from collections.abc import Sequence
 
-from palimpsest.context_policies.interface.policy import (
-    Change,
-    PolicyResult,
-    PolicyView,
-    Probe,
-)
+from palimpsest.context_policies.interface.policy import Change, PolicyResult, PolicyView, Probe
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.interface.stage_view import StageView
 from palimpsest.context_policies.items.measured import WindowShare, in_own_tokens
@@ -23,8 +17,8 @@ from palimpsest.context_policies.items.reducible import (
     removal_changes,
     shown_merged_messages,
 )
+from palimpsest.context_policies.presets.cutting import DROPPABLE
 
-DROPPABLE = "older messages that may be dropped"
 CUT_NOTE = "...\n\n... [truncated: {count} chars removed] ...\n\n..."
 IMAGE_NOTE_CHARS = 30
 """Characters of the text in place of a picture: its format and size."""
@@ -52,12 +46,12 @@ class StrandsSlidingWindow(Preset):
         is_within_turn = view.turn == view.request.turn
         if is_within_turn and not (self.per_turn and (view.request.index + 1) % self.per_turn == 0):
             return PolicyResult(None)
-        turns = shown_merged_messages(view)
-        probe = Probe("messages", len(turns), self.messages, "messages")
+        starts = shown_merged_messages(view)
+        probe = Probe("messages", len(starts), self.messages, "messages")
         if not probe.is_passed:
             return PolicyResult(None, probe=probe)
-        first = first_that_stays(view, turns, len(turns) - self.messages)
-        changes = [] if first is None else removal_changes(view, range(turns[0], turns[first]))
+        first = first_that_stays(view, starts, len(starts) - self.messages)
+        changes = removal_changes(view, range(starts[0], starts[first]))
         return decided_with_reason(None, changes, probe, DROPPABLE)
 
 
@@ -78,29 +72,19 @@ class StrandsTruncateResults(WindowShare):
     messages: int = 40
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
-        most = in_own_tokens(probe.threshold, view, probe)
+        max_tokens = in_own_tokens(probe.threshold, view, probe)
         changes: dict[int, Change] = {}
         shown_view = StageView(view, changes, self.estimator, self.estimator)
-        remaining_tokens, turns = view.total, shown_merged_messages(view)
-        while remaining_tokens > most:
-            results = next((turn for turn in turns if is_result(view, turn)), None)
-            pass_changes = (
-                [] if results is None else self._shortening_changes(shown_view, turns, results)
-            )
+        remaining_tokens, starts = view.total, shown_merged_messages(view)
+        while starts and remaining_tokens > max_tokens:
+            pass_changes = self._shortening_changes(shown_view, starts)
             if not pass_changes:
-                start = (
-                    DROPPED_FROM_SHORT
-                    if len(turns) <= self.messages
-                    else len(turns) - self.messages
-                )
-                first_kept = first_that_stays(view, turns, start)
-                removed = (
-                    []
-                    if first_kept is None
-                    else removal_changes(view, range(turns[0], turns[first_kept]))
-                )
+                excess = len(starts) - self.messages
+                start = excess if excess > 0 else DROPPED_FROM_SHORT
+                first_kept = first_that_stays(view, starts, start)
+                removed = removal_changes(view, range(starts[0], starts[first_kept]))
                 pass_changes = [change for change in removed if changes.get(change.item) != change]
-                turns = turns[first_kept:]
+                starts = starts[first_kept:]
             if not pass_changes:
                 break
             remaining_tokens -= sum(shown_view.tokens(change.item) for change in pass_changes)
@@ -108,14 +92,14 @@ class StrandsTruncateResults(WindowShare):
             remaining_tokens += sum(shown_view.tokens(change.item) for change in pass_changes)
         return [*changes.values()]
 
-    def _shortening_changes(
-        self, view: PolicyView, turns: Sequence[int], first_item: int
-    ) -> list[Change]:
-        """Return the changes that shorten the results of a message, as far as they are still whole."""
-        following = bisect_left(turns, first_item) + 1
-        end = turns[following] if following < len(turns) else view.count
+    def _shortening_changes(self, view: PolicyView, starts: Sequence[int]) -> list[Change]:
+        """Return the changes that shorten the results of the oldest message with results, as far as they are whole."""
+        oldest = next((place for place, start in enumerate(starts) if is_result(view, start)), None)
+        if oldest is None:
+            return []
+        end = starts[oldest + 1] if oldest + 1 < len(starts) else view.count
         changes: list[Change] = []
-        for index in range(first_item, end):
+        for index in range(starts[oldest], end):
             chars = view.chars(index)
             if view.state(index) != "whole" or not is_reducible(view, index):
                 continue
@@ -128,13 +112,13 @@ class StrandsTruncateResults(WindowShare):
         return changes
 
 
-def first_that_stays(view: PolicyView, turns: Sequence[int], start: int) -> int | None:
-    """Return the index of the first message from ``start`` on that can begin a request; None where none can."""
-    places = range(start, len(turns))
-    prompts = (index for index in places if view.item(turns[index]).kind == "user")
+def first_that_stays(view: PolicyView, starts: Sequence[int], oldest: int) -> int:
+    """Return the index of the first message from ``oldest`` on that can begin a request; 0, so that all stay, without one."""
+    places = range(oldest, len(starts))
+    prompts = (index for index in places if view.item(starts[index]).kind == "user")
     calls = (
         index
         for index in places[:-1]
-        if not is_result(view, turns[index]) and is_result(view, turns[index + 1])
+        if not is_result(view, starts[index]) and is_result(view, starts[index + 1])
     )
-    return next(prompts, next(calls, None))
+    return next(prompts, next(calls, 0))

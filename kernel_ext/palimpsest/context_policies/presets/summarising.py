@@ -1,6 +1,6 @@
 """Compaction rules of other agents that cut by tokens: a summary of stated size replaces the older messages.
 
-Each cut follows the other agent's own rule (spec/review.md 2.2); the summary is a placeholder, since none was written:
+Each cut follows the other agent's own rule (docs/policies.md); the summary is a placeholder, since none was written:
 its size is the same for all policies of one table. The newest answer and the items after it stay, even where the agent
 would summarise them as well.
 """
@@ -267,15 +267,12 @@ class OpenCodeCompactV2(CutAtTokens):
     ) -> list[Change]:
         removed = {*covered}
         size = self.longest_chars + len(OPENCODE_CUT)
-        remaining_outputs = (
+        long_outputs = (
             output
             for output in view.outputs[bisect_left(view.outputs, first_kept) :]
-            if output not in removed
+            if output not in removed and view.chars(output) > self.longest_chars
         )
-        return shortening_changes(
-            view,
-            ((item, size) for item in remaining_outputs if view.chars(item) > self.longest_chars),
-        )
+        return shortening_changes(view, ((output, size) for output in long_outputs))
 
     def _tokens_when_cut(self, view: PolicyView, start: int, end: int) -> int:
         """Return the tokens of a range of items, with long results cut."""
@@ -315,11 +312,8 @@ class ClaudeCodeAuto(CutAtTokens):
         for result in self._shown_files(view):
             call = call_of_result(view, result)
             remaining |= {result} if call is None else {result, call}
-        return [
-            item
-            for item in Summarise.covered_items(self, view, first_kept)
-            if item not in remaining
-        ]
+        covered = Summarise.covered_items(self, view, first_kept)
+        return [index for index in covered if index not in remaining]
 
     def _shown_files(self, view: PolicyView) -> list[int]:
         """Return the newest reads of the files that are shown again."""
@@ -365,11 +359,9 @@ class CodexCompact(CutAtTokens):
         return int(CutAtTokens.limit(self, window))
 
     def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
-        shown = view.shown_items
         kept_prompts = {prompt for prompt, _ in self._prompts(view, first_kept)}
-        return [
-            index for index in shown[: bisect_left(shown, first_kept)] if index not in kept_prompts
-        ]
+        covered = Summarise.covered_items(self, view, first_kept)
+        return [index for index in covered if index not in kept_prompts]
 
     def further_changes(
         self,
@@ -377,23 +369,18 @@ class CodexCompact(CutAtTokens):
         first_kept: int,
         covered: Sequence[int],  # noqa: ARG002
     ) -> list[Change]:
-        long_prompts = (
-            (prompt, remaining, view.tokens(prompt) - remaining)
-            for prompt, remaining in self._prompts(view, first_kept)
-        )
         cut_lengths = (
-            (prompt, 4 * remaining + len(CODEX_CUT.format(more)))
-            for prompt, remaining, more in long_prompts
-            if more > 0
+            (prompt, 4 * remaining + len(CODEX_CUT.format(view.tokens(prompt) - remaining)))
+            for prompt, remaining in self._prompts(view, first_kept)
+            if view.tokens(prompt) > remaining
         )
         return shortening_changes(view, cut_lengths)
 
     def _prompts(self, view: PolicyView, first_kept: int) -> list[tuple[int, int]]:
         """Return the newest prompts that stay, each with the tokens that remain for it."""
         tokens_left = self.prompt_tokens
-        shown = view.shown_items
         prompts_that_stay: list[tuple[int, int]] = []
-        for prompt in reversed(shown[: bisect_left(shown, first_kept)]):
+        for prompt in reversed(Summarise.covered_items(self, view, first_kept)):
             if view.item(prompt).kind != "user" or not is_reducible(view, prompt):
                 continue
             if tokens_left <= 0:
@@ -405,4 +392,4 @@ class CodexCompact(CutAtTokens):
 
 def answers_with_results(view: PolicyView) -> list[int]:
     """Return the first shown item of each message; a result is part of the answer that called it."""
-    return [turn for turn in shown_merged_messages(view) if not is_result(view, turn)]
+    return [start for start in shown_merged_messages(view) if not is_result(view, start)]

@@ -17,12 +17,9 @@ class SummariseAll(CutAtTokens):
     trigger: int = 0
     """Tokens at or above which the rule acts; 0: the share of the window."""
 
-    def probe(self, state: SummaryState, view: PolicyView) -> Probe:
-        """Return the probe of the request's tokens against the threshold."""
-        probe = CutAtTokens.probe(self, state, view)
-        if not self.trigger:
-            return probe
-        return replace(probe, threshold=self.trigger)
+    def limit(self, window: int) -> float:
+        """Return the tokens above which the rule acts: ``trigger``, or the share of the window."""
+        return self.trigger or CutAtTokens.limit(self, window)
 
 
 class AnthropicCompact(SummariseAll):

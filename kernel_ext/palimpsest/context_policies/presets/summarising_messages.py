@@ -6,12 +6,7 @@ An event of a project is counted as a message of the provider.
 from collections.abc import Sequence
 from math import ceil
 
-from palimpsest.context_policies.interface.policy import (
-    Change,
-    PolicyResult,
-    PolicyView,
-    Probe,
-)
+from palimpsest.context_policies.interface.policy import Change, PolicyResult, PolicyView, Probe
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.items.measured import in_own_tokens
 from palimpsest.context_policies.items.reducible import (
@@ -211,20 +206,16 @@ class LettaSlidingWindow(Summarise):
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the newest answer within the share to be removed, at which the rest begins; without one, the end."""
         starts = shown_chat(view)
-        fixed_messages = 1 + (
-            state.summary_place >= 0
-        )  # the system prompt and the summary are messages, too
-        tokens_to_keep = in_own_tokens(
-            (1 - self.share) * state.window, view, self.probe(state, view)
-        )
+        # The system prompt and the summary are messages, too.
+        fixed_messages = 1 + (state.summary_place >= 0)
+        kept_tokens = (1 - self.share) * state.window
+        tokens_to_keep = in_own_tokens(kept_tokens, view, self.probe(state, view))
         share = self.share
         while share < 1 and self.share_step > 0:
             share += self.share_step
             until = round(share * (fixed_messages + len(starts))) - fixed_messages
-            answers = (number for number in range(min(until, len(starts) - 1), -1, -1))
-            start_index = next(
-                (number for number in answers if _is_answer(view, starts[number])), None
-            )
+            older = range(min(until, len(starts) - 1), -1, -1)
+            start_index = next((index for index in older if _is_answer(view, starts[index])), None)
             if start_index is None or share >= 1:
                 continue
             if view.total - tokens_in(view, 0, starts[start_index]) < tokens_to_keep:

@@ -88,14 +88,8 @@ def causes_of(
 
 def reads_beginning_only(timeline: Timeline, request: TimelineRequest) -> bool:
     """Return whether a request read only the part that the session's first request sent, and no later message."""
-    first = next(
-        (
-            earlier_request
-            for earlier_request in timeline.requests
-            if earlier_request.model == request.model and earlier_request.reported
-        ),
-        None,
-    )
+    of_model = (earlier for earlier in timeline.requests if earlier.model == request.model)
+    first = next((earlier for earlier in of_model if earlier.reported), None)
     if first is None or first.reported is None or request.usage is None:
         return False
     return first.index < request.index and 0 < request.usage.cache_read <= first.reported
@@ -156,9 +150,8 @@ def _program_message(
     timeline: Timeline, previous: TimelineRequest, request: TimelineRequest
 ) -> str:
     """Return the beginning of a user message that the program wrote between two requests; empty without any."""
-    user_messages = [
-        item for item in timeline.items[previous.answer[1] : request.items] if item.kind == "user"
-    ]
+    new_items = timeline.items[previous.answer[1] : request.items]
+    user_messages = [item for item in new_items if item.kind == "user"]
     # Text that the program adds to the message of a prompt comes with every prompt and is no separate message.
     prompt_messages = {item.message for item in user_messages if not item.by_program}
     for item in user_messages:
@@ -176,15 +169,11 @@ def _with_provider_cause(causes: list[FoundCause], provider_cause: BreakCause) -
         or (provider_cause == "rewritten" and cause.cause in MESSAGE_CAUSES)
     ]
     if same_causes:
-        confirmed = FoundCause(
-            same_causes[0].cause, f"{same_causes[0].evidence}, as the provider says, too"
-        )
-        return [confirmed, *(cause for cause in causes if cause is not same_causes[0])]
-    change = {
-        "model": "the model changed",
-        "tools": "the tool definitions changed",
-        "system prompt": "the system prompt changed",
-    }.get(provider_cause, "earlier messages were sent otherwise than before")
+        same = same_causes[0]
+        confirmed = same._replace(evidence=f"{same.evidence}, as the provider says, too")
+        return [confirmed, *(cause for cause in causes if cause is not same)]
+    changes: Mapping[BreakCause, str] = {"model": "the model changed", **SECTION_CHANGES}
+    change = changes.get(provider_cause, "earlier messages were sent otherwise than before")
     return [FoundCause(provider_cause, f"{change}, as the provider says"), *causes]
 
 
@@ -195,11 +184,9 @@ def _causes_without_difference(
     is_time_known = previous.index not in behind_the_clock(timeline)
     seconds = request.seconds_since(previous) if is_time_known else None
     if seconds is not None and seconds > lifetime_seconds:
-        since = (
-            "the request before"
-            if previous.index == request.index - 1
-            else f"request {previous.index + 1}, the last with reported usage"
-        )
+        since = "the request before"
+        if previous.index != request.index - 1:
+            since = f"request {previous.index + 1}, the last with reported usage"
         yield FoundCause(
             "idle",
             f"{seconds:,.0f} s passed since {since}; the cache is kept for {lifetime_seconds:,.0f} s",
@@ -226,18 +213,14 @@ def _late_cache(
     if following.usage.cache_read <= left_by_request * (1 + MAX_READ_DIFFERENCE):
         # The next request read no more than this one had left: the lost part was written anew.
         return None
-    for earlier in reversed(
-        timeline.requests[max(previous.index - MAX_REQUESTS_BEHIND, 0) : previous.index]
-    ):
-        if earlier.usage is None or earlier.model != request.model:
+    first_earlier = max(previous.index - MAX_REQUESTS_BEHIND, 0)
+    for earlier in reversed(timeline.requests[first_earlier : previous.index]):
+        usage = earlier.usage
+        if usage is None or earlier.model != request.model:
             continue
-        left_by_earlier = (
-            earlier.usage.cache_read + earlier.usage.cache_write or earlier.reported or 0
-        )
-        if (
-            left_by_earlier
-            and abs(read_tokens - left_by_earlier) <= MAX_READ_DIFFERENCE * left_by_earlier
-        ):
+        left_by_earlier = usage.cache_read + usage.cache_write or earlier.reported or 0
+        difference = abs(read_tokens - left_by_earlier)
+        if left_by_earlier and difference <= MAX_READ_DIFFERENCE * left_by_earlier:
             return FoundCause(
                 "late",
                 f"it read what request {earlier.index + 1} had left; what came after was read only by "

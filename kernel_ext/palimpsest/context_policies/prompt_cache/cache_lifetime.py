@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
+from palimpsest.transcript.values import Usage
 
 FIVE_MINUTES = 300.0
 HOUR = 3_600.0
@@ -42,39 +43,27 @@ def lifetime_seconds(
     timeline: Timeline, is_known: Callable[[TimelineRequest], bool]
 ) -> Callable[[str], float]:
     """Return a function from a model to its cache's lifetime, by the requests for which ``is_known`` holds."""
-    models_with_stated_lifetime = {
-        request.model
-        for request in timeline.requests
-        if request.usage is not None
-        and request.usage.cache_write_hour is not None
-        and is_known(request)
-    }
-    models_kept_an_hour = {
-        model
-        for model in models_with_stated_lifetime
-        if keeps_an_hour(
-            [
-                request
-                for request in timeline.requests
-                if request.model == model and is_known(request)
-            ]
-        )
+    requests_by_model: dict[str, list[TimelineRequest]] = {}
+    for request in filter(is_known, timeline.requests):
+        requests_by_model.setdefault(request.model, []).append(request)
+    stated_lifetimes = {
+        model: HOUR if keeps_an_hour(requests) else FIVE_MINUTES
+        for model, requests in requests_by_model.items()
+        if any(usage.cache_write_hour is not None for usage in _usages(requests))
     }
     lifetime_from_pauses = _lifetime_from_pauses(*_pauses(timeline, is_known))
-
-    def seconds_of(model: str) -> float:
-        if model in models_kept_an_hour:
-            return HOUR
-        return FIVE_MINUTES if model in models_with_stated_lifetime else lifetime_from_pauses
-
-    return seconds_of
+    return lambda model: stated_lifetimes.get(model, lifetime_from_pauses)
 
 
 def keeps_an_hour(requests: Sequence[TimelineRequest]) -> bool:
     """Return whether most tokens that requests wrote to the cache are kept for an hour."""
-    usages = [request.usage for request in requests if request.usage is not None]
+    usages = _usages(requests)
     for_hour = sum(usage.cache_write_hour or 0 for usage in usages)
     return for_hour > 0 and 2 * for_hour > sum(usage.cache_write for usage in usages)
+
+
+def _usages(requests: Sequence[TimelineRequest]) -> list[Usage]:
+    return [request.usage for request in requests if request.usage is not None]
 
 
 def _find_lifetime(timeline: Timeline) -> CacheLifetime:
@@ -87,11 +76,8 @@ def _find_lifetime(timeline: Timeline) -> CacheLifetime:
     pauses_survived, pauses_lost = _pauses(timeline)
     seconds = _lifetime_from_pauses(pauses_survived, pauses_lost)
     if seconds == FIVE_MINUTES:
-        how_known = (
-            "it is assumed"
-            if not pauses_lost or max(pauses_lost) <= FIVE_MINUTES
-            else "as the pauses of the recording say"
-        )
+        is_recorded = any(pause > FIVE_MINUTES for pause in pauses_lost)
+        how_known = "as the pauses of the recording say" if is_recorded else "it is assumed"
         return CacheLifetime(FIVE_MINUTES, f"The cache keeps a prefix for 300 s ({how_known}).")
     longest = max(pause for pause in pauses_survived if pause <= seconds)
     return CacheLifetime(

@@ -6,6 +6,7 @@ recording shows is taken from it in every replay; reports list all losses, with 
 """
 
 from bisect import bisect_left
+from operator import attrgetter
 from typing import NamedTuple
 
 from palimpsest.context_policies.prompt_cache.break_causes import BreakCause, FoundCause, causes_of
@@ -77,9 +78,7 @@ def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
     usages = [(request.model, request.usage) for request in requests if request.usage is not None]
     writers = frozenset(model for model, usage in usages if usage.cache_write)
     uses_cache = bool(writers) or any(usage.cache_read for _, usage in usages)
-    unchanged_count = bisect_left(
-        requests, _first_changed(timeline), key=lambda request: request.index
-    )
+    unchanged_count = bisect_left(requests, _first_changed(timeline), key=attrgetter("index"))
     # A late read shows only in the request after it.
     followers = (*requests[1:], None)
     earlier_losses: GrownRows[CacheLoss | None] = timeline.earlier.setdefault(
@@ -88,23 +87,19 @@ def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
 
     def loss_at(position: int, _: object) -> CacheLoss | None:
         previous, request = requests[max(position - 1, 0)], requests[position]
-        expected_and_read = (
-            _loss_between(previous, request, is_writer=previous.model in writers)
-            if position and uses_cache
-            else None
-        )
-        if expected_and_read is None:
+        loss = None
+        if position and uses_cache:
+            loss = _loss_between(previous, request, is_writer=previous.model in writers)
+        if loss is None:
             return None
-        expected, read = expected_and_read
         causes = causes_of(timeline, previous, request, followers[position], lifetime)
-        return CacheLoss(request.index, previous.index, expected, read, causes)
+        return CacheLoss(request.index, previous.index, *loss, causes)
 
     key = (lifetime, writers, uses_cache)
-    return tuple(
-        earlier_losses.grown_rows(
-            loss_at, requests, followers, subject=key, max_unchanged=unchanged_count
-        )
+    losses = earlier_losses.grown_rows(
+        loss_at, requests, followers, subject=key, max_unchanged=unchanged_count
     )
+    return tuple(losses)
 
 
 def _first_changed(timeline: Timeline) -> int:

@@ -111,10 +111,8 @@ class CacheWalk:
         """Return a copy that continues independently."""
         walk = CacheWalk(self._scale)
         walk._cached_prompts = {**self._cached_prompts}
-        walk._previous_estimate, walk._previous_total = (
-            self._previous_estimate,
-            self._previous_total,
-        )
+        walk._previous_estimate = self._previous_estimate
+        walk._previous_total = self._previous_total
         return walk
 
     def measured_size(self, unmeasured: UnmeasuredRequest, ruler: RequestRuler) -> RequestSize:
@@ -123,41 +121,31 @@ class CacheWalk:
         total = (
             ruler.request_tokens(unmeasured.tokens, self._scale) + ruler.added_per_request
         ) * ruler.taken_share
-        if unmeasured.unchanged_tokens is not None:
-            self._shorten_prompts(unmeasured.unchanged_tokens)
-        if unmeasured.unchanged_tokens is None:
-            # The request begins with the whole previous request.
-            prefix = self._previous_total
-        else:
-            prefix = self._scale.fitted_to(total, unmeasured.tokens).request_tokens(
-                unmeasured.unchanged_tokens
-            )
+        # A request that only grew begins with the whole previous request.
+        prefix, unchanged_tokens = self._previous_total, unmeasured.unchanged_tokens
+        if unchanged_tokens is not None:
+            self._shorten_prompts(unchanged_tokens)
+            scale = self._scale.fitted_to(total, unmeasured.tokens)
+            prefix = scale.request_tokens(unchanged_tokens)
         self._previous_total = total
-        cacheable = (
-            total
-            if unmeasured.cacheable_tokens is None
-            else min(ruler.request_tokens(unmeasured.cacheable_tokens, self._scale), total)
-        )
+        cacheable, cached_tokens = total, unmeasured.tokens
+        if unmeasured.cacheable_tokens is not None:
+            cached_tokens = min(unmeasured.cacheable_tokens, cached_tokens)
+            cacheable = min(ruler.request_tokens(unmeasured.cacheable_tokens, self._scale), total)
         read = min(self._tokens_in_cache(request, ruler), cacheable)
         if ruler.unchanged_beginning is not None:
             read = min(read, ruler.unchanged_beginning)
+        is_taken = False
         if ruler.taken_read is not None and (previous_estimate is None or ruler.taken_read < read):
             read, is_taken = min(float(ruler.taken_read), cacheable), True
-        else:
-            is_taken = False
         unread = total - read
         uncached = unread if ruler.unwritten_tokens is None else min(ruler.unwritten_tokens, unread)
         uncached = max(uncached, total - cacheable)
-        tokens = (
-            unmeasured.tokens
-            if unmeasured.cacheable_tokens is None
-            else min(unmeasured.cacheable_tokens, unmeasured.tokens)
-        )
-        if request.status == "ok" or request.usage is not None:
+        was_answered = request.status == "ok" or request.usage is not None
+        if was_answered:
             # In recordings no request reads what a stopped or refused request would have left in the cache.
-            self._cached_prompts[request.model] = _CachedPrompt(
-                request, tokens, is_whole=unmeasured.cacheable_tokens is None
-            )
+            is_whole = unmeasured.cacheable_tokens is None
+            self._cached_prompts[request.model] = _CachedPrompt(request, cached_tokens, is_whole)
         self._previous_estimate = unmeasured.tokens
         return RequestSize(
             total=total,
@@ -171,7 +159,7 @@ class CacheWalk:
             uncached=uncached,
             is_taken=is_taken,
             is_hourly=unmeasured.is_hourly,
-            is_billed=not ruler.is_fitted or request.status == "ok" or request.usage is not None,
+            is_billed=not ruler.is_fitted or was_answered,
         )
 
     def _shorten_prompts(self, prefix: float) -> None:

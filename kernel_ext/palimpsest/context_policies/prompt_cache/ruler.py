@@ -18,8 +18,6 @@ GIVEN_SOURCE = "given"
 """The source of a price that the user gave."""
 MAX_ODD_NAMED = 5
 """Maximum requests with a contradicting report that a sentence lists."""
-
-
 MAX_FACTOR_RATIO = 2.0
 """Maximum ratio of a request's own factor to the ruler's, or of the ruler's to it; other tokens count as unseen."""
 MIN_SCALED_TOKENS = 500
@@ -115,11 +113,8 @@ class RequestRuler(NamedTuple):
         )
         if tokens <= counted_tokens:
             return counted_total
-        return counted_total + max(
-            session_scale.request_tokens(tokens)
-            - max(session_scale.request_tokens(counted_tokens), counted_total),
-            0.0,
-        )
+        counted_by_session = max(session_scale.request_tokens(counted_tokens), counted_total)
+        return counted_total + max(session_scale.request_tokens(tokens) - counted_by_session, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +179,6 @@ class Ruler:
         return Ruler(estimator=self.estimator, prefix=self.prefix)
 
     @property
-    def without_taken_reads(self) -> "Ruler":
-        """The ruler without reads taken from the recording."""
-        requests = (request._replace(taken_read=None, taken_share=1.0) for request in self.requests)
-        return replace(self, requests=tuple(requests))
-
-    @property
     def sentence(self) -> str:
         """How the ruler counts, in a sentence."""
         items = f"Tokens are {self.factor:.3g} x {self.estimator} of the items"
@@ -202,18 +191,14 @@ class Ruler:
 
     @property
     def _contradiction_sentence(self) -> str:
-        if not self.contradicting_requests:
+        requests = self.contradicting_requests
+        if not requests:
             return ""
-        named = ", ".join(
-            str(request + 1) for request in self.contradicting_requests[:MAX_ODD_NAMED]
-        )
-        if len(self.contradicting_requests) > MAX_ODD_NAMED:
-            named += f" and {len(self.contradicting_requests) - MAX_ODD_NAMED:,} more"
-        is_single = len(self.contradicting_requests) == 1
-        return (
-            f" What request{'' if is_single else 's'} {named} reported contradicts the requests around {'it' if is_single else 'them'}"
-            " and is left out of that."
-        )
+        named = ", ".join(str(request + 1) for request in requests[:MAX_ODD_NAMED])
+        if len(requests) > MAX_ODD_NAMED:
+            named += f" and {len(requests) - MAX_ODD_NAMED:,} more"
+        plural, them = ("s", "them") if len(requests) > 1 else ("", "it")
+        return f" What request{plural} {named} reported contradicts the requests around {them} and is left out of that."
 
 
 class Rates(NamedTuple):
@@ -290,14 +275,11 @@ class PriceProfile:
     @property
     def source_words(self) -> str:
         """The source of the prices: `` as given``, ``, from`` a list, or both; empty where that is not known."""
-        sources = dict.fromkeys(
-            price.source for price in (self, *self.other_models) if price.source
-        )
+        profiles = (self, *self.other_models)
+        sources = dict.fromkeys(profile.source for profile in profiles if profile.source)
         lists = [source for source in sources if source != GIVEN_SOURCE]
         listed = f", from {' and '.join(lists)}" if lists else ""
-        named = [
-            profile.name for profile in (self, *self.other_models) if profile.source == GIVEN_SOURCE
-        ]
+        named = [profile.name for profile in profiles if profile.source == GIVEN_SOURCE]
         if not named:
             return listed
         return f"{listed}, and as given for {', '.join(named)}" if lists else ", as given"
@@ -334,12 +316,9 @@ class PriceProfile:
         prompt_tokens: float | None = None,
     ) -> float:
         """Return the cost of tokens of a request; ``prompt_tokens`` are those of the whole prompt, if they are a part of it."""
-        prices = self.rates_at(
-            terms,
-            uncached_tokens + read_tokens + written_tokens
-            if prompt_tokens is None
-            else prompt_tokens,
-        )
+        if prompt_tokens is None:
+            prompt_tokens = uncached_tokens + read_tokens + written_tokens
+        prices = self.rates_at(terms, prompt_tokens)
         return (
             uncached_tokens * prices.input
             + read_tokens * prices.read
@@ -379,10 +358,8 @@ def with_writes_kept(price: PriceProfile, *, hourly: bool) -> PriceProfile:
             changed_price = replace(price, **rates._asdict(), writes_hour=hourly)
     elif hourly and price.write > price.input:
         changed_price = replace(price, write=2 * price.input, writes_hour=True)
-    return replace(
-        changed_price,
-        other_models=tuple(with_writes_kept(other, hourly=hourly) for other in price.other_models),
-    )
+    others = tuple(with_writes_kept(other, hourly=hourly) for other in price.other_models)
+    return replace(changed_price, other_models=others)
 
 
 def rates_of(price: Price, *, writes_hour: bool = False) -> Rates | None:

@@ -62,9 +62,7 @@ def read_after_change(timeline: Timeline, request: TimelineRequest) -> float | N
     return min(reads_after_changes) if reads_after_changes else None
 
 
-def setting_changes(
-    timeline: Timeline,
-) -> dict[tuple[Setting, str], tuple[SettingChange, ...]]:
+def setting_changes(timeline: Timeline) -> dict[tuple[Setting, str], tuple[SettingChange, ...]]:
     """Return the changes of each setting between requests to one model, in their order."""
     return timeline.derived_value("setting changes", _find_changes)
 

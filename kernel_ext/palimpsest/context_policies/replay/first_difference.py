@@ -1,6 +1,8 @@
 """Find the requests of a replay whose items differ from the recorded ones."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from palimpsest.transcript.timeline import GONE_STATES, Timeline, Transition
@@ -13,11 +15,7 @@ def different_requests(
     items = DifferingItems(timeline)
     start = 0
     for request in timeline.requests:
-        end = start
-        while (
-            end < len(simulated_transitions) and simulated_transitions[end].request <= request.index
-        ):
-            end += 1
+        end = bisect_right(simulated_transitions, request.index, start, key=attrgetter("request"))
         if items.advance(request.index, simulated_transitions[start:end]):
             yield request.index
         start = end

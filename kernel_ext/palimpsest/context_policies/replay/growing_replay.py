@@ -26,12 +26,8 @@ class GrowingReplay:
         self._sized = measures_sizes
         self._policy = policy or RecordedPolicy()
         self._replayed_part: TimelineReplay | None = None
-        self._earlier: dict[str, Any] = {}
+        self.earlier_values: dict[str, Any] = {}
         """Values derived from the timelines so far, which the next replay continues."""
-
-    def simulation_of(self, timeline: Timeline) -> Simulation:
-        """Return a timeline's replay."""
-        return self.replay(timeline).run(self._earlier)
 
     def replay(self, timeline: Timeline) -> TimelineReplay:
         """Return a timeline's replay, advanced to the last request or shortly before it."""
@@ -56,4 +52,4 @@ def recorded_replay(timeline: Timeline, ruler: Ruler) -> Simulation:
         return simulate(timeline, RecordedPolicy(), ruler)
     name = f"replay {ruler.estimator} {ruler.prefix}"
     growing: GrowingReplay = timeline.earlier.setdefault(name, GrowingReplay(ruler))
-    return growing.simulation_of(timeline)
+    return growing.replay(timeline).run(growing.earlier_values)

@@ -37,7 +37,6 @@ class HeldItems:
         )
         if summary_tokens and position is not None:
             summary = allowed_changes[position]
-            allowed_changes[position] = summary._replace(
-                tokens=(summary.tokens or 0) + summary_tokens
-            )
+            tokens = (summary.tokens or 0) + summary_tokens
+            allowed_changes[position] = summary._replace(tokens=tokens)
         return allowed_changes

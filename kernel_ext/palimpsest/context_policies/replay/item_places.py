@@ -124,11 +124,8 @@ class ItemPlaces:
     @property
     def first_changed_item(self) -> int | None:
         """The first changed item; None where the request only grew."""
-        return (
-            self._order.order[self._lowest_rank]
-            if self._lowest_rank <= self._highest_rank
-            else None
-        )
+        rank = self._lowest_rank
+        return self._order.order[rank] if rank <= self._highest_rank else None
 
     def tokens_before(self, item: int, *, whole_messages: bool) -> int:
         """Return the tokens before an item, or before its message."""

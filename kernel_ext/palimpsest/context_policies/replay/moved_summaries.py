@@ -6,7 +6,7 @@ of the covered items (``extract(2000)``), which no model wrote.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
@@ -101,11 +101,9 @@ class WithSummaries:
         summarised_items = {
             change.item for change in policy_result.changes if change.state == "summarised"
         }
-        covered_items = (
-            tuple(sorted({*state.covered_items, *summarised_items}))
-            if summarised_items
-            else state.covered_items
-        )
+        covered_items = state.covered_items
+        if summarised_items:
+            covered_items = tuple(sorted({*covered_items, *summarised_items}))
         changes = [
             self._with_text(change, covered_items, view)
             if change.state == "summarised" and change.tokens
@@ -147,11 +145,9 @@ class WithSummaries:
             text, item = view.read(index), view.item(index)
             line = next((row.strip() for row in text[:2_000].splitlines() if row.strip()), "")
             tool = f" {item.tool}" if item.kind == "output" else ""
-            head = f"{item.kind}{tool}: {line[:LINE_CHARS]}"
-            described = self._descriptions[index] = (
-                head if line else "",
-                tuple(name for _, name in names_of(text)),
-            )
+            head = f"{item.kind}{tool}: {line[:LINE_CHARS]}" if line else ""
+            described = (head, tuple(name for _, name in names_of(text)))
+            self._descriptions[index] = described
         return described
 
 
@@ -181,7 +177,7 @@ def _nearest_summary(timeline: Timeline, request: int) -> int | None:
     return None if nearest is None else nearest.index
 
 
-def _texts_that_fit(texts: Any, chars: int, separator_chars: int) -> Iterator[str]:
+def _texts_that_fit(texts: Iterable[str], chars: int, separator_chars: int) -> Iterator[str]:
     """Yield texts as long as they fit into ``chars`` characters, with separators of ``separator_chars`` characters."""
     for text in texts:
         chars -= len(text) + separator_chars

@@ -36,11 +36,8 @@ class TokenScale:
     def copy_from(self, other: "TokenScale") -> None:
         """Copy the tokens from the scale of another timeline that begins with the same items."""
         self.shown_tokens[: other.count] = other.shown_tokens[: other.count]
-        self.count, self.item_tokens, self.whole_tokens = (
-            other.count,
-            other.item_tokens,
-            other.whole_tokens,
-        )
+        self.count = other.count
+        self.item_tokens, self.whole_tokens = other.item_tokens, other.whole_tokens
 
     def add(self, end: int) -> None:
         """Add the items up to this index to the request."""
@@ -79,7 +76,7 @@ class ReplayView:
         self.gap_seconds: float | None = None
         self.changes: int | None = 0
         self.count_reported: Callable[..., int | None] | None = None
-        """Returns the tokens of the request by the provider's count, given this view (``ReportedTokens.total``)."""
+        """Returns the tokens of the request by the provider's count, given this view (``ReportedTokens.reported_total``)."""
         self._items = timeline.items
         self._states: list[ItemState] = ["whole"] * len(timeline.items)
         self._shown_chars = [item.chars for item in timeline.items]

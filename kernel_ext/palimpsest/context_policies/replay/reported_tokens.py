@@ -95,8 +95,9 @@ class ReportedTokens:
             if not (view.item(index).kind == "summary" or view.item(index).continues)
         )
         if later_items == "counted":
-            before = self._scale.item_tokens - sum(
-                self._scale.shown_tokens[last_answered.first_item : view.count]
+            scale = self._scale
+            before = scale.item_tokens - sum(
+                scale.shown_tokens[last_answered.first_item : view.count]
             )
             newer_tokens *= min(max(prompt / before, 1.0), MAX_SCALE) if before > 0 else 1.0
         return round(tokens + newer_tokens)
@@ -104,8 +105,5 @@ class ReportedTokens:
 
 def _is_reverted(view: PolicyView, answered: _Answered) -> bool:
     """Return whether the answer of a request was reverted, so that the agent no longer sees its usage."""
-    if answered.end <= answered.first_item:
-        return False
-    return all(
-        view.state(index) == "reverted" for index in range(answered.first_item, answered.end)
-    )
+    answer = range(answered.first_item, answered.end)
+    return bool(answer) and all(view.state(index) == "reverted" for index in answer)

@@ -11,16 +11,13 @@ from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any
 
-from palimpsest.context_policies.interface.policy import (
-    Change,
-    ContextPolicy,
-    Probe,
-    SessionFacts,
-)
+from palimpsest.context_policies.interface.policy import Change, ContextPolicy, Probe, SessionFacts
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy, change_of
-from palimpsest.context_policies.interface.window_to_fit import window_to_fit
+from palimpsest.context_policies.interface.settings import window_to_fit
+from palimpsest.context_policies.items.engine_sizes import is_by_hand
 from palimpsest.context_policies.own_policies.own_code_errors import decided_by, start_of
 from palimpsest.context_policies.presets.cache_keeping import CacheKeeping
 from palimpsest.context_policies.prompt_cache.cache_walk import (
@@ -29,18 +26,13 @@ from palimpsest.context_policies.prompt_cache.cache_walk import (
     UnmeasuredRequest,
 )
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
-from palimpsest.context_policies.replay.cache_policy_ruler import with_cache_policy
 from palimpsest.context_policies.replay.first_difference import DifferingItems
 from palimpsest.context_policies.replay.held_items import HeldItems
 from palimpsest.context_policies.replay.item_places import ItemPlaces
 from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScale
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
 from palimpsest.transcript.context_values.decisions import RESTORE, UNDO
-from palimpsest.transcript.timeline import (
-    Timeline,
-    TimelineRequest,
-    Transition,
-)
+from palimpsest.transcript.timeline import Timeline, TimelineRequest, Transition
 
 REPLACING_RULE = "another "
 """Prefix of the rules of transitions that replace a system prompt or a set of tools; no policy makes them."""
@@ -146,11 +138,10 @@ class TimelineReplay:
         estimator_name = ruler.estimator if policy is None else policy.estimator
         unseen_tokens = ruler.unseen_tokens / ruler.factor
         self._ruler_scale = TokenScale(timeline, ruler.estimator, unseen_tokens)
-        is_same = estimator_name == ruler.estimator
-        scale = (
-            self._ruler_scale if is_same else TokenScale(timeline, estimator_name, unseen_tokens)
-        )
-        self._scales = (scale,) if is_same else (scale, self._ruler_scale)
+        scale = self._ruler_scale
+        if estimator_name != ruler.estimator:
+            scale = TokenScale(timeline, estimator_name, unseen_tokens)
+        self._scales = tuple(dict.fromkeys((scale, self._ruler_scale)))
         self._view = ReplayView(timeline, scale)
         self._reported_tokens = ReportedTokens(scale, self._ruler_scale, ruler)
         self._view.count_reported = self._reported_tokens.reported_total
@@ -178,9 +169,7 @@ class TimelineReplay:
         if not is_recorded:
             self._hide_recorded_summaries()
             for transition in timeline.transitions:
-                if transition.state == "reverted" or transition.rule.startswith(
-                    ("user/", REPLACING_RULE)
-                ):
+                if is_by_hand(transition) or transition.rule.startswith(REPLACING_RULE):
                     self._user_decisions.setdefault(transition.request, []).append(transition)
                 if transition.rule == UNDO and timeline.items[transition.item].kind == "summary":
                     entered = timeline.items[transition.item].entered
@@ -226,32 +215,23 @@ class TimelineReplay:
         )
         continued._results = self._results.copy()
         continued._cache_walk = self._cache_walk.copy()
-        continued._request_of_covered, continued._summary_calls = (
-            {**self._request_of_covered},
-            [*self._summary_calls],
-        )
+        continued._request_of_covered = {**self._request_of_covered}
+        continued._summary_calls = [*self._summary_calls]
         return continued
 
     def is_beginning_of(self, timeline: Timeline) -> bool:
         """Return whether a timeline begins with the part that was replayed here."""
-        replayed_timeline, done_count = self._timeline, self.done_count
+        replayed, done_count = self._timeline, self.done_count
         if not done_count or len(timeline.requests) < done_count:
             return False
-        items = max(
-            replayed_timeline.requests[done_count - 1].items,
-            replayed_timeline.requests[done_count - 1].answer[1],
-        )
-        transitions = bisect_left(
-            replayed_timeline.transitions, done_count, key=lambda transition: transition.request
-        )
-        transitions_now = bisect_left(
-            timeline.transitions, done_count, key=lambda transition: transition.request
-        )
+        last_request, by_request = replayed.requests[done_count - 1], attrgetter("request")
+        items = max(last_request.items, last_request.answer[1])
+        transitions = bisect_left(replayed.transitions, done_count, key=by_request)
         return (
-            transitions == transitions_now
-            and replayed_timeline.requests[:done_count] == timeline.requests[:done_count]
-            and replayed_timeline.items[:items] == timeline.items[:items]
-            and replayed_timeline.transitions[:transitions] == timeline.transitions[:transitions]
+            transitions == bisect_left(timeline.transitions, done_count, key=by_request)
+            and replayed.requests[:done_count] == timeline.requests[:done_count]
+            and replayed.items[:items] == timeline.items[:items]
+            and replayed.transitions[:transitions] == timeline.transitions[:transitions]
         )
 
     def run(self, earlier_values: dict[str, Any] | None = None) -> Simulation:
@@ -262,10 +242,9 @@ class TimelineReplay:
     def advance(self, end: int) -> None:
         """Replay the requests with an index below ``end``."""
         view, places, sizes = self._view, self._places, self._results.sizes
-        decides_at_turn_end, decides_at_request = (
-            self._is_decided_at("turn end"),
-            self._is_decided_at("request"),
-        )
+        when = None if self.policy is None else self.policy.when
+        decides_at_turn_end = when in ("turn end", "both")
+        decides_at_request = when in ("request", "both")
         previous = self._timeline.requests[self.done_count - 1] if self.done_count else None
         for request in self._timeline.requests[self.done_count : end]:
             places.begin_request()
@@ -294,10 +273,8 @@ class TimelineReplay:
         """Store the reported usage of a request, or an estimate where it differs from the recorded one."""
         if self._facts_until is None and not isinstance(self.policy, RecordedPolicy):
             transitions = self._results.transitions
-            new_transitions, self._compared_count = (
-                transitions[self._compared_count :],
-                len(transitions),
-            )
+            new_transitions = transitions[self._compared_count :]
+            self._compared_count = len(transitions)
             while self._removed_summaries and self._removed_summaries[-1].request <= request.index:
                 new_transitions.insert(0, self._removed_summaries.pop())
             if self._differing.advance(request.index, new_transitions):
@@ -308,19 +285,17 @@ class TimelineReplay:
 
     def _apply_user_decisions(self, request: TimelineRequest) -> None:
         """Apply the user's decisions since the request before, and show again the items of undone summaries."""
-        undo_changes: list[tuple[Change, str]] = []
+        changes: list[tuple[Change, str]] = []
         for entered in self._undone_summaries.get(request.index, ()):
             shown_again = [
                 item for item, written in self._request_of_covered.items() if written == entered
             ]
-            undo_changes += [(Change(item, "whole"), UNDO) for item in shown_again]
+            changes += [(Change(item, "whole"), UNDO) for item in shown_again]
             for item in shown_again:
                 del self._request_of_covered[item]
-        user_changes = [
-            (change_of(decision), decision.rule)
-            for decision in self._user_decisions.get(request.index, ())
-        ]
-        for change, rule in (*undo_changes, *user_changes):
+        decisions = self._user_decisions.get(request.index, ())
+        changes += [(change_of(decision), decision.rule) for decision in decisions]
+        for change, rule in changes:
             effective_change = change
             self._fixed_items.decide(change)
             if rule == RESTORE and self._is_covered_by_summary(change.item):
@@ -337,9 +312,6 @@ class TimelineReplay:
         return any(
             later > item and view.state(later) == "summarised" for later in self._request_of_covered
         )
-
-    def _is_decided_at(self, moment: str) -> bool:
-        return self.policy is not None and self.policy.when in (moment, "both")
 
     def _turn_start(self, request: TimelineRequest, sent_count: int) -> int:
         """Return the index at which the items of the new turn begin."""
@@ -409,13 +381,10 @@ class TimelineReplay:
         summary_input, summary_output = self._summary_calls
         if summary_output:
             self._summary_calls = [0.0, 0.0]
-        first_changed = self._places.first_changed_item
-        if first_changed is None:
-            prefix = None
-        else:
-            prefix = self._places.tokens_before(
-                first_changed, whole_messages=self._ruler.prefix == "message"
-            )
+        whole_messages = self._ruler.prefix == "message"
+        prefix, first_changed = None, self._places.first_changed_item
+        if first_changed is not None:
+            prefix = self._places.tokens_before(first_changed, whole_messages=whole_messages)
         unmeasured = UnmeasuredRequest(
             request,
             self._ruler_scale.item_tokens,
@@ -426,18 +395,14 @@ class TimelineReplay:
             summary_output,
         )
         request_ruler = self._ruler.request_ruler(request.index)
-        if self._cache_policy is None:
-            return self._cache_walk.measured_size(unmeasured, request_ruler)
-        left_out = self._cache_policy.first_left_out(self._view)
-        if left_out is not None:
-            cacheable = self._places.tokens_before(
-                left_out, whole_messages=self._ruler.prefix == "message"
-            )
-            unmeasured = replace(unmeasured, cacheable_tokens=cacheable)
-        unmeasured = replace(unmeasured, is_hourly=self._cache_policy.is_hourly)
-        return self._cache_walk.measured_size(
-            unmeasured, with_cache_policy(self._cache_policy, request_ruler)
-        )
+        if self._cache_policy is not None:
+            left_out = self._cache_policy.first_left_out(self._view)
+            if left_out is not None:
+                cacheable = self._places.tokens_before(left_out, whole_messages=whole_messages)
+                unmeasured = replace(unmeasured, cacheable_tokens=cacheable)
+            unmeasured = replace(unmeasured, is_hourly=self._cache_policy.is_hourly)
+            request_ruler = self._cache_policy.changed_ruler(request_ruler)
+        return self._cache_walk.measured_size(unmeasured, request_ruler)
 
     def _result(self, earlier_values: dict[str, Any] | None) -> Simulation:
         results = self._results

@@ -63,14 +63,8 @@ class SimulationCache:
     ) -> Derived:
         """Return a value derived from a replay, stored or computed now; ``key`` contains its other inputs."""
         with self._lock:
-            results = next(
-                (
-                    derived_values
-                    for known_simulation, derived_values in self._replays.values()
-                    if known_simulation is simulation
-                ),
-                None,
-            )
+            replays = self._replays.values()
+            results = next((values for replay, values in replays if replay is simulation), None)
         if results is None:
             return compute()
         if key not in results:

@@ -65,7 +65,7 @@ class LightSteps:
     """The recorded timeline."""
     simulation: Simulation
     differing_requests: frozenset[int] = frozenset()
-    """The requests that differing from the recorded ones."""
+    """The requests that differ from the recorded ones."""
     policy: ContextPolicy | None = None
     states: Mapping[int, EngineState] = field(default_factory=dict)
     is_recorded: bool = False
@@ -125,6 +125,7 @@ class LightSteps:
         return self.timeline if self.is_recorded else self.simulation.timeline
 
     def _decisions(self, request: int) -> Iterator[Decision]:
+        weights = self.timeline.weights(self.simulation.ruler.estimator)
         for transition in self._shown_timeline.by_request.get(request, ()):
             rule = self._rule(transition)
             if not rule:
@@ -137,24 +138,20 @@ class LightSteps:
                 message_id=item.message,
                 part_id=part_of(item),
                 numbers=dict(transition.numbers),
-                tokens_before=self.timeline.weights(self.simulation.ruler.estimator)[
-                    transition.item
-                ],
+                tokens_before=weights[transition.item],
                 tokens_after=transition.tokens or 0,
             )
 
     def _rule(self, transition: Transition) -> str:
         """Return the rule of a decider's decision; empty for other transitions, and for the user's decisions."""
-        if transition.state not in ACTION_BY_STATE or self.timeline.items[transition.item].kind in (
-            "media",
-            "summary",
-        ):
+        item = self.timeline.items[transition.item]
+        if transition.state not in ACTION_BY_STATE or item.kind in ("media", "summary"):
             return ""
         rule = str(transition.numbers.get("rule") or transition.rule)
         if rule.startswith(OWN_RULES):
             return rule
         is_by_policy = not self.is_recorded and transition.rule == self.simulation.policy_name
-        if not is_by_policy or self.timeline.items[transition.item].continues:
+        if not is_by_policy or item.continues:
             return ""
         return f"{ACTION_BY_STATE[transition.state][1]}/{transition.rule}"
 

@@ -66,19 +66,14 @@ def light_whatif(
         other = Replay(timeline.session, None, counterfactual=True, steps=recorded_replay.steps)
         return WhatIf(recorded_replay, other, summary_tokens, proof=session.proof())
     states: dict[int, EngineState] = {}
-    tracked_policy = (
-        StateRecordingPolicy(chosen_policy, states)
-        if isinstance(chosen_policy, EnginePolicy)
-        else chosen_policy
-    )
+    tracked_policy: ContextPolicy | None = chosen_policy
+    shown_policy: Policy | ContextPolicy | str = chosen_policy or RAW_NAME
+    if isinstance(chosen_policy, EnginePolicy):
+        tracked_policy = StateRecordingPolicy(chosen_policy, states)
+        shown_policy = chosen_policy.engine
     simulation = simulate(timeline, tracked_policy, ruler, window)
     different = frozenset(different_requests(timeline, simulation.timeline.transitions))
     steps = LightSteps(timeline, simulation, different, chosen_policy, states).steps()
-    shown_policy = (
-        chosen_policy.engine
-        if isinstance(chosen_policy, EnginePolicy)
-        else chosen_policy or RAW_NAME
-    )
     other = Replay(timeline.session, shown_policy, counterfactual=True, steps=steps)
     return WhatIf(recorded_replay, other, summary_tokens, proof=session.proof())
 
@@ -91,12 +86,9 @@ def _replay_policy(
     if isinstance(policy, Policy):
         return EnginePolicy.of(policy, summary=summary_tokens)
     replayed_policy = session.policy(policy)
-    if isinstance(replayed_policy, EnginePolicy) and isinstance(policy, str):
-        replayed_policy = (
-            replayed_policy
-            if "summary=" in policy
-            else replace(replayed_policy, summary=summary_tokens)
-        )
+    has_default_summary = isinstance(policy, str) and "summary=" not in policy
+    if isinstance(replayed_policy, EnginePolicy) and has_default_summary:
+        return replace(replayed_policy, summary=summary_tokens)
     return replayed_policy
 
 

@@ -74,14 +74,10 @@ class MessageHashes:
         """Return the hash of each message."""
         hashes: list[tuple[Body, str]] = []
         for index, message in enumerate(provider_messages):
-            hashed_before = self._previous[index] if index < len(self._previous) else None
-            is_same = hashed_before is not None and _equal_as_json(hashed_before[0], message.body)
-            hashes.append(
-                (
-                    message.body,
-                    hashed_before[1] if hashed_before and is_same else message_hash(message.body),
-                )
-            )
+            body, sha256 = self._previous[index] if index < len(self._previous) else (None, "")
+            if not _equal_as_json(body, message.body):
+                sha256 = message_hash(message.body)
+            hashes.append((message.body, sha256))
         self._previous = hashes
         return tuple(sha256 for _, sha256 in hashes)
 

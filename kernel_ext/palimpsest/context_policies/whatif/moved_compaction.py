@@ -7,14 +7,15 @@ hidden.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import attrgetter
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.plan import CompactionPlan, message_counter
 from palimpsest.context.compaction.summary_request import SYSTEM, project_summary
 from palimpsest.context.visible_messages import View
-from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.placeholder_summary import (
-    bare_marker,
+    automatic_marker,
     placeholder_summary,
     placeholder_text,
     with_tail,
@@ -28,7 +29,7 @@ from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.values import ModelInfo
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordedMarker:
     """A recorded marker, and the session and policy under which its compaction ran."""
 
@@ -42,21 +43,19 @@ class RecordedMarker:
     model: ModelInfo
     counter: Callable[[str], Count]
 
-    @property
+    @cached_property
     def plan(self) -> CompactionPlan:
         """The plan of the recorded compaction, computed again as in the live loop."""
         marker = with_tail(self.message, None)
         view = replace(self.view, messages=(*self.view.messages[:-1], marker))
         return plan_at(view, marker.id, self.policy, self.model, self.counter)
 
-    def compaction(self, covered_count: int | None = None) -> Compaction:
+    def compaction(self) -> Compaction:
         """Return the recorded compaction as a value."""
         recorded = self.compaction_read
         return Compaction(
             marker_id=recorded.marker_id,
-            covered_count=len(self.plan.summarised_messages)
-            if covered_count is None
-            else covered_count,
+            covered_count=len(self.plan.summarised_messages),
             tokens_before=recorded.tokens_before,
             tokens_after=recorded.tokens_after,
             requested_tokens=recorded.requested_tokens,
@@ -70,40 +69,29 @@ def compact(
     simulated: SimulatedSession,
     inputs: StepInputs,
     recorded_marker: RecordedMarker | None,
-    size: int = SUMMARY_TOKENS,
+    size: int,
     *,
-    overflow: bool = False,
+    overflow: bool,
 ) -> Compaction | None:
     """Compact the simulated session; returns None where that would save too little.
 
-    ``recorded_marker`` is the recorded marker at this point, if there is one; ``overflow`` is set where the provider would have
-    refused a request.
+    ``recorded_marker`` is the recorded marker at this point, if there is one, which ``inputs`` leave out; ``size`` is that
+    of a placeholder in tokens; ``overflow`` is set where the provider would have refused a request.
     """
     messages_before = simulated.messages(inputs.answer_left_out)
-    if recorded_marker is not None:
-        messages_before = tuple(
-            message for message in messages_before if message.id != recorded_marker.message.id
-        )
-    user = next(
-        (
-            message.info
-            for message in reversed(messages_before)
-            if isinstance(message.info, UserMessage)
-        ),
-        None,
-    )
+    infos = (message.info for message in reversed(messages_before))
+    user = next((info for info in infos if isinstance(info, UserMessage)), None)
     if user is None:
         return None
     marker_id = f"msg_{simulated.new_id()}"
-    marker = (
-        recorded_marker.message
-        if recorded_marker is not None
-        else bare_marker(marker_id, user, inputs.time, is_automatic=True, overflow=overflow)
-    )
+    if recorded_marker is None:
+        marker = automatic_marker(marker_id, user, inputs.time, overflow=overflow)
+    else:
+        marker = recorded_marker.message
     view = simulated.view((*messages_before, with_tail(marker, None)))
     new_plan = plan_at(view, marker.id, inputs.policy, inputs.model, simulated.counter)
     if recorded_marker is not None and _has_same_plan(recorded_marker, new_plan, inputs.policy):
-        return recorded_marker.compaction(len(new_plan.summarised_messages))
+        return recorded_marker.compaction()
     return _with_placeholder(
         simulated, inputs, recorded_marker, view, new_plan, messages_before, size
     )
@@ -119,25 +107,11 @@ def _has_same_plan(
     recorded_marker: RecordedMarker, new_plan: CompactionPlan, policy: Policy
 ) -> bool:
     """Return whether the recorded compaction summarised and kept the same messages, with the same prompt and model."""
-    recorded_policy, new_policy = recorded_marker.policy.compact, policy.compact
-    if (recorded_policy.model, recorded_policy.prompt, recorded_policy.serialize) != (
-        new_policy.model,
-        new_policy.prompt,
-        new_policy.serialize,
-    ):
+    of_policy = attrgetter("model", "prompt", "serialize")
+    if of_policy(recorded_marker.policy.compact) != of_policy(policy.compact):
         return False
-    recorded_plan = recorded_marker.plan
-    return (
-        recorded_plan.tail_start_id,
-        recorded_plan.previous_summary,
-        recorded_plan.summarised_messages,
-        recorded_plan.replay,
-    ) == (
-        new_plan.tail_start_id,
-        new_plan.previous_summary,
-        new_plan.summarised_messages,
-        new_plan.replay,
-    )
+    of_plan = attrgetter("tail_start_id", "previous_summary", "summarised_messages", "replay")
+    return bool(of_plan(recorded_marker.plan) == of_plan(new_plan))
 
 
 def _with_placeholder(
@@ -150,23 +124,17 @@ def _with_placeholder(
     size: int,
 ) -> Compaction | None:
     """Replace the messages that a plan covers by a text of ``size`` tokens; the marker is the view's last message."""
-    marker = view.messages[-1]
-    requested_tokens = project_summary(
-        view,
-        marker_id=marker.id,
-        system=(SYSTEM,),
-        model=inputs.model.ref,
-        policy=inputs.policy,
-        count=simulated.counter(inputs.policy.estimator),
-    ).total
-    policy = inputs.policy
+    marker, policy, model = view.messages[-1], inputs.policy, inputs.model.ref
     count = simulated.counter(policy.estimator)
-    covered_tokens = message_counter(policy, inputs.model.ref, count)(plan.summarised_messages)
+    requested_tokens = project_summary(
+        view, marker_id=marker.id, system=(SYSTEM,), model=model, policy=policy, count=count
+    ).total
+    covered_tokens = message_counter(policy, model, count)(plan.summarised_messages)
     text = placeholder_text(plan, covered_tokens, size, count)
     moved_id = marker.id if recorded_marker is None else f"{marker.id}-moved"
     moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": moved_id})})
     placeholder = placeholder_summary(
-        moved, plan, messages_before, policy, inputs.model.ref, simulated.state.todos, text
+        moved, plan, messages_before, policy, model, simulated.state.todos, text
     )
     tokens_before = simulated.size(messages_before, inputs)
     tokens_after = simulated.size((*messages_before, *placeholder), inputs)
@@ -174,11 +142,13 @@ def _with_placeholder(
         hide_compaction(simulated, recorded_marker.compaction_read)
     if policy.compact.judge and tokens_after > policy.compact.max_share_after * tokens_before:
         return None
-    simulated.add(_insert_after(simulated, recorded_marker, inputs), placeholder)
-    if recorded_marker is not None:
-        simulated.replaced_summaries |= dict.fromkeys(
-            recorded_marker.compaction_read.summaries, placeholder[1].id
-        )
+    if recorded_marker is None:
+        left_out, recorded_messages = inputs.answer_left_out, simulated.state.messages()
+        after_id = [message.id for message in recorded_messages if message.id != left_out][-1]
+    else:
+        after_id, summaries = recorded_marker.message.id, recorded_marker.compaction_read.summaries
+        simulated.replaced_summaries |= dict.fromkeys(summaries, placeholder[1].id)
+    simulated.add(after_id, placeholder)
     simulated.cache_used_at = inputs.time
     return Compaction(
         marker_id=moved_id,
@@ -189,15 +159,3 @@ def _with_placeholder(
         stand_in=True,
         by_hand=recorded_marker is not None and not recorded_marker.compaction_read.is_automatic,
     )
-
-
-def _insert_after(
-    simulated: SimulatedSession, recorded_marker: RecordedMarker | None, inputs: StepInputs
-) -> str:
-    """Return the id of the recorded message after which the compaction is inserted."""
-    if recorded_marker is not None:
-        return recorded_marker.message.id
-    message_ids = [
-        message.id for message in simulated.state.messages() if message.id != inputs.answer_left_out
-    ]
-    return message_ids[-1]

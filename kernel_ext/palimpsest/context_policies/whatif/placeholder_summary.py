@@ -33,10 +33,8 @@ FILLER_WORD = " and"
 """A word of four characters that is one token, so that both estimators count it the same."""
 
 
-def bare_marker(
-    marker_id: str, user: UserMessage, created: int, *, is_automatic: bool, overflow: bool = False
-) -> Message:
-    """Return a marker that requests a compaction after a user message."""
+def automatic_marker(marker_id: str, user: UserMessage, created: int, *, overflow: bool) -> Message:
+    """Return a marker by which the loop requests a compaction after a user message."""
     info = UserMessage(
         id=marker_id,
         session_id=user.session_id,
@@ -49,7 +47,7 @@ def bare_marker(
         id=f"{marker_id}-part",
         session_id=user.session_id,
         message_id=marker_id,
-        auto=is_automatic,
+        auto=True,
         overflow=overflow,
     )
     return Message(info=info, parts=(part,))
@@ -93,9 +91,8 @@ def placeholder_summary(
         ),
         parts=(_text_part(info, summary_id, text),),
     )
-    marker_with_tail = with_tail(marker, plan.tail_start_id)
+    compaction = (with_tail(marker, plan.tail_start_id), summary)
     continuation = _continuation_message(info, marker, plan, messages_before, policy, todos)
-    compaction = (marker_with_tail, summary)
     return compaction if continuation is None else (*compaction, continuation)
 
 
@@ -126,17 +123,9 @@ def _continuation_message(
     copied_info = info.model_copy(update={"id": message_id})
     if plan.replay is not None:
         repeated_parts = [_repeated_part(info, message_id, part) for part in plan.replay.parts]
-        return Message(
-            info=copied_info, parts=tuple(part for part in repeated_parts if part is not None)
-        )
-    text = continuation_text(
-        policy,
-        plan,
-        unanswered_prompt(messages_before),
-        open_work,
-        todos,
-        was_refused=compaction_part.overflow,
-    )
+        return Message(info=copied_info, parts=tuple(filter(None, repeated_parts)))
+    prompt, was_refused = unanswered_prompt(messages_before), compaction_part.overflow
+    text = continuation_text(policy, plan, prompt, open_work, todos, was_refused=was_refused)
     return Message(info=copied_info, parts=(_text_part(info, message_id, text, {CONTINUES: True}),))
 
 
@@ -145,9 +134,8 @@ def _repeated_part(info: UserMessage, message_id: str, part: Part) -> Part | Non
         case TextPart(text=text):
             return _text_part(info, message_id, text)
         case FilePart():
-            return _text_part(
-                info, message_id, f"[Attached {part.mime}: {part.filename or 'file'}]"
-            )
+            text = f"[Attached {part.mime}: {part.filename or 'file'}]"
+            return _text_part(info, message_id, text)
         case _:
             return None
 

@@ -97,9 +97,9 @@ def read_compactions(records: Iterable[Record]) -> RecordedCompactions:
         if marker(message) is not None
     }
     unsent = (
-        unsent_answer.id
-        for unsent_answer in messages
-        if unsent_answer.id not in answers_with_request and _has_overflowed(unsent_answer)
+        message.id
+        for message in messages
+        if message.id not in answers_with_request and _has_overflowed(message)
     )
     return RecordedCompactions(compactions, requests_following, frozenset(unsent), state.seq)
 
@@ -128,20 +128,14 @@ def _compaction_at(
         and info.parent_id == marker_id
     ]
     newest_info = summaries[-1].info if summaries else None
-    graded = next(
-        (
-            graded_decisions[written_message.id]
-            for written_message in summaries
-            if written_message.id in graded_decisions
-        ),
-        None,
-    )
+    grades = (graded_decisions.get(summary.id) for summary in summaries)
+    graded = next(filter(None, grades), None)
     error = newest_info.error if isinstance(newest_info, AssistantMessage) else None
     return RecordedCompaction(
         marker_id=marker_id,
         is_automatic=part.auto,
         overflow=part.overflow,
-        summaries=frozenset(written_message.id for written_message in summaries),
+        summaries=frozenset(summary.id for summary in summaries),
         continued_by=_continuing_message(messages, index),
         succeeded=isinstance(newest_info, AssistantMessage)
         and bool(newest_info.finish)

@@ -19,7 +19,8 @@ from palimpsest.context.request_assembly.fit import (
     usage_needs_summary,
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
-from palimpsest.context.visible_messages import View
+from palimpsest.context.visible_messages import View, place_of
+from palimpsest.context_policies.engine_presets.engine_step import with_prompt
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 from palimpsest.context_policies.whatif.moved_compaction import (
     RecordedMarker,
@@ -184,20 +185,16 @@ class CounterfactualReplay:
         if decision.rule in RULES_REPEATED or decision.rule.startswith(PRUNE_RULE):
             self.recorded_since.decisions.append(decision)
         elif decision.rule != COMPACT and (decision.rule != ROLLED_BACK or self._is_adopted):
-            name = self._simulated.replaced_summaries.get(
-                decision.message_id or "", decision.message_id
-            )
-            self._simulated.decisions.append(decision.model_copy(update={"message_id": name}))
+            message_id = decision.message_id
+            message_id = self._simulated.replaced_summaries.get(message_id or "", message_id)
+            self._simulated.decisions.append(decision.model_copy(update={"message_id": message_id}))
 
     def _truncate_output(self, part: ToolPart) -> None:
-        part_before = self._state.part(part.message_id, part.id)
-        had_ended = isinstance(part_before, ToolPart) and isinstance(
-            part_before.state, ToolCompleted
-        )
-        is_completed = isinstance(part.state, ToolCompleted)
+        before = self._state.part(part.message_id, part.id)
+        had_ended = isinstance(before, ToolPart) and isinstance(before.state, ToolCompleted)
         # A subtask of a prompt runs before the first request of its turn.
         request = self._recorded_compactions.requests_following.get(part.message_id)
-        if is_completed and not had_ended and request is not None:
+        if not had_ended and request is not None:
             self._simulated.truncate(part, self._recordings.inputs_of(request))
 
     def _end_turn(self) -> None:
@@ -209,15 +206,14 @@ class CounterfactualReplay:
 
     def _finish_turn(self, inputs: StepInputs) -> None:
         """Reduce the context at the end of a turn, or cut results after a failed summary, where the loop would do so."""
-        if self._fit.is_suspended and not self._fit.failed:
+        if self._fit.is_suspended:
+            if not self._fit.failed:
+                return
+        elif self._cause == "size":
             return
-        if not self._fit.is_suspended:
+        else:
             may_summarise = self._fit.may_summarise(inputs, self._cause)
-            if (
-                self._cause == "size"
-                or (may_summarise and self._is_in_log)
-                or (self._cause == "full" and not may_summarise)
-            ):
+            if (may_summarise and self._is_in_log) or (not may_summarise and self._cause == "full"):
                 return
         outcome = self._fit.next_outcome(inputs, self._cause)
         while isinstance(outcome, SummaryNeeded):
@@ -255,21 +251,12 @@ class CounterfactualReplay:
             return False
         before = replace(inputs, answer_left_out=compaction.marker_id)
         cause, self._cause = self._cause_to_shrink(before, refused=compaction.overflow), "size"
-        outcome = self._fit.next_outcome(before, cause)
-        return isinstance(outcome, SummaryNeeded) or self._is_known_from_journal_only(
-            compaction, inputs
-        )
-
-    def _is_known_from_journal_only(
-        self, compaction: RecordedCompaction, inputs: StepInputs
-    ) -> bool:
-        """Return whether the policy is the recorded one and only the journal shows why a compaction was requested.
-
-        The window at the compaction may differ from that of the previous step. It is recorded with the request for the
-        summary; if the kernel ended before sending that request, it is not recorded.
-        """
+        if isinstance(self._fit.next_outcome(before, cause), SummaryNeeded):
+            return True
         if self._sent is None:
             return self._policy is None
+        # The window at the compaction may differ from that of the previous step. It is recorded with the request for the
+        # summary; if the kernel ended before sending that request, only the journal shows why it was requested.
         last_request = self._sent.record
         return compaction.request is None and self._recordings.policy(last_request) == inputs.policy
 
@@ -298,24 +285,19 @@ class CounterfactualReplay:
         self, inputs: StepInputs, recorded_marker: RecordedMarker | None, *, overflow: bool = False
     ) -> None:
         """Compact now, and pass the outcome to ``ReplayedFit``."""
-        left_out_id = (
-            recorded_marker.message.id if recorded_marker is not None else inputs.answer_left_out
-        )
-        effective = self._simulated.with_undo(replace(inputs, answer_left_out=left_out_id))
+        if recorded_marker is not None:
+            inputs = replace(inputs, answer_left_out=recorded_marker.message.id)
+        effective = self._simulated.with_undo(inputs)
         compaction = compact(
             self._simulated, effective, recorded_marker, self._summary_tokens, overflow=overflow
         )
-        is_adopted = compaction is not None and not compaction.stand_in
-        self._is_adopted = is_adopted
+        self._is_adopted = compaction is not None and not compaction.stand_in
         if compaction is not None:
             self.since.compactions.append(compaction)
-        was_stopped = (
-            recorded_marker is not None
-            and is_adopted
-            and recorded_marker.compaction_read.was_stopped
-        )
+        recorded = None if recorded_marker is None else recorded_marker.compaction_read
+        was_stopped = recorded is not None and self._is_adopted and recorded.was_stopped
         # After a failed summary that the user requested, the loop cuts no results: the turn continues or ends.
-        is_by_loop = recorded_marker is None or recorded_marker.compaction_read.is_automatic
+        is_by_loop = recorded is None or recorded.is_automatic
         failed = is_by_loop and (compaction is None or not compaction.succeeded)
         self._fit.set_summary_outcome(failed=failed, was_stopped=was_stopped)
 
@@ -323,10 +305,8 @@ class CounterfactualReplay:
         self, compaction: RecordedCompaction, inputs: StepInputs
     ) -> RecordedMarker:
         messages = self._state.messages()
-        index = next(i for i, message in enumerate(messages) if message.id == compaction.marker_id)
-        messages_so_far = messages[: index + 1]
-        decisions = self._state.decisions
-        view = View.of(messages_so_far, decisions, self._recordings.read)
+        index = place_of(messages, compaction.marker_id)
+        view = View.of(messages[: index + 1], self._state.decisions, self._recordings.read)
         request = compaction.request or (self._sent.record if self._sent else None)
         policy = self._recordings.policy(request) if request is not None else Policy()
         return RecordedMarker(
@@ -338,25 +318,18 @@ class CounterfactualReplay:
         message = self._state.message(compaction.marker_id)
         info = message.info if message is not None else None
         request = self._recorded_compactions.requests_following.get(compaction.marker_id)
-        if self._sent is not None and (
-            request is None
-            or (
-                self._turn_inputs is not None
-                and self._sent.record.model.ref == getattr(info, "model", None)
-            )
-        ):
-            request = self._sent.record
+        if self._sent is not None:
+            is_same_model = self._sent.record.model.ref == getattr(info, "model", None)
+            if request is None or (self._turn_inputs is not None and is_same_model):
+                request = self._sent.record
         if request is None or info is None:
             return None
         request_with_policy = compaction.request or request
         policy = self._recordings.policy_for(request_with_policy)
-        # The known facts about a model may have changed since the step before.
-        model = (
-            request_with_policy.model
-            if request_with_policy.model.ref == request.model.ref
-            else request.model
-        )
-        inputs = self._recordings.inputs_of(request)
+        inputs, model = self._recordings.inputs_of(request), request.model
+        if request_with_policy.model.ref == model.ref:
+            # The known facts about a model may have changed since the step before.
+            model = request_with_policy.model
         return replace(
             inputs, model=model, policy=policy, time=info.time.created, answer_left_out=None
         )
@@ -376,19 +349,10 @@ class CounterfactualReplay:
 
     def _handle_unsent_request(self, info: AssistantMessage) -> None:
         """Reduce the context for a request that was never sent, since it could not be made to fit."""
-        candidates = (
-            self._sent.record if self._sent else None,
-            self._recorded_compactions.requests_following.get(info.id),
-        )
-        request = next(
-            (
-                known_request
-                for known_request in candidates
-                if known_request and known_request.model.ref == info.model
-            ),
-            None,
-        )
-        if request is None:
+        request = self._sent.record if self._sent else None
+        if request is None or request.model.ref != info.model:
+            request = self._recorded_compactions.requests_following.get(info.id)
+        if request is None or request.model.ref != info.model:
             # The window of this model is unknown.
             return
         inputs = replace(
@@ -404,11 +368,9 @@ class CounterfactualReplay:
     def _store_request(self, request: StepRequest) -> None:
         """Store a request that would have been sent: its reported usage calibrates the next request."""
         simulated = self._simulated
-        simulated.newest_request, simulated.cache_used_at, simulated.request_tokens = (
-            request,
-            request.facts.now,
-            request.tokens,
-        )
+        simulated.newest_request = request
+        simulated.cache_used_at = request.facts.now
+        simulated.request_tokens = request.tokens
         estimator = self._recordings.policy_for(request).estimator
         if estimator != request.facts.estimator:
             simulated.weights[request.id] = self._recordings.projection(
@@ -476,10 +438,8 @@ class CounterfactualReplay:
         hook_projection = self._recordings.projection(request, self._state, estimator, token_counts)
         target = profile_at(request.model.ref, request.projection)
         hook_messages = provider_messages(hook_projection.messages, request.model, target)
-        if (
-            request_hash(tuple(message_hash(message.body) for message in hook_messages))
-            != written.sha256
-        ):
+        hashes = tuple(message_hash(message.body) for message in hook_messages)
+        if request_hash(hashes) != written.sha256:
             return written
         sent = self._recordings.hook_messages(request)
         return self._step_builder.written_by_hook(written, request, self._state.request_items, sent)
@@ -502,25 +462,17 @@ class CounterfactualReplay:
             # The answer was checked before; this update only added the reason why the turn ended.
             return
         self._checked_answer = info.id
-        policy = sent.inputs.policy
+        policy, usage = sent.inputs.policy, info.tokens
         recorded_step = self.recorded_steps[-1]
         is_same = sent.step.sha256 == recorded_step.sha256
-        self._is_in_log = (
-            is_same and self._recordings.policy(sent.record).overflow == policy.overflow
-        )
-        usage = info.tokens
+        recorded_overflow = self._recordings.policy(sent.record).overflow
+        self._is_in_log = is_same and recorded_overflow == policy.overflow
         if not is_same:
-            usage = self._scaled_usages[info.id] = _scaled_usage(
-                info.tokens, sent.step.tokens, recorded_step.tokens
-            )
+            prompt = usage.prompt
+            if recorded_step.tokens:
+                prompt = round(prompt * sent.step.tokens / recorded_step.tokens)
+            usage = self._scaled_usages[info.id] = with_prompt(usage, prompt)
         if isinstance(info.error, ContextOverflowError) and self._would_be_refused():
             self._cause = "failed" if info.error.compaction_failed else "refused"
         elif info.error is None and usage_needs_summary(usage, sent.record.model, policy):
             self._cause = "full"
-
-
-def _scaled_usage(usage: Usage, tokens: int, recorded_tokens: int) -> Usage:
-    """Return the usage that would have been reported for a request of another size."""
-    prompt = round(usage.prompt * tokens / recorded_tokens) if recorded_tokens else usage.prompt
-    update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
-    return usage.model_copy(update=update)

@@ -128,7 +128,7 @@ class SimulatedSession:
             view=self.view(self.messages(inputs.answer_left_out)),
             policy=effective_inputs.policy,
             facts=self.facts(effective_inputs, self.request_tokens),
-            count=self._count(effective_inputs.policy),
+            count=self.counter(effective_inputs.policy.estimator),
             project=functools.partial(self._project, effective_inputs),
             new_id=self.new_id,
         )
@@ -147,7 +147,7 @@ class SimulatedSession:
             state.output if whole_output is None else whole_output,
             policy.truncate,
             self.facts(inputs, 0),
-            self._count(policy),
+            self.counter(policy.estimator),
         )
         if decision is not None:
             self.decide([decision])
@@ -175,14 +175,11 @@ class SimulatedSession:
             tools=inputs.tools,
             model=inputs.model,
             policy=inputs.policy,
-            count=self._count(inputs.policy),
+            count=self.counter(inputs.policy.estimator),
             version=inputs.version,
             flatten=self._converted_messages,
             count_tokens=self.token_counts(inputs.policy.estimator).message,
         )
-
-    def _count(self, policy: Policy) -> Count:
-        return self.counter(policy.estimator)
 
     def _calibration(self, policy: Policy, model: ModelInfo) -> float:
         """Return the ratio of reported to estimated tokens of the newest request."""

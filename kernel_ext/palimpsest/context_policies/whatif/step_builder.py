@@ -43,15 +43,17 @@ class StepBuilder:
             written,
             messages=tuple(sent),
             sha256=request.sha256,
-            prefix=tuple(
-                (context_item.sha256, self.writer.weight(context_item.sha256, context_item.tokens))
-                for context_item in items
-            ),
+            prefix=self._weights(items),
             tools_tokens=request.kinds.get("tools", 0),
             tokens=request.tokens,
             tokens_by_kind=dict(request.kinds),
             adds_cache_marks=False,
         )
+
+    def _weights(self, items: Sequence[ContextItem]) -> tuple[tuple[str, int], ...]:
+        """Return the hash and tokens of each item of a recorded request."""
+        # The tokens of an item from an earlier request may have been counted by another policy's estimator.
+        return tuple((item.sha256, self.writer.weight(item.sha256, item.tokens)) for item in items)
 
     def recorded_step(
         self,
@@ -62,9 +64,7 @@ class StepBuilder:
         compactions: Sequence[Compaction],
     ) -> Step:
         """Return a recorded step; ``items`` are all items of its request."""
-        # The tokens of an item from an earlier request may have been counted by another policy's estimator.
-        weights = [(item.sha256, self.writer.weight(item.sha256, item.tokens)) for item in items]
-        prefix = prefix_of(request, weights, request.kinds.get("tools", 0))
+        prefix = prefix_of(request, self._weights(items), request.kinds.get("tools", 0))
         cached, self._recorded_prefix = prefix.shared_tokens(self._recorded_prefix), prefix
         self._number += 1
         return Step(

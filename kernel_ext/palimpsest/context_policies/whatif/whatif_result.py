@@ -115,7 +115,7 @@ def _steps_to_show(recorded: Replay, other: Replay) -> tuple[list[int], str]:
         if step.sha256 != simulated_step.sha256
     ]
     shown_steps = set(differing_steps[:MAX_LINES])
-    steps_before = [index - 1 for index in differing_steps if index > 0] if differing_steps else []
+    steps_before = [index - 1 for index in differing_steps if index > 0]
     for index in [*steps_before, *range(len(pairs))]:
         if len(shown_steps) < MAX_LINES:
             shown_steps.add(index)

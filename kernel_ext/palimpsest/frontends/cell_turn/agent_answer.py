@@ -1,16 +1,18 @@
 """The value of ``answer = %agent ...``: an agent's answer that a notebook can display."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from palimpsest.frontends.cell_turn.code_listings import python_listings
 from palimpsest.frontends.cell_turn.services import Pages
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import parts_of
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.visible_text import visible_text
+
+_PYTHON = re.compile(r"(?:i?python[23]?|py[23]?)?", re.IGNORECASE)
 
 
 class AgentAnswer(Answer):
@@ -77,7 +79,24 @@ class AgentAnswer(Answer):
 
     def _ipython_display_(self) -> None:
         if self._shell.execution_count != self._answer_execution_count:
-            markdown = safe_markdown(self.text)
-            self._shell.display_pub.publish(
-                {"text/markdown": markdown, "text/plain": visible_text(self.text)}
-            )
+            markdown, plain_text = safe_markdown(self.text), visible_text(self.text)
+            self._shell.display_pub.publish({"text/markdown": markdown, "text/plain": plain_text})
+
+
+def python_listings(markdown: str) -> tuple[str, ...]:
+    r"""Return the contents of the code fences for Python or without a language, in order, except empty ones.
+
+    The page shows buttons for the same listings (``state/text/codeListing.ts``).
+
+    >>> python_listings("Try this:\n\n```python\nx = 1\n```\n\n```bash\nls\n```")
+    ('x = 1',)
+    """
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - the parser is needed for listings only
+
+    return tuple(
+        token.content.rstrip("\n")
+        for token in MarkdownIt("commonmark").parse(markdown)
+        if token.type == "fence"
+        and _PYTHON.fullmatch(token.info.strip().partition(" ")[0])
+        and token.content.strip()
+    )

@@ -101,7 +101,6 @@ class Background:
         return self._kernel_parts.cell_answer(answer)
 
     def _wait_in_cell(self) -> None:
-        """Block until the answer is there."""
         is_stopped = False
         session = self._session
         questions = Questions(self._kernel_parts, partial(_show_sentence, self._kernel_parts))
@@ -180,15 +179,13 @@ async def _send_prompt(
         origin=place,
         prompt_id=f"pmt_{uuid.uuid4().hex}",
     )
-    loop, admitted = asyncio.get_running_loop(), asyncio.Event()
+    loop, admitted_event = asyncio.get_running_loop(), asyncio.Event()
 
     def on_records(records: Sequence[Record]) -> None:
         events = (record.event for record in records)
-        if any(
-            isinstance(e, PromptAdmitted) and e.prompt_id == prompt_options.prompt_id
-            for e in events
-        ):
-            loop.call_soon_threadsafe(admitted.set)
+        admitted_ids = {event.prompt_id for event in events if isinstance(event, PromptAdmitted)}
+        if prompt_options.prompt_id in admitted_ids:
+            loop.call_soon_threadsafe(admitted_event.set)
 
     unsubscribe = session.subscribe(on_records)
     away_seconds = AWAY_SECONDS if is_interactive else 0.0
@@ -196,7 +193,7 @@ async def _send_prompt(
     future: Future[Answer] = Future()
     task = loop.create_task(without_cell(parts, session, turn, away_seconds))
     task.add_done_callback(lambda task: _copy_result(task, future))
-    admission = loop.create_task(admitted.wait())
+    admission = loop.create_task(admitted_event.wait())
     try:
         await asyncio.wait({task, admission}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -219,6 +216,5 @@ def _copy_result(task: "asyncio.Task[Answer]", future: "Future[Answer]") -> None
 
 
 def _show_sentence(parts: KernelParts, sentence: str) -> None:
-    parts.shell.display_pub.publish(
-        {"text/markdown": escape_inline(sentence), "text/plain": visible_text(sentence)}
-    )
+    data = {"text/markdown": escape_inline(sentence), "text/plain": visible_text(sentence)}
+    parts.shell.display_pub.publish(data)

@@ -53,20 +53,14 @@ class CellBatches:
     def begin_cell(self, request_time_of_cell: float | None = None) -> None:
         """Record the begin of a cell, whose request has this time by the sender's clock, in seconds since 1970."""
         now = self._wall_clock()
-        delay = now - request_time_of_cell if request_time_of_cell is not None else float("inf")
-        self._least_delay = min(self._least_delay, delay)
+        sent_at = float("inf") if request_time_of_cell is None else request_time_of_cell
+        if request_time_of_cell is not None:
+            self._least_delay = min(self._least_delay, now - sent_at)
         is_same_batch = self._ended_times is not None and (
             self._steady_clock() - self._ended_times[0] < MAX_GAP_SECONDS
-            or (
-                request_time_of_cell is not None
-                and request_time_of_cell + self._least_delay
-                < self._ended_times[1] - ALLOWANCE_SECONDS
-            )
+            or sent_at + self._least_delay < self._ended_times[1] - ALLOWANCE_SECONDS
             # Cells that were sent together form a batch, also where a loaded machine runs them slowly.
-            or (
-                request_time_of_cell is not None
-                and 0 <= request_time_of_cell - self._previous_request_time < MAX_GAP_SECONDS
-            )
+            or 0 <= sent_at - self._previous_request_time < MAX_GAP_SECONDS
         )
         self._previous_request_time = (
             float("-inf") if request_time_of_cell is None else request_time_of_cell

@@ -113,9 +113,7 @@ class Questions(TypedQuestions, Interruptible):
 
 def _is_open(identifier: str, session: KernelSession) -> bool:
     snapshot = session.snapshot()
-    open_ids = [ask.id for ask in snapshot.asks] + [
-        question.question_id for question in snapshot.questions
-    ]
+    open_ids = {ask.id for ask in snapshot.asks} | {q.question_id for q in snapshot.questions}
     return identifier in open_ids or _is_held(identifier, session)
 
 

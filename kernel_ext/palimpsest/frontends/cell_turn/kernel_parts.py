@@ -41,12 +41,11 @@ class KernelParts:
 
     async def session(self, options: MagicOptions, notebook: str | None) -> KernelSession:
         """Return the session of a prompt, and make it the notebook's current one; on the engine."""
+        workspace, permission = self.services.workspace, options.permission
         if options.new and options.session is None:
-            session = await self.services.workspace.new(
-                notebook, title=options.title, permission=options.permission
-            )
+            session = await workspace.new(notebook, title=options.title, permission=permission)
         else:
-            session = await self.services.workspace.open_or_current(options.session, notebook)
+            session = await workspace.open_or_current(options.session, notebook)
         self.pages.adopt(session)
         return session
 

@@ -128,17 +128,13 @@ class RecordedPrompts:
                 return self._replay(found_answer.turn, request, place)
         except UserError as problem:
             raise usage_error(scrubber(os.environ)(str(problem))) from None
+        reason = found_answer.unanswered_reason
         if mode == "only":
-            raise usage_error(
-                ONLY_RECORDED.format(
-                    why=UNANSWERED_REASONS[found_answer.unanswered_reason], do=ONLY_RECORDED_ADVICE
-                )
-            )
+            why = UNANSWERED_REASONS[reason]
+            raise usage_error(ONLY_RECORDED.format(why=why, do=ONLY_RECORDED_ADVICE))
         if mode == "ask" and self._must_ask(found_answer, request, place):
-            self._ask_to_spend(found_answer.unanswered_reason)
-        return PromptToSend(
-            found_answer.earlier_turn_id if found_answer.unanswered_reason == "changed" else ""
-        )
+            self._ask_to_spend(UNANSWERED_REASONS[reason])
+        return PromptToSend(found_answer.earlier_turn_id if reason == "changed" else "")
 
     def refuse_sending(self, place: Origin) -> None:
         """Raise UsageError where only recorded answers are shown."""
@@ -176,13 +172,12 @@ class RecordedPrompts:
         """
         if not self._kernel_parts.pages.is_watched(self._workspace.current_id(notebook)):
             return False
-        is_announced = self._cell_batches.announced_cells > 1
+        batches = self._cell_batches
         for _ in range(ANNOUNCEMENT_POLLS):
-            if is_announced or self._cell_batches.position > 0:
+            if batches.announced_cells > 1 or batches.position > 0:
                 break
             time.sleep(POLL_SECONDS)
-            is_announced = self._cell_batches.announced_cells > 1
-        return is_announced
+        return batches.announced_cells > 1
 
     def _find_answer(self, request: MagicLine, place: Origin) -> FoundAnswer:
         workspace, options = self._workspace, request.options
@@ -232,34 +227,28 @@ class RecordedPrompts:
             else self._kernel_parts.run(may_run(call, turn.info.agent, yes=yes))
             for call in calls
         ]
-        unapproved_calls = [
-            call
-            for call, verdict in zip(calls, verdicts, strict=True)
-            if verdict in ("ask", "locked")
-        ]
+        judged_calls = [*zip(calls, verdicts, strict=True)]
+        unapproved_calls = [call for call, verdict in judged_calls if verdict in ("ask", "locked")]
         # Calls that an administrator locks to "ask" are asked about each time.
         is_approved = self._may_run_all and "locked" not in verdicts
         may_run_unapproved = bool(unapproved_calls) and (
             is_approved or self._ask_to_run(unapproved_calls)
         )
-        calls_to_run = [
-            call
-            for call, verdict in zip(calls, verdicts, strict=True)
-            if verdict == "yes" or (call in unapproved_calls and may_run_unapproved)
-        ]
-        refused = (
-            {} if may_run_unapproved else {"ask": UNAPPROVED_REASON, "locked": UNAPPROVED_REASON}
-        )
-        reasons = {"denied": DENIED_REASON, "key": REMOVED_KEY_REASON} | refused
+        runnable = {"yes", "ask", "locked"} if may_run_unapproved else {"yes"}
+        reasons = {
+            "denied": DENIED_REASON,
+            "key": REMOVED_KEY_REASON,
+            "ask": UNAPPROVED_REASON,
+            "locked": UNAPPROVED_REASON,
+        }
         notes = [
-            _not_run_sentence(verdicts.count(verdict), words)
-            for verdict, words in reasons.items()
-            if verdict in verdicts
+            _not_run_sentence(verdicts.count(verdict), reason)
+            for verdict, reason in reasons.items()
+            if verdict in verdicts and verdict not in runnable
         ]
-        return calls_to_run, notes
+        return [call for call, verdict in judged_calls if verdict in runnable], notes
 
     def _must_ask(self, found_answer: FoundAnswer, request: MagicLine, place: Origin) -> bool:
-        """Return whether the user must be asked before a prompt is sent."""
         # Without an older answer, all records are of this batch: the notebook runs for the first time.
         if not self._cell_batches.is_batch or not found_answer.has_history:
             return False
@@ -267,30 +256,26 @@ class RecordedPrompts:
         costs_nothing = self._workspace.replay.costs_nothing(request.options.model, current)
         return not self._kernel_parts.run(costs_nothing)
 
-    def _ask_to_spend(self, unanswered: Unanswered) -> None:
+    def _ask_to_spend(self, why: str) -> None:
         """Ask whether the prompts of this batch may be sent; raises UsageError for no, or without input."""
         if self._may_spend is None:
-            answer = self._question(
-                SEND_QUESTION.format(why=UNANSWERED_REASONS[unanswered]), SEND_CHOICES
-            )
+            answer = self._question(SEND_QUESTION.format(why=why), SEND_CHOICES)
             if answer is None:
-                raise usage_error(NOBODY_CAN_ANSWER.format(why=UNANSWERED_REASONS[unanswered]))
+                raise usage_error(NOBODY_CAN_ANSWER.format(why=why))
             self._may_spend = answer != NO_ANSWER
         if not self._may_spend:
-            raise usage_error(SENDING_DECLINED.format(why=UNANSWERED_REASONS[unanswered]))
+            raise usage_error(SENDING_DECLINED.format(why=why))
 
     def _ask_to_run(self, calls: Sequence[RecordedCall]) -> bool:
         """Ask whether recorded code may run; approved code is remembered on this machine."""
         scrub = scrubber(os.environ)
         code = "\n\n".join("\n".join(quoted_lines(call.code, scrub, "    ")) for call in calls)
         warnings: list[str] = []
-        for number, call in enumerate(calls, 1):
-            name = f"call {number}"
+        named_calls = {f"call {number}": call for number, call in enumerate(calls, 1)}
+        for name, call in named_calls.items():
             before = self._workspace.replay.approved_texts(call)
             warnings += changed_lines({name: scrub(call.code)}, [{name: text} for text in before])
-        warnings += deception_sentences(
-            {f"call {number}": call.code for number, call in enumerate(calls, 1)}
-        )
+        warnings += deception_sentences({name: call.code for name, call in named_calls.items()})
         last_lines = "\n".join([*warning_lines(warnings, scrub), RUN_CHOICES])
         answer = self._question(RUN_QUESTION.format(code=code), last_lines)
         if answer not in (1, 2):

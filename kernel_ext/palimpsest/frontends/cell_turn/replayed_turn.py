@@ -54,7 +54,6 @@ class ReplayedTurn:
     _remaining_calls: Sequence[RecordedCall]
     """The calls that run again."""
     _records: Sequence[Record]
-    """The records of the turn."""
     _notes: list[str]
     """Sentences about the calls that do not run again."""
     _is_quiet: bool
@@ -130,10 +129,7 @@ class ReplayedTurn:
             return None
         runner = KernelPythonRunner(self._kernel_parts.main_thread, self._turn.session_id)
         outcome = await runner.run(
-            call.code,
-            call_id=call.part.call_id,
-            abort=self._abort,
-            on_output=lambda _text: None,
+            call.code, call_id=call.part.call_id, abort=self._abort, on_output=lambda _text: None
         )
         return None if outcome.was_interrupted else outcome
 
@@ -151,12 +147,8 @@ class ReplayedTurn:
             return
         recorded_inputs = metadata.get("inputs")
         if isinstance(recorded_inputs, dict):
-            inputs = outcome.inputs
-            changed_names = [
-                name
-                for name, checksum in recorded_inputs.items()
-                if inputs.get(name, checksum) != checksum
-            ]
+            new_inputs = recorded_inputs | dict(outcome.inputs)
+            changed_names = [n for n, old in recorded_inputs.items() if new_inputs[n] != old]
             if changed_names:
                 self._notes.append(OTHER_INPUTS.format(line=line, names=", ".join(changed_names)))
         is_whole = state.blob is None and not metadata.get("truncated")

@@ -36,6 +36,10 @@ from palimpsest.transcript.visible_text import visible_text
 ABANDON_SECONDS = 2.0
 """Time after the first press of the stop button from which a further press abandons the turn."""
 
+CANNOT_BE_SHOWN = (
+    "The answer goes on and is kept, but it cannot be shown here. %agent status names the session."
+)
+
 
 class TurnStopped(KeyboardInterrupt):
     """Raised when the user stopped the turn; it also ends loops and Run All, without a traceback.
@@ -82,12 +86,9 @@ class CellTurn:
     async def run(self, *, awaits: bool) -> AgentAnswer:
         """Block, or await, until the answer is there."""
         flush_figures(self._kernel_parts.shell)
-        with CellWait(
-            self._kernel_parts.main_thread, "", self._output, self._stop, self._tick
-        ) as wait:
-            future = self._future = self._kernel_parts.services.engine.submit(
-                self._send_prompt(wait)
-            )
+        main_thread, engine = self._kernel_parts.main_thread, self._kernel_parts.services.engine
+        with CellWait(main_thread, "", self._output, self._stop, self._tick) as wait:
+            future = self._future = engine.submit(self._send_prompt(wait))
             try:
                 await wait.run(future, awaits=awaits)
             except BaseException:
@@ -117,12 +118,9 @@ class CellTurn:
     async def _await_answer(self, session: KernelSession) -> Answer:
         if self._request.request is not None:
             return await self._request.request.turn(session, self._place)
-        magic_options = self._options
+        prompt_id = self._turn_feed.prompt_id
         options = PromptOptions.of_choices(
-            magic_options,
-            yes=magic_options.yes,
-            origin=self._place,
-            prompt_id=self._turn_feed.prompt_id,
+            self._options, yes=self._options.yes, origin=self._place, prompt_id=prompt_id
         )
         return await session.prompt(self._request.prompt, options)
 
@@ -161,10 +159,7 @@ class CellTurn:
         except Exception:
             self._is_muted = True
             logging.getLogger(__name__).exception("The output of a turn could not be shown.")
-            sentence = "The answer goes on and is kept, but it cannot be shown here. "
-            self._publish(
-                {"text/plain": visible_text(sentence + "%agent status names the session.")}
-            )
+            self._publish({"text/plain": visible_text(CANNOT_BE_SHOWN)})
 
     def _stop(self) -> None:
         """Stop the turn; on the engine thread, at every signal."""
@@ -224,13 +219,11 @@ async def without_cell(
 
     A question that no user could answer for ``away_seconds`` is rejected, with a record.
     """
-    refusal = asyncio.ensure_future(
-        refuse_unattended(
-            session,
-            lambda: parts.main_thread.has_waiting_cell or parts.pages.may_answer(session.id),
-            away_seconds,
-        )
-    )
+
+    def is_attended() -> bool:
+        return parts.main_thread.has_waiting_cell or parts.pages.may_answer(session.id)
+
+    refusal = asyncio.ensure_future(refuse_unattended(session, is_attended, away_seconds))
     stop_catching = parts.main_thread.catch_idle(lambda: session.cancel("Stopped."))
     try:
         return await turn

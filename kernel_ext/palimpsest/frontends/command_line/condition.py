@@ -54,9 +54,7 @@ class Condition:
     @property
     def needs_baseline(self) -> bool:
         """Whether the condition uses the baseline."""
-        return any(
-            isinstance(child, ast.Name) and child.id == BASELINE for child in ast.walk(self.tree)
-        )
+        return BASELINE in _column_names(self.tree)
 
     def check(self, columns: Sequence[str]) -> None:
         """Raise UserError for an unknown column in the condition."""
@@ -74,7 +72,7 @@ class Condition:
 def parse_condition(text: str) -> Condition:
     """Parse a condition; raises UserError with one sentence for an invalid one.
 
-    >>> parse_condition("cost > 1.1 * baseline").holds({"cost": 12.0}, {"cost": 10.0})
+    >>> parse_condition("cost > 1.1 * baseline").holds_for({"cost": 12.0}, {"cost": 10.0})
     True
     """
     if len(text) > MAX_CONDITION_CHARS:
@@ -109,11 +107,12 @@ _ALLOWED_NODES = (
 )
 
 
+_LOGICAL_NODES = (ast.Compare, ast.BoolOp, ast.Not)
+
+
 def _check_allowed(node: ast.AST, text: str) -> None:
-    is_allowed_constant = not isinstance(node, ast.Constant) or (
-        isinstance(node.value, int | float) and not isinstance(node.value, bool)
-    )
-    if not isinstance(node, _ALLOWED_NODES) or not is_allowed_constant:
+    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    if not isinstance(node, _ALLOWED_NODES) or (isinstance(node, ast.Constant) and not is_number):
         raise UserError(
             f"{text!r} holds more than columns, numbers, + - * /, comparisons, 'and', 'or' and 'not'."
         )
@@ -124,9 +123,7 @@ def _is_condition(node: ast.expr) -> bool:
     match node:
         case ast.Compare(left=left, comparators=others):
             descendants = [child for side in (left, *others) for child in ast.walk(side)]
-            return not any(
-                isinstance(child, ast.Compare | ast.BoolOp | ast.Not) for child in descendants
-            )
+            return not any(isinstance(child, _LOGICAL_NODES) for child in descendants)
         case ast.BoolOp(values=values):
             return all(_is_condition(child) for child in values)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -141,12 +138,12 @@ def _column_names(node: ast.AST) -> list[str]:
 
 def _column_of(node: ast.Compare, text: str) -> str:
     """Return the column whose baseline a comparison uses; raises UserError unless it names exactly one."""
-    names_used = {name for name in _column_names(node) if name != BASELINE}
-    if len(names_used) != 1:
+    columns = {name for name in _column_names(node) if name != BASELINE}
+    if len(columns) != 1:
         raise UserError(
             f"A comparison with 'baseline' names one column, since it is that column's earlier value; {text!r} does not."
         )
-    return names_used.pop()
+    return columns.pop()
 
 
 def _node_value(node: ast.expr, row: Row, baseline: Row) -> float:
@@ -163,8 +160,8 @@ def _node_value(node: ast.expr, row: Row, baseline: Row) -> float:
             if BASELINE in _column_names(node):
                 baseline = {BASELINE: baseline.get(_column_of(node, ""))}
             sides = [value(side) for side in (left, *others)]
-            compared = zip(ops, sides, sides[1:], strict=False)
-            return all(_COMPARISONS[type(op)](first, other) for op, first, other in compared)
+            pairs = zip(ops, sides, sides[1:], strict=False)
+            return all(_COMPARISONS[type(op)](first, other) for op, first, other in pairs)
         case ast.UnaryOp(op=sign, operand=operand):
             return _UNARY[type(sign)](value(operand))
         case ast.BinOp(left=left, op=arithmetic, right=right):

@@ -47,9 +47,7 @@ class TerminalParser(ArgumentParser):
 
 def build_parser(command_name: str = "") -> ArgumentParser:
     """Return the parser of the command line: with the arguments of one command, or of all."""
-    commands = {
-        name: help_text for module in MODULES for name, help_text in module.commands.items()
-    }
+    commands = dict(command for module in MODULES for command in module.commands.items())
     parser = TerminalParser(
         prog="palimpsest",
         description="Look at recorded sessions of any agent: no kernel, no key, no network.",
@@ -74,9 +72,7 @@ def _add_arguments(command: ArgumentParser, name: str) -> None:
     form, operation = TABLE.command(name)
     for field_name in form.fields:
         field = operation.model_fields[field_name]
-        argument = next(
-            annotation for annotation in field.metadata if isinstance(annotation, Argument)
-        )
+        argument = next(value for value in field.metadata if isinstance(value, Argument))
         default = None if field.is_required() else field.default
         options = {"default": default, "help": field.description, **argument.options}
         flags = (field_name,) if field.is_required() else (f"--{field_name}",)
@@ -154,11 +150,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     line = sys.argv[1:] if arguments is None else arguments
     command_name = next((word for word in line if not word.startswith("-")), "-")
-    parsed = build_parser(command_name).parse_args(line)
+    parsed_arguments = build_parser(command_name).parse_args(line)
     from palimpsest.transcript.errors import PalimpsestError
 
     try:
-        return run_command(parsed)
+        return run_command(parsed_arguments)
     except PalimpsestError as error:
         write_sentences([str(error)])
     except BrokenPipeError:
@@ -166,9 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None
         return 0
     except OSError as error:
-        write_sentences(
-            [f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."]
-        )
+        name = error.filename or "A file"
+        write_sentences([f"{name} cannot be used: {error.strerror or error}."])
     except KeyboardInterrupt:
         write_sentences(["Stopped; what was imported stays."])
         return INTERRUPTED

@@ -70,8 +70,6 @@ def project_place(project: str | None) -> "ImportPlace":
     store, in_memory = open_store(start_folder)
     if in_memory is not None:
         raise UserError(in_memory)
-    return ImportPlace(store, start_folder, Path(), _now_ms, REGISTRY.import_from)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+    return ImportPlace(
+        store, start_folder, Path(), lambda: time.time_ns() // 1_000_000, REGISTRY.import_from
+    )

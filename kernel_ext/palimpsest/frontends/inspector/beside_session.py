@@ -49,8 +49,8 @@ def project_session_beside(
         return inspections.answer_session(second, query, asker, policies)
 
     def compare(query: AskComparison) -> Coroutine[Any, Any, ViewAnswer]:
-        named = query.model_copy(update={"path": None, "session": second})
-        return inspections.answer_session(first, named)
+        comparison_query = query.model_copy(update={"path": None, "session": second})
+        return inspections.answer_session(first, comparison_query)
 
     return BesideSession(second, ask, compare)
 
@@ -64,7 +64,7 @@ def review_beside(
 ) -> BesideSession:
     """Return a review as it is shown beside a session; ``first`` returns the newest review of that."""
     questions = SessionQuestions(ViewAnswers(second))
-    compared: list[SessionQuestions[ComparisonAnswers]] = []
+    newest_comparison: list[SessionQuestions[ComparisonAnswers]] = []
 
     def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
         return queue.answer(questions, query, asker, policies)
@@ -73,15 +73,15 @@ def review_beside(
         newest = await first()
         if newest is second:
             return ViewAnswer(error=SAME_SESSION)
-        if not compared or not compared[0].source.is_about(newest, second):
-            compared[:] = [SessionQuestions(ComparisonAnswers(newest, second))]
-        return await queue.answer(compared[0], query)
+        if not newest_comparison or not newest_comparison[0].source.is_about(newest, second):
+            newest_comparison[:] = [SessionQuestions(ComparisonAnswers(newest, second))]
+        return await queue.answer(newest_comparison[0], query)
 
     return BesideSession(name, ask, compare)
 
 
-def beside_name(beside: SessionReview | Reviewed | str | Path) -> str:
-    """Return how a link names a session beside: by its id, or by the path of its recording."""
-    if isinstance(beside, str | Path):
-        return str(beside)
+def beside_name(beside: SessionReview | Reviewed | str | Path | None) -> str | None:
+    """Return how a link names a session beside: by its id, or by the path of its recording; None for none."""
+    if beside is None or isinstance(beside, str | Path):
+        return None if beside is None else str(beside)
     return reviewed_session(beside).timeline.session

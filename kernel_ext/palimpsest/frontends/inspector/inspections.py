@@ -63,8 +63,9 @@ class _OpenRecording:
 class Inspections:
     """Answers the questions of all inspectors of a kernel.
 
-    Responsibilities: cache the most recently used sessions and recordings; close idle recordings. Its
-    coroutines run on the engine's loop; replays and reading run in worker threads.
+    Contract: called on the engine's loop; an error that the user can fix is part of the answer and never raised.
+    Responsibilities: cache the most recently used sessions and recordings; close idle recordings. Replays and reading run
+    in worker threads.
     """
 
     _store: Store
@@ -77,7 +78,7 @@ class Inspections:
         default_factory=OrderedDict
     )
     _recordings: OrderedDict[Path, _OpenRecording] = field(default_factory=OrderedDict)
-    _compared: SessionQuestions[ComparisonAnswers] | None = None
+    _comparison: SessionQuestions[ComparisonAnswers] | None = None
     """The two sessions that were compared last."""
     _opening_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -140,16 +141,16 @@ class Inspections:
             second = await self.review(other, query.path)
         except (UserError, OSError, ValueError) as error:
             return ViewAnswer(error=_error_sentence(error))
-        if self._compared is None or not self._compared.source.is_about(first, second):
-            self._compared = SessionQuestions(ComparisonAnswers(first, second))
-        return await self.queue.answer(self._compared, query)
+        if self._comparison is None or not self._comparison.source.is_about(first, second):
+            self._comparison = SessionQuestions(ComparisonAnswers(first, second))
+        return await self.queue.answer(self._comparison, query)
 
     async def _compared_session(self, path: str | None, first: str, query: AskComparison) -> str:
         """Return the id of the session that a question names; raises UserError where it is the first one itself."""
         other = query.session
         if query.path is not None and not other:
-            opened = await self._open_recording(query.path, is_view=True)
-            other = await asyncio.to_thread(opened.first_with_requests, query.path)
+            open_recording = await self._open_recording(query.path, is_view=True)
+            other = await asyncio.to_thread(open_recording.first_with_requests, query.path)
         if other == first and self._is_same_file(path, query.path):
             raise UserError(SAME_SESSION)
         return other
@@ -181,18 +182,18 @@ class Inspections:
     async def _open_recording(self, path: str, *, is_view: bool) -> _OpenRecording:
         target = self._target(path)
         async with self._opening_lock:
-            opened = self._recordings.get(target)
-            if opened is None or (
-                is_view and opened.file_stamp != await asyncio.to_thread(_file_stamp, target)
+            entry = self._recordings.get(target)
+            if entry is None or (
+                is_view and entry.file_stamp != await asyncio.to_thread(_file_stamp, target)
             ):
                 stamp = await asyncio.to_thread(_file_stamp, target)
                 # If it cannot be read any more, the earlier copy still answers other questions.
                 recording = await asyncio.to_thread(open_recording, target, price_of=self._price_of)
-                if opened is not None and opened.closing_timer is not None:
-                    opened.closing_timer.cancel()
-                opened = _OpenRecording(recording, stamp)
-            self._cache(target, opened)
-        return opened
+                if entry is not None and entry.closing_timer is not None:
+                    entry.closing_timer.cancel()
+                entry = _OpenRecording(recording, stamp)
+            self._cache(target, entry)
+        return entry
 
     def _target(self, path: str) -> Path:
         return self._folder / home_path(path)
@@ -201,9 +202,8 @@ class Inspections:
         """Cache a recording for ``IDLE_SECONDS``; its folder is removed when its last reader has ended."""
         if open_recording.closing_timer is not None:
             open_recording.closing_timer.cancel()
-        loop = asyncio.get_running_loop()
-        open_recording.closing_timer = loop.call_later(
-            IDLE_SECONDS, lambda: self._recordings.pop(target, None)
+        open_recording.closing_timer = asyncio.get_running_loop().call_later(
+            IDLE_SECONDS, self._recordings.pop, target, None
         )
         self._recordings[target] = open_recording
         self._recordings.move_to_end(target)

@@ -18,11 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.inspector.beside_session import BesideSession
-from palimpsest.frontends.inspector.place_trait import (
-    PlaceTrait,
-    link_of_place,
-    place_of_link,
-)
+from palimpsest.frontends.inspector.place_trait import PlaceTrait, link_of_place, place_of_link
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
 from palimpsest.review.recorded_sessions.session_answers import GROWTH_EVENTS
@@ -80,8 +76,8 @@ class InspectedSession:
 class InspectorWidget(CellWidget):
     """One session's inspector.
 
-    Responsibilities: answer the page's questions, carry out its edits and write its notes; notify it when the session grew; rewrite the
-    saved output after each turn.
+    Responsibilities: answer the page's questions, carry out its edits and write its notes; notify it when the session grew;
+    rewrite the saved output after each turn.
     """
 
     _css = built_file("inspector.css", "")
@@ -184,14 +180,14 @@ class InspectorWidget(CellWidget):
         >>> view.reveal("breaks")
         >>> view.reveal()
         """
-        shown = parts_named(answers, "reveal") or self._hide
-        self._hide_only(tuple(part for part in self._hide if part not in shown))
+        revealed_parts = parts_named(answers, "reveal") or self._hide
+        self._hide_only(tuple(part for part in self._hide if part not in revealed_parts))
 
     def _hide_only(self, hidden_parts: tuple[InspectorPart, ...]) -> None:
         self._hide = hidden_parts
-        hidden = list(hidden_with(hidden_parts))
-        if hidden != self.hidden:
-            self.hidden = hidden
+        hidden_names = list(hidden_with(hidden_parts))
+        if hidden_names != self.hidden:
+            self.hidden = hidden_names
             self._on_engine(self._refresh)
 
     # Messages from and to the page
@@ -218,6 +214,9 @@ class InspectorWidget(CellWidget):
             answer = ViewAnswer(error="The page and the kernel are of different versions; reload.")
         else:
             answer = await self._answer(priced_query, is_second=is_second)
+        self._send_to_page(identifier, answer)
+
+    def _send_to_page(self, identifier: str, answer: ViewAnswer) -> None:
         content = answer.model_dump(mode="json", exclude_none=True)
         self.send({"kind": "answer", "id": identifier, "answer": content})
 
@@ -235,8 +234,7 @@ class InspectorWidget(CellWidget):
             answer = await self._inspected_session.note(note_fields)
         except UserError as error:
             answer = ViewAnswer(error=str(error))
-        content = answer.model_dump(mode="json", exclude_none=True)
-        self.send({"kind": "answer", "id": identifier, "answer": content})
+        self._send_to_page(identifier, answer)
 
     def _with_price(self, query: ViewQuery) -> ViewQuery:
         """Return a question with the inspector's prices, before those in the question, which win."""
@@ -275,9 +273,8 @@ class InspectorWidget(CellWidget):
         await asyncio.sleep(max(0.0, self._notified_at + CHANGED_SECONDS - time.monotonic()))
         self._has_pending_notice, self._notified_at = False, time.monotonic()
         live = self._inspected_session.live_session
-        self.send(
-            {"kind": "changed", "seq": live.snapshot(messages=False).seq if live is not None else 0}
-        )
+        seq = live.snapshot(messages=False).seq if live is not None else 0
+        self.send({"kind": "changed", "seq": seq})
 
 
 def inspector_view(answer: ViewAnswer) -> TimelineView:

@@ -34,18 +34,17 @@ class PlaceTrait(traitlets.TraitType):  # type: ignore[misc]  # traitlets has no
             case Mapping():
                 place = checked_place(value)
             case _:
-                raise UserError(
-                    f"{value!r:.80} is no place of an inspector: give {self.info_text}."
-                )
+                sentence = f"{value!r:.80} is no place of an inspector: give {self.info_text}."
+                raise UserError(sentence)
         return place_beside(place, obj.beside)
 
 
 def place_beside(place: InspectorPlace, beside: str | None) -> InspectorPlace:
     """Return a place that names the session beside; raises UserError for a place with another one."""
     if place.beside is not None and place.beside != beside:
-        shown = "no session" if beside is None else repr(beside)
+        session_text = "no session" if beside is None else repr(beside)
         raise UserError(
-            f"This view shows {shown} beside its own: for {place.beside!r}, inspect(beside=...) opens another one."
+            f"This view shows {session_text} beside its own: for {place.beside!r}, inspect(beside=...) opens another one."
         )
     side = place.side if beside is not None else None
     if (place.beside, place.side) == (beside, side):

@@ -3,16 +3,9 @@
 from collections.abc import Collection, Mapping
 
 from palimpsest.render.reports.saved_inspector import saved_inspector
-from palimpsest.review.timeline_view.comparison_values import (
-    SessionComparison,
-    cleaned_comparison,
-)
+from palimpsest.review.timeline_view.comparison_values import SessionComparison, cleaned_comparison
 from palimpsest.review.timeline_view.inspector_parts import InspectorPart
-from palimpsest.review.timeline_view.view_summary import (
-    ViewSummary,
-    compared_summary,
-    view_summary,
-)
+from palimpsest.review.timeline_view.view_summary import ViewSummary, compared_summary, view_summary
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.session.sharing.share_page import clean_json, text_cleaner
 from palimpsest.transcript.visible_text import visible_text
@@ -48,9 +41,8 @@ def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> Timeline
     scrub = clean_json(text_cleaner(environment))
     items = view.items.model_copy(update={"label": tuple(scrub(view.items.label))})
     text_fields = {"title", "totals", "gaps", "break_notes", "models"}
-    cleaned_fields = scrub(
-        view.model_dump(include={"breaks", "wastes", "events", "subagents", *text_fields})
-    )
+    table_fields = {"breaks", "wastes", "events", "subagents"}
+    cleaned_fields = scrub(view.model_dump(include=table_fields | text_fields))
     words = tuple(scrub(view.recorded.words))
     return TimelineView.model_validate(
         {
@@ -64,5 +56,5 @@ def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> Timeline
 
 def _plain_text(summary: ViewSummary) -> str:
     tables = (table.text for table in summary.tables)
-    pictured = () if summary.picture is None else (summary.picture.sentence,)
-    return "\n\n".join([summary.title, *pictured, *summary.sentences, *tables])
+    picture_sentences = () if summary.picture is None else (summary.picture.sentence,)
+    return "\n\n".join([summary.title, *picture_sentences, *summary.sentences, *tables])

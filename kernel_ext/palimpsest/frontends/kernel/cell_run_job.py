@@ -2,11 +2,13 @@
 
 Border: one execute request, run by the kernel's own ``execute_request``, so that number, outputs, history, questions and
 reply are those of a cell that a person runs. A request on the shell channel would wait for ever while a cell waits for
-the agent; a job runs in that cell's wait, and without one in the kernel's idle loop, behind the running cell.
+the agent; a job runs in that cell's wait, and without one in the kernel's idle loop, behind the running cell. IPython counts a cell
+when it begins, and ipykernel reads the counter again for the cell's reply; so a cell that contains others would get the
+number of the last one.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import copy_context
 from typing import Any
@@ -15,7 +17,6 @@ from IPython.core.async_helpers import _should_be_async
 
 from palimpsest.frontends.kernel.code_execution import flush_figures, run_to_end
 from palimpsest.frontends.kernel.jobs import Job
-from palimpsest.frontends.kernel.nested_numbers import NestedNumbers
 from palimpsest.frontends.process_guard.attribute_patches import patched_attribute
 from palimpsest.frontends.process_guard.event_loop import protected_iteration, running_loop
 from palimpsest.transcript.errors import UserError
@@ -29,6 +30,52 @@ _KERNEL_STATE = ("_allow_stdin", "_sys_raw_input", "_save_getpass")
 """What ipykernel remembers of the running cell about questions; an inner cell would overwrite it."""
 _SHELL_STATE = ("_last_traceback", "_last_traceback_during_displayhook")
 """What the shell remembers of the running cell's error."""
+
+
+class NestedNumbers:
+    """Gives inner cells the numbers after the outer one; restores the counter with the outer cell's reply."""
+
+    def __init__(self, running_cell_count: Callable[[], int]) -> None:
+        self._running_cell_count = running_cell_count
+        self._outer_request = ""
+        self._next_number = 0
+
+    def has_running_cell(self) -> bool:
+        """Return whether a cell runs, so that another one would be an inner one."""
+        return self._running_cell_count() > 0
+
+    @contextmanager
+    def apart(self, kernel: Any) -> Iterator[None]:
+        """Within the block, number an inner cell of the running one."""
+        shell = kernel.shell
+        outer_count = shell.execution_count
+        outer_request = _request_id(kernel.get_parent("shell"))
+        if outer_request != self._outer_request:
+            self._outer_request, self._next_number = outer_request, outer_count
+            self._await_reply(kernel, outer_request)
+        shell.execution_count = max(self._next_number, outer_count)
+        try:
+            yield
+        finally:
+            self._next_number = shell.execution_count
+            shell.execution_count = outer_count
+
+    def _await_reply(self, kernel: Any, outer_request: str) -> None:
+        """Continue the count behind the inner cells once the outer cell's reply is made."""
+        finish_metadata = kernel.finish_metadata
+
+        def finish_and_count(parent: Any, metadata: Any, reply_content: Any) -> Any:
+            if _request_id(parent) == outer_request:
+                vars(kernel).pop("finish_metadata", None)
+                kernel.shell.execution_count = max(kernel.shell.execution_count, self._next_number)
+                self._outer_request = ""
+            return finish_metadata(parent, metadata, reply_content)
+
+        kernel.finish_metadata = finish_and_count
+
+
+def _request_id(message: Any) -> str:
+    return str((message or {}).get("header", {}).get("msg_id", ""))
 
 
 class CellRunJob(Job):
@@ -55,16 +102,16 @@ class CellRunJob(Job):
         self._numbers = numbers
         self._stream = ControlStream(kernel)
         self._has_begun = False
-        self.future.add_done_callback(lambda _: self._reply_if_withdrawn())
+        self.future.add_done_callback(self._reply_if_withdrawn)
 
     @property
     def request_id(self) -> str:
         """The id of the page's message, by which outputs name the cell's run."""
-        return str(self.request["header"]["msg_id"])
+        return _request_id(self.request)
 
     async def do_work(self, shell: Any, *, awaits: bool) -> None:
         """Run the cell to its end; its errors are its outputs."""
-        is_async = _awaits(shell, self.request["content"]["code"])
+        is_async = _needs_loop(shell, self.request["content"]["code"])
         if is_async and not awaits:
             raise UserError(NO_AWAIT_IN_CELL)
         if self.interrupted:  # during the preparation, in which no KeyboardInterrupt is raised
@@ -99,7 +146,7 @@ class CellRunJob(Job):
         self.task = task
         yield
 
-    def _reply_if_withdrawn(self) -> None:
+    def _reply_if_withdrawn(self, _: object) -> None:
         """Tell the page that a cell did not run, so that it waits no longer."""
         if not self._has_begun:
             reply_aborted(self._kernel, self._stream, self._identity, self.request)
@@ -122,9 +169,8 @@ class ControlStream:
 
 def publish_status(kernel: Any, status: str, parent: dict[str, Any]) -> None:
     """Publish whether a request is being handled."""
-    kernel.session.send(
-        kernel.iopub_socket, "status", {"execution_state": status}, parent, ident=b"status"
-    )
+    content = {"execution_state": status}
+    kernel.session.send(kernel.iopub_socket, "status", content, parent, ident=b"status")
 
 
 def reply_aborted(kernel: Any, stream: Any, identity: Any, request: dict[str, Any]) -> None:
@@ -133,8 +179,7 @@ def reply_aborted(kernel: Any, stream: Any, identity: Any, request: dict[str, An
     publish_status(kernel, "idle", request)
 
 
-def _awaits(shell: Any, code: str) -> bool:
-    """Return whether a cell needs the event loop."""
+def _needs_loop(shell: Any, code: str) -> bool:
     with suppress(Exception):  # any error of a transformer is shown when the cell runs
         return bool(shell.autoawait) and _should_be_async(shell.transform_cell(code))
     return False
@@ -158,7 +203,7 @@ def _kept_cell(kernel: Any) -> Iterator[None]:
     """Within the block, another cell may run inside the running one, which continues unchanged afterwards."""
     shell = kernel.shell
     identity, parent = kernel._parent_ident["shell"], kernel.get_parent("shell")  # noqa: SLF001  # no public way
-    kept = [
+    saved_attributes = [
         (target, name, getattr(target, name))
         for target, names in ((kernel, _KERNEL_STATE), (shell, _SHELL_STATE))
         for name in names
@@ -168,7 +213,7 @@ def _kept_cell(kernel: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        for target, name, value in kept:
+        for target, name, value in saved_attributes:
             setattr(target, name, value)
         shell.displayhook.exec_result = exec_result
         kernel.set_parent(identity, parent, "shell")

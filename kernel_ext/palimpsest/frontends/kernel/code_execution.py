@@ -8,7 +8,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from IPython.core.async_helpers import _should_be_async
@@ -16,12 +16,12 @@ from IPython.core.displayhook import DisplayHook
 
 from palimpsest.frontends.kernel.output_capture import Capture
 from palimpsest.frontends.process_guard.agent_pieces import late_sentences
+from palimpsest.frontends.process_guard.attribute_patches import reporting_excepthook
 from palimpsest.frontends.process_guard.event_loop import (
     protected_iteration,
     run_in_steps,
     running_loop,
 )
-from palimpsest.frontends.process_guard.excepthook import reporting_excepthook
 from palimpsest.frontends.process_guard.kernel_ends import keeping_kernel_alive
 from palimpsest.frontends.process_guard.lasting_guards import install_guards
 from palimpsest.frontends.process_guard.late_streams import guard_streams
@@ -47,12 +47,12 @@ class Execution:
         self._piece = capture.piece
         capture.is_quiet = _hides_value(code)
         self._problem: Any = None
-        self._transformed = code
+        self._transformed_code = code
         try:
-            self._transformed = shell.transform_cell(code)
+            self._transformed_code = shell.transform_cell(code)
         except Exception:  # noqa: BLE001  # any error of a transformer is shown as the code's error
             self._problem = sys.exc_info()
-        self.awaits = self._problem is None and _should_be_async(self._transformed)
+        self.awaits = self._problem is None and _should_be_async(self._transformed_code)
 
     def run(self) -> PythonOutcome:
         """Run code that needs no event loop; KeyboardInterrupt is raised only from inside that code."""
@@ -115,7 +115,7 @@ class Execution:
         cell: Coroutine[Any, Any, Any] = self._shell.run_cell_async(
             self._code,
             store_history=False,
-            transformed_cell=self._transformed,
+            transformed_cell=self._transformed_code,
             preprocessing_exc_tuple=self._problem,
         )
         return cell
@@ -123,9 +123,7 @@ class Execution:
     def _outcome(self, error: str | None = None) -> PythonOutcome:
         capture = self._output_capture
         error_text = capture.error or ""
-        refusals = "\n".join(
-            refusal for refusal in self._piece.refusals if refusal not in error_text
-        )
+        refusals = "\n".join(text for text in self._piece.refusals if text not in error_text)
         if refusals:
             capture.error = f"{capture.error.rstrip()}\n{refusals}" if capture.error else refusals
         return capture.outcome(error)
@@ -172,7 +170,6 @@ def flush_figures(shell: Any) -> None:
 
 def _hides_value(code: str) -> bool:
     """Return whether the code ends in a semicolon, which hides its value as in a cell."""
-    try:
+    with suppress(Exception):  # tokenize raises several kinds of errors on invalid Python
         return bool(DisplayHook.semicolon_at_end_of_expression(code))
-    except Exception:  # noqa: BLE001  # tokenize raises several kinds of errors on invalid Python
-        return False
+    return False

@@ -2,7 +2,7 @@
 
 Border: the main thread's signal handler only; its callers pass the function that stops a turn. ipykernel's own handler
 loses interrupts while an awaiting cell waits for another thread or runs blocking code, and Python's default one wedges
-the kernel when it raises inside the event loop (spec/kernel.md B1). Therefore user code gets KeyboardInterrupt, a
+the kernel when it raises inside the event loop (``docs/design/0005-kernel.md``). Therefore user code gets KeyboardInterrupt, a
 suspended task is cancelled, and other work is only notified. The signal's number also goes to the engine thread through
 a socket, written by the interpreter's C code, because a Python handler waits until C code returns.
 """
@@ -100,7 +100,7 @@ class Interrupts:
         """Whether no handler has run since the socket reported the newest signal."""
         self._is_own_pending = False
         """Whether this class sent a signal since the handler last ran; the next run of the handler notifies no turn."""
-        self._own_numbers = 0
+        self._unread_own_count = 0
         """Number of signals sent by this class whose numbers were not read from the socket yet."""
         self._task_to_cancel: asyncio.Task[Any] | None = None
         """The task that its event loop was asked to cancel."""
@@ -155,7 +155,8 @@ class Interrupts:
         if not self.is_handling:
             return  # the signal would go to other code's handler
         main = threading.main_thread().ident
-        self._count_own()
+        self._is_own_pending = True
+        self._unread_own_count += 1
         if hasattr(signal, "pthread_kill") and main is not None:
             signal.pthread_kill(main, signal.SIGINT)
         else:  # pragma: no cover  # Windows: the signal is seen when the call returns
@@ -189,10 +190,6 @@ class Interrupts:
         self._is_unhandled = False
         self._notify_turn(hold)
 
-    def _count_own(self) -> None:
-        self._is_own_pending = True
-        self._own_numbers += 1
-
     def _listen_for_signals(self) -> None:
         """Make the interpreter write signal numbers to a socket, and read them on the engine."""
         if self._sockets is None:
@@ -200,10 +197,8 @@ class Interrupts:
             reader.settimeout(0)
             writer.settimeout(0)
             self._sockets = reader, writer
-            loop = self._loop()
-            loop.call_soon_threadsafe(
-                loop.add_reader, reader.fileno(), self._on_signal_numbers, reader
-            )
+            loop, fd = self._loop(), reader.fileno()
+            loop.call_soon_threadsafe(loop.add_reader, fd, self._on_signal_numbers, reader)
         own_fd = self._sockets[1].fileno()
         previous_fd = signal.set_wakeup_fd(own_fd, warn_on_full_buffer=False)
         if previous_fd != own_fd:
@@ -211,9 +206,9 @@ class Interrupts:
 
     def _on_signal_numbers(self, reader: socket.socket) -> None:
         with self._reading_lock:
-            signals = self._read_signals(reader)
+            signal_count = self._read_signals(reader)
             hold = self._open_holds[-1] if self._open_holds else None
-        if signals and hold is not None and hold.is_installed:
+        if signal_count and hold is not None and hold.is_installed:
             self._is_unhandled = True
             self._notify_turn(hold)
             self._loop().call_later(WAKE_SECONDS, self._resend, hold, 0)
@@ -222,17 +217,17 @@ class Interrupts:
         """Read the socket; returns the number of reported signals that this class did not send."""
         try:
             numbers = reader.recv(512)
-        except (BlockingIOError, OSError):
+        except OSError:
             return 0
         if self._previous_wakeup_fd >= 0:
             try:
                 os.write(self._previous_wakeup_fd, numbers)
             except OSError:
                 self._previous_wakeup_fd = -1
-        signals = numbers.count(signal.SIGINT)
-        own = min(signals, self._own_numbers)
-        self._own_numbers -= own
-        return signals - own
+        signal_count = numbers.count(signal.SIGINT)
+        own_count = min(signal_count, self._unread_own_count)
+        self._unread_own_count -= own_count
+        return signal_count - own_count
 
     def _resend(self, hold: InterruptHold, attempts: int) -> None:
         """Send the signal again if it had no effect yet; on the engine.
@@ -247,13 +242,10 @@ class Interrupts:
         is_over = hold.on_signal is None or not hold.is_installed
         if has_effect or is_over or attempts == MAX_RESENT_SIGNALS:
             return
-        main = threading.main_thread().ident
-        if hasattr(signal, "pthread_kill") and main is not None:
-            self._count_own()
-            signal.pthread_kill(main, signal.SIGINT)
-            self._loop().call_later(
-                WAKE_SECONDS * 2 ** (attempts + 1), self._resend, hold, attempts + 1
-            )
+        if hasattr(signal, "pthread_kill"):
+            self.interrupt_main()
+            delay = WAKE_SECONDS * 2 ** (attempts + 1)
+            self._loop().call_later(delay, self._resend, hold, attempts + 1)
 
 
 def _in_user_code(frame: FrameType | None, *, is_driven: bool) -> bool:

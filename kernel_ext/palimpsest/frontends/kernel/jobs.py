@@ -13,9 +13,9 @@ from palimpsest.frontends.kernel.code_execution import Execution
 from palimpsest.frontends.kernel.interrupts import Interruptible
 from palimpsest.frontends.kernel.output_capture import Capture
 from palimpsest.frontends.user_cells.hidden_cells import hidden_cells
-from palimpsest.frontends.variables.input_checksums import input_checksums
 from palimpsest.frontends.variables.kernel_objects import KernelObjects
 from palimpsest.frontends.variables.reachable_values import user_variables
+from palimpsest.frontends.variables.variable_fingerprints import input_checksums
 from palimpsest.tools.tool import PythonOutcome
 
 
@@ -82,9 +82,9 @@ class CodeJob(Job):
 class ReadJob(Job):
     """Read the user's variables."""
 
-    def __init__(self, session_id: str | None, read: Callable[[Any], Any]) -> None:
+    def __init__(self, session_id: str | None, read_variables: Callable[[Any], Any]) -> None:
         super().__init__(session_id)
-        self._read_variables = read
+        self._read_variables = read_variables
 
     async def do_work(self, shell: Any, *, awaits: bool) -> Any:  # noqa: ARG002  # it awaits nothing
         """Read the variables; a repr that does not end can be interrupted."""

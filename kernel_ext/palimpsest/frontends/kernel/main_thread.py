@@ -31,7 +31,7 @@ STUCK_SECONDS = 2.0
 """Time after which the user is told that code does not stop: it is inside C code that checks for no signal."""
 TICK_SECONDS = 0.03
 """Interval at which a waiting cell checks for work. An awaiting cell that was never woken would notice an
-interrupt only when the work ends (spec/kernel.md B1: 4.4 s)."""
+interrupt only when the work ends (measured with work of 4.4 s)."""
 
 STUCK_WARNING = (
     "The code was told to stop {seconds:.0f} seconds ago and has not: it is inside compiled code that does not "
@@ -78,9 +78,9 @@ class CellWait:
     def wake_cell(self) -> None:
         """Make the cell check for work at once; from any thread."""
         self._wake_event.set()
-        waiting = self._wake_loop
-        if waiting is not None:
-            loop, future = waiting
+        wake_loop = self._wake_loop
+        if wake_loop is not None:
+            loop, future = wake_loop
             loop.call_soon_threadsafe(_set_done, future)
 
     async def run(self, answer: "Future[Any]", *, awaits: bool) -> None:
@@ -130,12 +130,7 @@ class MainThread:
         self._waits: list[CellWait] = []
         self._idle_jobs: deque[Job] = deque()
         self._is_serving = False
-        self._current_job: Job | None = None
-
-    @property
-    def current_job(self) -> Job | None:
-        """The job that runs on the main thread."""
-        return self._current_job
+        self.current_job: Job | None = None
 
     @property
     def has_waiting_cell(self) -> bool:
@@ -145,7 +140,7 @@ class MainThread:
     @property
     def is_free(self) -> bool:
         """Whether a job would run soon: no cell runs, or a cell that waits for an answer would run it."""
-        return self._current_job is None and (bool(self._waits) or not self.running_cell_count())
+        return self.current_job is None and (bool(self._waits) or not self.running_cell_count())
 
     def post(self, job: Job) -> None:
         """Queue a job for the main thread; from any thread."""
@@ -184,8 +179,11 @@ class MainThread:
         self, job: Job, host_for: Callable[[Job], JobHost | None], *, awaits: bool
     ) -> None:
         """Run a job on this thread, or on its loop where the job may await."""
-        if not self._start(job, host_for):
+        if not job.future.set_running_or_notify_cancel():
             return
+        job.host = host_for(job)
+        job.has_started = True
+        self.current_job = self.interrupts.running_piece = job
         try:
             result = await job.do_work(self.shell, awaits=awaits)
         except BaseException as error:  # noqa: BLE001  # a stop may be raised at any place of the job
@@ -210,14 +208,11 @@ class MainThread:
             elif seconds_left == 0.0:
                 break
             else:
-                wait(
-                    [future],
-                    TICK_SECONDS if seconds_left is None else min(TICK_SECONDS, seconds_left),
-                )
+                wait([future], min(TICK_SECONDS, seconds_left or TICK_SECONDS))
         return None if end_seconds is None else max(0.0, end_seconds - time.monotonic())
 
     def _may_serve(self) -> bool:
-        return threading.current_thread() is threading.main_thread() and self._current_job is None
+        return threading.current_thread() is threading.main_thread() and self.current_job is None
 
     @contextmanager
     def _handling_sigint(self) -> Iterator[None]:
@@ -268,19 +263,11 @@ class MainThread:
         return end_event.set
 
     def _wait_for(self, job: Job) -> CellWait | None:
-        own = [wait for wait in self._waits if wait.session_id == job.session_id]
-        return next(reversed(own or self._waits), None)
-
-    def _start(self, job: Job, host_for: Callable[[Job], JobHost | None]) -> bool:
-        if not job.future.set_running_or_notify_cancel():
-            return False
-        job.host = host_for(job)
-        job.has_started = True
-        self._current_job = self.interrupts.running_piece = job
-        return True
+        own_waits = [wait for wait in self._waits if wait.session_id == job.session_id]
+        return next(reversed(own_waits or self._waits), None)
 
     def _finish(self, job: Job, result: Any = None, error: BaseException | None = None) -> None:
-        self._current_job = self.interrupts.running_piece = None
+        self.current_job = self.interrupts.running_piece = None
         if error is None:
             job.future.set_result(result)
         elif isinstance(error, KeyboardInterrupt | asyncio.CancelledError) or job.interrupted:
@@ -290,11 +277,8 @@ class MainThread:
             job.future.set_exception(error)
 
     def _warn_if_stuck(self, job: Job, start_seconds: float) -> None:
-        if job.future.done():
-            return
-        sentence = STUCK_WARNING.format(seconds=time.monotonic() - start_seconds)
-        if job.host is not None:
-            job.host.warn_stuck(sentence)
+        if job.host is not None and not job.future.done():
+            job.host.warn_stuck(STUCK_WARNING.format(seconds=time.monotonic() - start_seconds))
 
     async def _catch_idle(self, stop: Callable[[], object], end_event: threading.Event) -> None:
         handler: InterruptHold | None = None
@@ -309,9 +293,8 @@ class MainThread:
             handler.restore_handler()
 
     def _begin_serving(self) -> None:
-        task = asyncio.get_running_loop().create_task(self._serve())
         # Keep a reference: the loop has only a weak one.
-        self._server = task
+        self._server = asyncio.get_running_loop().create_task(self._serve())
 
     async def _serve(self) -> None:
         """Run posted jobs while no cell runs, one at a time."""

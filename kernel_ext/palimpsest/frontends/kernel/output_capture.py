@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -67,17 +68,15 @@ class _Stream(io.TextIOBase):
         return True
 
     def flush(self) -> None:
-        if (
-            os.getpid() == self._pid
-        ):  # a forked child would send text that its parent has not sent yet
+        # A forked child would send text that its parent has not sent yet.
+        if os.getpid() == self._pid:
             self._original_stream.flush()
 
     def isatty(self) -> bool:
         return False
 
     def fileno(self) -> int:
-        number: int = self._original_stream.fileno()
-        return number
+        return int(self._original_stream.fileno())
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
@@ -121,18 +120,17 @@ class Capture:
 
     def take_new_text(self) -> str:
         """Return the text printed since the last call; called from the engine thread."""
-        pieces = []
+        texts = []
         while self._new_texts:
-            pieces.append(self._new_texts.popleft())
-        return "".join(pieces)
+            texts.append(self._new_texts.popleft())
+        return "".join(texts)
 
     @contextmanager
     def capture_outputs(self, shell: Any) -> Iterator[None]:
         """Within the block, capture the outputs of the shell's code."""
         self._main_thread = threading.current_thread()
         self._older_threads = frozenset(threading.enumerate()) - {self._main_thread}
-        streams = sys.stdout, sys.stderr
-        self._streams = {"stdout": streams[0], "stderr": streams[1]}
+        self._streams = {"stdout": sys.stdout, "stderr": sys.stderr}
         publisher, hook = shell.display_pub, shell.displayhook
         display_value = self._recording_displayhook(shell, publisher.publish)
         payloads = list(shell.payload_manager.read_payload())
@@ -151,8 +149,8 @@ class Capture:
             )
             for target, name, value in patches:
                 restorations.enter_context(patched_attribute(target, name, value))
-            restorations.enter_context(self._capturing_held_stream(streams[0], "stdout"))
-            restorations.enter_context(self._capturing_held_stream(streams[1], "stderr"))
+            for name, stream in self._streams.items():
+                restorations.enter_context(self._capturing_held_stream(stream, name))
             for target, name in (
                 (shell, "last_execution_succeeded"),
                 (shell, "last_execution_result"),
@@ -163,13 +161,12 @@ class Capture:
             shell.display_trap.hook = display_value
             replacements: tuple[tuple[str, Any], ...] = (
                 ("displayhook", display_value),
-                ("stderr", _Stream(streams[1], lambda text: self._capture_text("stderr", text))),
-                ("stdout", _Stream(streams[0], lambda text: self._capture_text("stdout", text))),
+                ("stderr", _Stream(sys.stderr, partial(self._capture_text, "stderr"))),
+                ("stdout", _Stream(sys.stdout, partial(self._capture_text, "stdout"))),
             )
             for name, value in replacements:
-                restorations.enter_context(
-                    swapped_attribute(sys, name, f"sys.{name}", value, self.notes.append)
-                )
+                patch = swapped_attribute(sys, name, f"sys.{name}", value, self.notes.append)
+                restorations.enter_context(patch)
             self._child_output = ChildOutput(self._streams, self._store_now)
             restorations.callback(self._end_child_output)
             yield
@@ -255,9 +252,9 @@ class Capture:
             self._streams[name].write(text)
             self._streams[name].flush()
             return
-        rest = text.encode(errors="replace")
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        remaining_bytes = text.encode(errors="replace")
+        while remaining_bytes:
+            remaining_bytes = remaining_bytes[os.write(descriptor, remaining_bytes) :]
 
     def _capture_text(self, name: str, text: str) -> bool:
         if self.in_child:
@@ -284,11 +281,7 @@ class Capture:
         write = stream.write
 
         def captured_write(text: str) -> Any:
-            if self.in_child:
-                self.write_from_child(name, text)
-            elif not self._capture_text(name, text):
-                return write(text)
-            return len(text)
+            return len(text) if self._capture_text(name, text) else write(text)
 
         return patched_attribute(stream, "write", captured_write)
 
@@ -335,7 +328,7 @@ class Capture:
     def _showtraceback_unless_stopped(self, show: Callable[..., Any]) -> Callable[..., None]:
         """Omit the traceback of a stop, which would name frames of Palimpsest and is slow to format."""
 
-        def show_unless(*arguments: Any, **options: Any) -> None:
+        def show_unless_stopped(*arguments: Any, **options: Any) -> None:
             error = sys.exc_info()[1]
             if isinstance(error, SystemExit):
                 self.error = exit_text(error)
@@ -344,12 +337,12 @@ class Capture:
             elif not self._is_interrupted():
                 show(*arguments, **options)
 
-        return show_unless
+        return show_unless_stopped
 
     def _recording_displayhook(
         self, shell: Any, publish: Callable[..., Any]
     ) -> Callable[[Any], None]:
-        def show(value: Any = None) -> None:
+        def display_value(value: Any = None) -> None:
             if value is None or self.is_quiet:
                 return
             data, metadata = with_joined_surrogates(shell.display_formatter.format(value))
@@ -359,7 +352,7 @@ class Capture:
                 # Published directly, since the patched ``publish`` would record it twice.
                 publish(data if text is None else {**data, "text/plain": text}, metadata)
 
-        return show
+        return display_value
 
 
 def _call_listener(callback: Callable[[], Any], shell: Any) -> None:
@@ -378,9 +371,9 @@ def _model_image(data: dict[str, Any]) -> Attachment | None:
             if isinstance(content, str) and len(content) <= MAX_IMAGE_CHARS:
                 content = base64.b64decode("".join(content.split()), validate=True)
             if isinstance(content, bytes):
-                fitted = fit_image(content, "The picture")
-                encoded = base64.b64encode(fitted.data).decode("ascii")
-                return Attachment(mime=fitted.mime, url=f"data:{fitted.mime};base64,{encoded}")
+                image = fit_image(content, "The picture")
+                image_text = base64.b64encode(image.data).decode("ascii")
+                return Attachment(mime=image.mime, url=f"data:{image.mime};base64,{image_text}")
     return None
 
 
@@ -399,7 +392,6 @@ def shown_result(data: dict[str, Any]) -> ShownResult:
 
 
 def _displayed_text(data: dict[str, Any]) -> str:
-    """Return the text of a displayed MIME bundle, for the model."""
     text = data.get("text/plain", "")
     if not isinstance(text, str) or text.startswith("<IPython.core.display."):
         text = data.get("text/markdown") or data.get("text/latex") or ""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted, ReadJob
-from palimpsest.frontends.kernel.main_thread import STUCK_SECONDS, MainThread
+from palimpsest.frontends.kernel.main_thread import STUCK_SECONDS, MainThread, ResultT
 from palimpsest.frontends.user_cells.hidden_cells import hidden_cells
 from palimpsest.frontends.variables.variables import describe_variable, list_variables
 from palimpsest.tools.tool import (
@@ -59,9 +59,7 @@ class KernelPythonRunner:
             return self._without_hidden_lines(job.output_capture.outcome(None, interrupted=True))
         outcome: PythonOutcome = result.result()
         if job.interrupted:
-            return self._without_hidden_lines(
-                job.output_capture.outcome(outcome.error, interrupted=True)
-            )
+            outcome = job.output_capture.outcome(outcome.error, interrupted=True)
         return self._without_hidden_lines(outcome)
 
     def _without_hidden_lines(self, outcome: PythonOutcome) -> PythonOutcome:
@@ -77,22 +75,17 @@ class KernelPythonRunner:
 
     async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return a description of every variable of the user."""
-        variables: Sequence[VariableInfo] = await self._read_in_kernel(
-            lambda shell: list_variables(shell, shown)
-        )
-        return variables
+        return await self._read_in_kernel(lambda shell: list_variables(shell, shown))
 
     async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Return a detailed description of one variable."""
-        text: str = await self._read_in_kernel(
-            lambda shell: describe_variable(shell, name, max_chars)
-        )
-        return text
+        return await self._read_in_kernel(lambda shell: describe_variable(shell, name, max_chars))
 
-    async def _read_in_kernel(self, read: Callable[[Any], Any]) -> Any:
-        job = ReadJob(self._session_id, read)
+    async def _read_in_kernel(self, read_variables: Callable[[Any], ResultT]) -> ResultT:
+        job = ReadJob(self._session_id, read_variables)
         self._main_thread.post(job)
         try:
-            return await asyncio.wrap_future(job.future)
+            result: ResultT = await asyncio.wrap_future(job.future)
         except Interrupted:
             raise UserError("Looking at the variables was stopped.") from None
+        return result

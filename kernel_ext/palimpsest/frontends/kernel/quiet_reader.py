@@ -10,7 +10,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from palimpsest.frontends.kernel.jobs import ReadJob
-from palimpsest.frontends.kernel.main_thread import MainThread
+from palimpsest.frontends.kernel.main_thread import MainThread, ResultT
 from palimpsest.frontends.variables.plain_values import describable_value
 from palimpsest.frontends.variables.reachable_values import (
     user_variables,
@@ -38,8 +38,8 @@ class QuietReader:
         """Return name and type with shape of each variable, newest first, functions and classes last."""
         variables = user_variables(self._main_thread.shell)[::-1]
         # Functions and classes are mentioned less often than data.
-        ordered = sorted(variables, key=lambda pair: type(pair[1]) in _FUNCTION_AND_CLASS_TYPES)
-        return [(name, _type_and_shape(value)) for name, value in ordered]
+        variables.sort(key=lambda pair: type(pair[1]) in _FUNCTION_AND_CLASS_TYPES)
+        return [(name, _type_and_shape(value)) for name, value in variables]
 
     def type_and_shape(self, path: str) -> str:
         """Return type and shape of a variable; empty for a path into one. Raises NotFound."""
@@ -48,31 +48,29 @@ class QuietReader:
 
     async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return a description of every variable, with values where that runs no user code."""
-        variables: Sequence[VariableInfo] = await self._read_quietly(
+        return await self._read_quietly(
             lambda shell: list_variables(shell, _only_plain_values(shell, shown))
         )
-        return variables
 
     async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Return a detailed description of one variable; raises NotFound, NotCounted and KernelIsBusy."""
+        return await self._read_quietly(
+            lambda shell: describe_value(
+                shell, name, describable_value(value_at(shell, name)), max_chars
+            )
+        )
 
-        def describe_now(shell: Any) -> str:
-            value = value_at(shell, name)
-            return describe_value(shell, name, describable_value(value), max_chars)
-
-        text: str = await self._read_quietly(describe_now)
-        return text
-
-    async def _read_quietly(self, read: Callable[[Any], Any]) -> Any:
+    async def _read_quietly(self, read_variables: Callable[[Any], ResultT]) -> ResultT:
         if not self._main_thread.is_free:
             raise KernelIsBusy
-        job = ReadJob(self._session_id, read)
+        job = ReadJob(self._session_id, read_variables)
         self._main_thread.post(job)
         try:
             # A job that was not started within the time is cancelled.
-            return await asyncio.wait_for(asyncio.wrap_future(job.future), WAIT_SECONDS)
+            result: ResultT = await asyncio.wait_for(asyncio.wrap_future(job.future), WAIT_SECONDS)
         except TimeoutError:
             raise KernelIsBusy from None
+        return result
 
 
 def _type_and_shape(value: Any) -> str:
@@ -85,8 +83,8 @@ def _type_and_shape(value: Any) -> str:
 def _only_plain_values(shell: Any, shown: ShownVariables) -> ShownVariables:
     """Return the request with values only for those named variables whose description runs no user code."""
     namespace = user_variables(shell)
-    named = [name for name, value in namespace if name in shown.readable_names and _is_plain(value)]
-    return ShownVariables(shown.detail, frozenset(named))
+    names = [name for name, value in namespace if name in shown.readable_names and _is_plain(value)]
+    return ShownVariables(shown.detail, frozenset(names))
 
 
 def _is_plain(value: Any) -> bool:

@@ -138,7 +138,7 @@ class AgentMagics:
         from palimpsest.frontends.cell_turn.magic_line import MagicLine
 
         if not isinstance(request, MagicLine):
-            return _completed_result(self._run_request(request))
+            return completed_result(self._run_request(request))
         return self._front_end().ask_awaiting(request, self._place())
 
     def agent_await_show(self, line: str, cell: str | None = None) -> Awaitable[None]:
@@ -187,7 +187,8 @@ for _magic in (AgentMagics.agent, AgentMagics.agent_await, AgentMagics.agent_awa
     no_var_expand(_magic)  # keep braces and dollars in a prompt
 
 
-async def _completed_result(value: "MagicResult") -> "MagicResult":
+async def completed_result(value: "MagicResult") -> "MagicResult":
+    """Return a result that is there already, for a caller that awaits it."""
     return value
 
 

@@ -67,12 +67,10 @@ def first_line_notice(lines: list[str]) -> list[str]:
     syntax error in the prompt.
     """
     magic_line = next((number for number, line in enumerate(lines) if _CELL_MAGIC.match(line)), 0)
-    above = [line for line in lines[:magic_line] if line.strip()]
-    if (
-        not above
-        or above[0].startswith("%%")
-        or magic_line not in _statement_starts(lines[: magic_line + 1])
-    ):
+    lines_above = [line for line in lines[:magic_line] if line.strip()]
+    if not lines_above or lines_above[0].startswith("%%"):
+        return lines
+    if magic_line not in _statement_starts(lines[: magic_line + 1]):
         return lines
     return [f"get_ipython().run_line_magic({NOT_FIRST!r}, '')\n"]
 
@@ -80,13 +78,11 @@ def first_line_notice(lines: list[str]) -> list[str]:
 def _statement_starts(lines: list[str]) -> set[int]:
     """Return the numbers of the lines on which a statement begins, which excludes lines inside strings."""
     # By tokens, as IPython does; a magic is not Python, so ast cannot parse it.
-    starts = set()
-    for tokens in make_tokens_by_line(lines):
-        for token in tokens:
-            if token.string.strip():
-                starts.add(token.start[0] - 1)
-                break
-    return starts
+    first_tokens = (
+        next((token for token in tokens if token.string.strip()), None)
+        for tokens in make_tokens_by_line(lines)
+    )
+    return {token.start[0] - 1 for token in first_tokens if token is not None}
 
 
 def _call_of_magic(statement: ast.stmt) -> ast.Call | None:

@@ -80,12 +80,8 @@ def help_text() -> str:
         "Options, before the prompt:",
     ]
     for option in OPTIONS:
-        names = (
-            f"{option.short_name}, {option.long_name}"
-            if option.short_name
-            else f"    {option.long_name}"
-        )
-        usage = f"{names} {option.value or ''}"
+        short_name = f"{option.short_name}, " if option.short_name else "    "
+        usage = f"{short_name}{option.long_name} {option.value or ''}"
         lines.append(f"    {usage:<24} {option.help}")
     lines.append(f"    {'    --':<24} what follows is the prompt, whatever it looks like")
     lines += ["", "Subcommands:"]
@@ -96,8 +92,7 @@ def help_text() -> str:
 def parse_line(line: str, body: str | None = None) -> MagicLine | Operation:
     """Parse the rest of a magic's line, and the cell's body if there is one.
 
-    Raises:
-        OptionError: with one sentence on the mistake and the right form.
+    Raises OptionError, with one sentence on the mistake and the right form.
     """
     values, prompt_text = _split_options(line.strip())
     if body is None and (prompt := error_prompt(prompt_text)):
@@ -171,9 +166,8 @@ def _split_options(text: str) -> tuple[dict[str, Any], str]:
             values[option.field] = True
             text = text.lstrip()
             continue
-        values[option.field], text = option_value(
-            name, text.removeprefix("=") if equals_sign else text, option.value
-        )
+        value_text = text.removeprefix("=") if equals_sign else text
+        values[option.field], text = option_value(name, value_text, option.value)
     return values, text
 
 

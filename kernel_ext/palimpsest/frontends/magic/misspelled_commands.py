@@ -73,13 +73,9 @@ def misspelling_sentence(
         return _mistake_text(line, name, arguments) or _corrected_command(line, name, is_command)
     if arguments:
         candidates = difflib.get_close_matches(name, commands, 3, MIN_SIMILARITY)
-        misspelled = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
-        matching_commands = (
-            sentence
-            for candidate in misspelled
-            if (sentence := _corrected_command(line, candidate, is_command))
-        )
-        sentence = next(matching_commands, None)
+        near_names = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
+        proposals = (_corrected_command(line, candidate, is_command) for candidate in near_names)
+        sentence = next((proposal for proposal in proposals if proposal), None)
         if sentence and name in FOREIGN_COMMANDS:
             return _proposal_text(FOREIGN_COMMANDS[name], line)
         return sentence
@@ -100,18 +96,14 @@ def _mistake_text(line: str, name: str, arguments: list[str]) -> str | None:
     """Return a sentence about a command's wrong arguments; None where the line is a prompt."""
     form, operation = TABLE.forms[name]
     purpose = form.help
-    option = next(
-        (option_name for option_name in arguments if _OPTION.fullmatch(option_name)), None
-    )
-    if SESSION in word_arguments(form, operation) and (option or len(arguments) == 1):
-        wrong = next(
-            (option_name for option_name in arguments if not _OPTION.fullmatch(option_name)), ""
-        )
-        if wrong and _SESSION.fullmatch(wrong) is None:
-            hint = f"{_excerpt(wrong)} is no session's id; %agent sessions lists them, for %agent {name} ID."
+    options = [word for word in arguments if _OPTION.fullmatch(word)]
+    if SESSION in word_arguments(form, operation) and (options or len(arguments) == 1):
+        first_word = next((word for word in arguments if word not in options), "")
+        if first_word and _SESSION.fullmatch(first_word) is None:
+            hint = f"{_excerpt(first_word)} is no session's id; %agent sessions lists them, for %agent {name} ID."
             return f"{hint} {_prompt_hint(line)}"
-    if option is not None:
-        return f"%agent {name} takes no option {option}. It is for: {purpose}. {_prompt_hint(line)}"
+    if options:
+        return f"%agent {name} takes no option {options[0]}. It is for: {purpose}. {_prompt_hint(line)}"
     closest = []
     if arguments:
         closest = difflib.get_close_matches(arguments[0].lower(), keywords(form, operation), 1, 0.6)
@@ -120,10 +112,8 @@ def _mistake_text(line: str, name: str, arguments: list[str]) -> str | None:
             return _proposal_text(f"{name} {closest[0]}", line)
         return f"%agent {name} does not take {_excerpt(arguments[0])}. It is for: {purpose}. {_prompt_hint(line)}"
     is_keyword = bool(closest) and closest[0] == arguments[0].lower() and form.is_never_prompt
-    is_amount = (
-        name == "budget" and _NUMBER.fullmatch(arguments[0]) is not None if arguments else False
-    )
-    if is_keyword or is_amount or any(_SESSION.fullmatch(option_name) for option_name in arguments):
+    is_amount = name == "budget" and bool(arguments) and bool(_NUMBER.fullmatch(arguments[0]))
+    if is_keyword or is_amount or any(map(_SESSION.fullmatch, arguments)):
         return f"%agent {name} does not take {_excerpt(' '.join(arguments))}. It is for: {purpose}. {_prompt_hint(line)}"
     return None
 
@@ -131,8 +121,8 @@ def _mistake_text(line: str, name: str, arguments: list[str]) -> str | None:
 def _corrected_command(line: str, name: str, is_command: Callable[[str], bool]) -> str | None:
     """Return a proposal with the first word corrected, if that makes the line a subcommand."""
     arguments = line.partition(line.split()[0])[2]
-    corrected = f"{name}{arguments}"
-    return _proposal_text(corrected, line) if corrected != line and is_command(corrected) else None
+    proposal = f"{name}{arguments}"
+    return _proposal_text(proposal, line) if proposal != line and is_command(proposal) else None
 
 
 def _proposal_text(corrected_line: str, line: str) -> str:

@@ -6,8 +6,7 @@ Border: completes one word without a request; the magic's completer and the pane
 from collections.abc import Callable, Sequence
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
-from palimpsest.frontends.operation_base.grammar import flags, keywords
-from palimpsest.frontends.operation_base.grammar import word_arguments as named
+from palimpsest.frontends.operation_base.grammar import flags, keywords, word_arguments
 from palimpsest.frontends.operation_base.operation import Form, Operation
 from palimpsest.frontends.operation_text.part_list import part_rows
 from palimpsest.session.open_sessions.followed_session import KernelSession
@@ -40,8 +39,9 @@ def argument_completions(
         return ()
     if form.name == "mode":
         return (*MODES, "default")
-    known = [value for word in named(form, operation) for value in values(word.completed_by)]
-    return [*keywords(form, operation), *known]
+    arguments = word_arguments(form, operation)
+    names = [value for argument in arguments for value in values(argument.completed_by)]
+    return [*keywords(form, operation), *names]
 
 
 def _context_completions(
@@ -65,8 +65,7 @@ def known_values(
     if field == "part":
         if session is None:
             return ()
-        rows = part_rows(session.snapshot().messages, session.decisions())
-        return [LAST, SUMMARY, *(name for name, _, _ in rows)]
+        return [LAST, SUMMARY, *(name for name, _, _ in part_rows(session))]
     if field == "request":
         return _request_numbers(session) if session is not None else ()
     return services.completion_values(field)

@@ -73,10 +73,11 @@ def _parse_by_fields(
             values[name] = True
             remaining_words.remove(_flag_text(name))
     for name in form.fields:
+        if not remaining_words:
+            break
         word = _word_argument(operation, name)
-        if (
-            remaining_words and word is not None and re.fullmatch(word.pattern, remaining_words[0])
-        ) or (remaining_words and remaining_words[0] in _literal_values(operation, name)):
+        is_word = word is not None and re.fullmatch(word.pattern, remaining_words[0])
+        if is_word or remaining_words[0] in _literal_values(operation, name):
             values[name] = remaining_words.pop(0)
     return values if not remaining_words else None
 
@@ -86,20 +87,13 @@ def _flag_text(name: str) -> str:
 
 
 def _word_argument(operation: type[Operation], name: str) -> OneWord | None:
-    annotations = (
-        annotation
-        for annotation in operation.model_fields[name].metadata
-        if isinstance(annotation, OneWord)
-    )
-    return next(annotations, None)
+    metadata = operation.model_fields[name].metadata
+    return next((value for value in metadata if isinstance(value, OneWord)), None)
 
 
 def _literal_values(operation: type[Operation], name: str) -> tuple[str, ...]:
-    return tuple(
-        choice
-        for choice in get_args(operation.model_fields[name].annotation)
-        if isinstance(choice, str)
-    )
+    choices = get_args(operation.model_fields[name].annotation)
+    return tuple(choice for choice in choices if isinstance(choice, str))
 
 
 def option_value(name: str, text: str, option_text: str) -> tuple[str, str]:

@@ -26,7 +26,6 @@ from palimpsest.transcript.values import Value
 
 if TYPE_CHECKING:
     from palimpsest.frontends.cell_turn.services import FrontendServices
-    from palimpsest.frontends.operation_text.command_report import CommandReport
     from palimpsest.session.interfaces.prompt_answer import Answer
     from palimpsest.session.open_sessions.followed_session import KernelSession
     from palimpsest.session.sharing.import_place import ImportPlace
@@ -150,10 +149,19 @@ class OperationContext:
         """Return a session by id, or the current one; raises NotFound where none was begun."""
         if identifier is not None:
             return await self.find(identifier)
-        known = await self.services.workspace.current_session(self.notebook)
-        if known is None:
+        current = await self.services.workspace.current_session(self.notebook)
+        if current is None:
             raise NotFound(self.no_session(verb))
-        return known
+        return current
+
+    async def begun_session_id(self, identifier: str | None, none_begun: str) -> str:
+        """Return ``identifier``, or the id of the current session; raises NotFound, with ``none_begun``."""
+        if identifier is not None:
+            return identifier
+        current = await self.services.workspace.current_session(self.notebook)
+        if current is None:
+            raise NotFound(none_begun)
+        return current.id
 
     async def run_blocking(self, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Make a blocking call: on a worker thread, or on this thread for a synchronous operation."""
@@ -265,9 +273,9 @@ class Operation(CommandBase):
         """Return the output of a cell for the answer: sentences and tables, or a ``CommandOutput``."""
         return answer
 
-    def report(self, answer: Any) -> "CommandReport":
-        """Return the command line's report on the answer."""
-        raise NotImplementedError
+    def report(self, answer: Any) -> Any:
+        """Return the command line's ``CommandReport`` on the answer; here the answer is one."""
+        return answer
 
 
 class TurnOperation(Operation):

@@ -24,14 +24,14 @@ def cell_review_text(review: CellReview, *, is_list: bool) -> OutputLines:
         return _open_changes(review)
     if not review.changes:
         return [NOTHING_OPEN]
-    done = [reviewed for reviewed in review.changes if not reviewed.problem]
-    accepted = sum(reviewed.change.state == "accepted" for reviewed in done)
-    rejected = len(done) - accepted
+    reviewed_changes = [reviewed for reviewed in review.changes if not reviewed.problem]
+    accepted_count = sum(reviewed.change.state == "accepted" for reviewed in reviewed_changes)
+    rejected_count = len(reviewed_changes) - accepted_count
     sentences = [
         f"{counted_noun(count, 'change')} {'was' if count == 1 else 'were'} {words}."
         for count, words in (
-            (accepted, "accepted"),
-            (rejected, "taken back in the notebook; the agent is told with your next prompt"),
+            (accepted_count, "accepted"),
+            (rejected_count, "taken back in the notebook; the agent is told with your next prompt"),
         )
         if count
     ]
@@ -101,10 +101,11 @@ def _approval_sentence(written: WrittenCell) -> str:
     if change.undone:
         reason = f" ({change.reason})" if change.reason else ""
         return f"You took it back{reason}."
-    asked = {
+    approval = {
         "": "No question was asked, since a mode, a rule or an earlier answer allowed it.",
         "person": "You allowed it.",
     }.get(written.approved_by, f"It was allowed by {written.approved_by}.")
     if change.state == "open":
-        return f"{asked} Nobody has looked at it yet: %agent review."
-    return asked if written.approved_by == "person" else f"{asked} You accepted it afterwards."
+        return f"{approval} Nobody has looked at it yet: %agent review."
+    afterwards = "" if written.approved_by == "person" else " You accepted it afterwards."
+    return f"{approval}{afterwards}"

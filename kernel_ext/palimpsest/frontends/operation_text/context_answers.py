@@ -48,9 +48,8 @@ class ContextAnswers:
             case _:
                 item, request = (*operands, str(newest_number))[:2]
                 explanation = scrub(review.why(_item_key(review, item, request), int(request)))
-                return CommandOutput(
-                    escape_inline(explanation), explanation, f"<p>{in_html(explanation)}</p>"
-                )
+                html = f"<p>{in_html(explanation)}</p>"
+                return CommandOutput(escape_inline(explanation), explanation, html)
 
     def window(self, session: KernelSession, scrub: Callable[[str], str]) -> "ContextReport":
         """Return the report on the window of the next request; for a read-only recording, of its last request."""
@@ -88,9 +87,8 @@ def _item_key(review: "SessionReview", number_or_id: str, request: str) -> int |
         return int(number_or_id)
     for item in items if len(number_or_id) >= MIN_SHORT_ID else ():
         part = item.id.removeprefix(f"{item.message}/")
-        if number_or_id in (short_id(part.removesuffix("/result")), short_id(item.message)):
-            return item.id
-        if number_or_id in (item.id, item.message, part):
+        short_ids = short_id(part.removesuffix("/result")), short_id(item.message)
+        if number_or_id in (*short_ids, item.id, item.message, part):
             return item.id
     raise UserError(
         f"The session has no item {number_or_id!r:.80}; `%agent context at {request}` lists those of a request "

@@ -61,9 +61,9 @@ def waiting_text(untrusted: Sequence[UntrustedSetting]) -> str:
     names = list(dict.fromkeys(setting.key for setting in untrusted))
     if not names:
         return ""
-    shown = first_names([one_line(name, 60) for name in names], MAX_NAMED_SETTINGS)
+    setting_names = first_names([one_line(name, 60) for name in names], MAX_NAMED_SETTINGS)
     return (
-        f"This project's files also set {shown}, which waits until you trust them: "
+        f"This project's files also set {setting_names}, which waits until you trust them: "
         "%agent config shows what, %agent config trust believes it."
     )
 

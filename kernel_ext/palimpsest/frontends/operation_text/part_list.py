@@ -1,13 +1,14 @@
 """List the newest parts that the user can pin, exclude or restore, by their short ids.
 
-Border: rows of text from values.
+Border: rows of text from a snapshot of a session.
 """
 
 from palimpsest.context.visible_messages import View
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.part_lookup import Target, describe_target, is_used
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.ids import short_id
-from palimpsest.transcript.messages import Message, Messages, is_summary
+from palimpsest.transcript.messages import Message, is_summary
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 
 PART_COLUMNS = ("id", "what", "the model sees it")
@@ -17,8 +18,9 @@ MAX_LISTED_PARTS = 30
 WORD_OF_ACTION = {"truncate": "cut", "clear": "cleared", "drop": "left out"}
 
 
-def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple[str, str, str]]:
+def part_rows(session: KernelSession) -> list[tuple[str, str, str]]:
     """Return rows for the parts that the user can pin, exclude or restore, newest first."""
+    messages, decisions = session.snapshot().messages, session.decisions()
     effective = EffectiveDecisions(decisions)
     visible_messages = {message.id for message in View(messages, decisions).folded_messages()}
     rows: list[tuple[str, str, str]] = []
@@ -26,8 +28,8 @@ def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple
         for target in reversed(_targets(message)):
             if len(rows) == MAX_LISTED_PARTS:
                 return rows
-            shown = _decision_text(effective, target, visible_messages)
-            rows.append((short_id(target.id), describe_target(target), shown))
+            visibility = _decision_text(effective, target, visible_messages)
+            rows.append((short_id(target.id), describe_target(target), visibility))
     return rows
 
 
@@ -49,16 +51,15 @@ def _decision_text(
     if target.part is None:
         if not is_used(target.message):
             return "not used; nothing was cut"
-        return _summary_decision_text(
-            effective.edit(target.id), is_shown=target.id in visible_messages
-        )
-    folded = "" if target.message.id in visible_messages else "behind a summary"
+        is_shown = target.id in visible_messages
+        return _summary_decision_text(effective.edit(target.id), is_shown=is_shown)
+    place = "" if target.message.id in visible_messages else "behind a summary"
     if effective.is_pinned(target.part.id, target.message.id):
-        return "pinned, quoted after the summary" if folded else "pinned"
+        return "pinned, quoted after the summary" if place else "pinned"
     reduction = effective.reduction(target.part.id, target.message.id)
-    if reduction is not None and (reduction.action == "drop" or not folded):
+    if reduction is not None and (reduction.action == "drop" or not place):
         return WORD_OF_ACTION.get(reduction.action, "whole")
-    return folded or "whole"
+    return place or "whole"
 
 
 def _summary_decision_text(edit: Decision | None, *, is_shown: bool) -> str:

@@ -28,6 +28,7 @@ PLANNED_AND_DONE = {
     "impossible": ("can't be brought back", "couldn't be brought back"),
 }
 CHANGE_SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
+HOW_TO_UNDO = "%agent unrevert undoes this; the next prompt, or %agent cleanup, makes it final."
 KERNEL_STAYS = "Variables in the kernel stay as they are, and so do cells that you wrote."
 CELLS_DONE: Mapping[CellAction, tuple[str, str]] = {
     "insert": ("would be brought back", "brought back"),
@@ -62,14 +63,10 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
     if excerpts:
         markdown.append("\n".join(f"- {escape_inline(line)}" for line in excerpts))
     if files:
-        sentences = [_file_sentence(file, is_done=preview.done) for file in files]
-        plain_lines += [
-            f"  {file.file} {sentence}" for file, sentence in zip(files, sentences, strict=True)
-        ]
-        rows = zip(files, sentences, strict=True)
-        markdown.append(
-            "\n".join(f"- {code_span(file.file)} {escape_inline(text)}" for file, text in rows)
-        )
+        rows = [(file.file, _file_sentence(file, is_done=preview.done)) for file in files]
+        plain_lines += [f"  {name} {text}" for name, text in rows]
+        items = (f"- {code_span(name)} {escape_inline(text)}" for name, text in rows)
+        markdown.append("\n".join(items))
     cells = [
         _cell_sentence(cell, is_done=preview.done, is_undone=is_undone) for cell in preview.cells
     ]
@@ -110,10 +107,7 @@ def _closing_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
     if is_undone:
         return KERNEL_STAYS
     if preview.done:
-        return (
-            "%agent unrevert undoes this; the next prompt, or %agent cleanup, makes it final. "
-            + KERNEL_STAYS
-        )
+        return f"{HOW_TO_UNDO} {KERNEL_STAYS}"
     return f"Nothing was changed. {KERNEL_STAYS}"
 
 
@@ -173,8 +167,8 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
 
 def diff_totals(diffs: Sequence[FileDiff]) -> str:
     """Return totals such as "3 files, +12 -4"."""
-    added, removed = sum(d.additions for d in diffs), sum(d.deletions for d in diffs)
-    return f"{counted_noun(len(diffs), 'file')}, +{added:,} -{removed:,}"
+    added_lines, removed_lines = sum(d.additions for d in diffs), sum(d.deletions for d in diffs)
+    return f"{counted_noun(len(diffs), 'file')}, +{added_lines:,} -{removed_lines:,}"
 
 
 def _line_counts(diff: FileDiff) -> str:

@@ -66,11 +66,9 @@ def _shortened_text(text: str) -> str:
 def session_row(session: SessionSummary, current: str) -> tuple[str, ...]:
     """Return a session's row of the table."""
     current_mark = "* " if session.id == current else ""
-    if session.imported_from:
-        title = f"{session.title} (imported from {session.imported_from})"
-    else:
-        title = session.title
-    title = f"{title} (archived)" if session.archived is not None else title
+    title = session.title
+    title += f" (imported from {session.imported_from})" if session.imported_from else ""
+    title += " (archived)" if session.archived is not None else ""
     return (
         f"{current_mark}{session.id}",
         title,

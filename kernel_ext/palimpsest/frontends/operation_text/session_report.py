@@ -32,6 +32,8 @@ _TOTALS: tuple[tuple[str, str, Form], ...] = (
     ("seconds", "time", "seconds"),
 )
 
+NO_REQUEST_NOTE = "The session has no request, so nothing was sent and nothing cost anything."
+
 
 class SessionReport:
     """One session's figures and tables, at the prices with which it was opened; raises UserError for an unknown price."""
@@ -66,10 +68,8 @@ class SessionReport:
         for key, title, form in _TOTALS:
             is_money = key in ("cost", "break_cost")
             label = f"{title}, {figures.unit}" if is_money else title
-            column = TableColumn(
-                key, title, "count" if is_money and figures.unit == "units" else form
-            )
-            cell = shown_cell(getattr(figures, key), column)
+            cell_form = "count" if is_money and figures.unit == "units" else form
+            cell = shown_cell(getattr(figures, key), TableColumn(key, title, cell_form))
             rows.append((label, mark_estimate(cell, key in figures.estimates)))
         if len(self.subagents):
             totals = self.subagents.all_totals
@@ -81,21 +81,14 @@ class SessionReport:
                 ("input tokens with theirs", f"{totals.input:,}"),
                 (f"cost with theirs, {self.subagents.unit}", cost),
             ]
-        rows += [
-            (
-                f"{title}, as the recording tells it",
-                shown_cell(value, TableColumn(key, title, form)),
-            )
-            for key, title, form in RECORDED_COLUMNS
-            if (value := getattr(figures, key)) is not None
-        ]
-        for name, number in figures.tools.items():
-            rows.append((f"calls of {name}", f"{number:,}"))
+        for key, title, form in RECORDED_COLUMNS:
+            if (value := getattr(figures, key)) is not None:
+                cell = shown_cell(value, TableColumn(key, title, form))
+                rows.append((f"{title}, as the recording tells it", cell))
+        rows += [(f"calls of {name}", f"{number:,}") for name, number in figures.tools.items()]
         notes = list(self.gaps)
         if not figures.requests:
-            notes.insert(
-                0, "The session has no request, so nothing was sent and nothing cost anything."
-            )
+            notes.insert(0, NO_REQUEST_NOTE)
         elif figures.basis == "estimate":
             notes.insert(0, "No usage was reported; tokens and cost are estimates.")
         if figures.clock:
@@ -104,9 +97,8 @@ class SessionReport:
             notes.append(figures.price)
         columns = (TableColumn("figure", "figure"), TableColumn("value", "value"))
         lead = self.proof_table.sentences if self.proof_table.rows else ()
-        return ReportTable(
-            figures.title or figures.session, columns, tuple(rows), tuple(notes), lead=lead
-        )
+        title = figures.title or figures.session
+        return ReportTable(title, columns, tuple(rows), tuple(notes), lead=lead)
 
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""

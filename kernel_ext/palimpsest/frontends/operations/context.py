@@ -100,10 +100,8 @@ class ShowContext(Operation):
         return CommandOutput(report.markdown, report.text, report.html)
 
     def output(self, answer: DrawnText) -> CommandOutput:
-        bundle = answer.bundle
-        return CommandOutput(
-            bundle["text/markdown"], bundle["text/plain"], bundle.get("text/html", "")
-        )
+        html = answer.bundle.get("text/html", "")
+        return CommandOutput(answer.bundle["text/markdown"], answer.bundle["text/plain"], html)
 
 
 class ListParts(Operation):
@@ -115,9 +113,7 @@ class ListParts(Operation):
 
     async def run(self, context: OperationContext) -> CommandOutput | str:
         session = await context.find(None)
-        rows = await asyncio.to_thread(
-            lambda: part_rows(session.snapshot().messages, session.decisions())
-        )
+        rows = await asyncio.to_thread(part_rows, session)
         if not rows:
             return "Nothing was said in this session yet, so there is nothing to choose."
         text = table_output(PART_COLUMNS, rows)
@@ -128,12 +124,12 @@ class ListParts(Operation):
 
 
 def _edit_form(action: str, help_line: str) -> Form:
-    def read(argument_text: str) -> Operation | dict[str, Any] | None:
+    def parse_target(argument_text: str) -> Operation | dict[str, Any] | None:
         if not argument_text:
             return ListParts(action=action)
         return {"target": argument_text} if len(argument_text.split()) == 1 else None
 
-    return Form(action, help_line, ("target",), {"action": action}, read)
+    return Form(action, help_line, ("target",), {"action": action}, parse_target)
 
 
 class EditedContext(Done):
@@ -165,10 +161,10 @@ class ApplyContextEdit(Operation):
 
     async def run(self, context: OperationContext) -> EditedContext:
         session = await context.find(self.session)
-        changed = session.step_mode.session_of(self.hold) if self.hold else session
+        edited_session = session.step_mode.session_of(self.hold) if self.hold else session
         try:
             # In a worker thread, because it may first read older messages from the log.
-            edit = await context.run_blocking(changed.edit_context, self.action, self.target)
+            edit = await context.run_blocking(edited_session.edit_context, self.action, self.target)
         except NotFound as missing:
             if not context.in_cell:
                 raise
@@ -210,9 +206,9 @@ class UsePolicy(Operation):
 
     async def run(self, context: OperationContext) -> PolicyAnswer:
         session = await context.find(self.session)
-        changed = session.step_mode.session_of(self.hold) if self.hold else session
+        changed_session = session.step_mode.session_of(self.hold) if self.hold else session
         if self.words:
-            await changed.use_policy(*self.words)
+            await changed_session.use_policy(*self.words)
         if not context.in_cell:
             return PolicyAnswer(policy=session.policy())
         lines = policy_lines(session, context.services.config.origins, shows_all=not self.words)

@@ -42,6 +42,7 @@ ALLOW_HINT = "%agent trust session allows it in this session."
 ALLOW_ALL_HINT = (
     "Look it through, and write %agent trust session again to allow all of it in this session."
 )
+GRANTED_TITLE = "Allowed in this session from now on:"
 FIXED_TITLE = "An administrator's settings leave this as it is:"
 AMOUNTS_HINT = "Write %agent budget 2usd, %agent budget 500k tokens, both, or off."
 _MODE = re.compile(r"(ask|plan|accept[-_ ]edits|bypass|default)", re.IGNORECASE)
@@ -170,14 +171,12 @@ class ListApprovals(ControlOperation):
         return ListedApprovals(approvals=approvals, rules=rules, lines=lines)
 
     def _approval_lines(
-        self,
-        control: SessionControls,
-        approvals: Sequence[ApprovalRow],
-        rules: Sequence[RuleRow],
+        self, control: SessionControls, approvals: Sequence[ApprovalRow], rules: Sequence[RuleRow]
     ) -> OutputLines:
-        lines: list[str | TitledTable] = [
+        mode_sentence = (
             f"The mode of this session is {control.mode}: {MODE_MEANINGS[control.mode]}."
-        ]
+        )
+        lines: list[str | TitledTable] = [mode_sentence]
         if approvals:
             header = ("", "permission", "always allowed", "where and when")
             rows = [
@@ -197,14 +196,13 @@ def _parse_limit(argument_text: str) -> dict[str, Any] | None:
     limit_text = " ".join(argument_text.split())
     if not limit_text:
         return {"tell": True}
-    wanted = parse_amounts(limit_text)
-    if wanted or _NO_LIMIT.fullmatch(limit_text):
-        tokens = wanted.get("tokens")
-        return {"usd": wanted.get("usd"), "tokens": int(tokens) if tokens else None}
+    amounts = parse_amounts(limit_text)
+    if amounts or _NO_LIMIT.fullmatch(limit_text):
+        tokens = amounts.get("tokens")
+        return {"usd": amounts.get("usd"), "tokens": int(tokens) if tokens else None}
     # A prompt that begins with "budget" goes on with words, and a typing error must not cost a request.
-    if all(_NUMBER_WORD.fullmatch(word) for word in limit_text.split()) and _SIGN.search(
-        limit_text
-    ):
+    has_only_numbers = all(_NUMBER_WORD.fullmatch(word) for word in limit_text.split())
+    if has_only_numbers and _SIGN.search(limit_text):
         raise OptionError(f"{one_line(limit_text, 60)!r} is no amount. {AMOUNTS_HINT}")
     return None
 
@@ -253,17 +251,11 @@ class TrustSession(ControlOperation):
         if not withheld_before:
             return [NOTHING_WITHHELD]
         if self.what and control.named_whole:
-            granted = control.trust()
-            withheld_after = control.withheld
-            lines = (
-                [titled_list("Allowed in this session from now on:", granted)] if granted else []
-            )
-            return [*lines, *([titled_list(FIXED_TITLE, withheld_after)] if withheld_after else [])]
+            lists = (GRANTED_TITLE, control.trust()), (FIXED_TITLE, control.withheld)
+            return [titled_list(title, rights) for title, rights in lists if rights]
         control.named_whole = True
-        return [
-            titled_list(WITHHELD_TITLE, withheld_before),
-            ALLOW_ALL_HINT if self.what else ALLOW_HINT,
-        ]
+        hint = ALLOW_ALL_HINT if self.what else ALLOW_HINT
+        return [titled_list(WITHHELD_TITLE, withheld_before), hint]
 
 
 class TrustProject(Operation):
@@ -278,10 +270,8 @@ class TrustProject(Operation):
     def _apply(self, services: FrontendServices) -> "TrustedProject":
         if not self.trusted:
             return TrustedProject(late=not services.distrust())
-        settings = tuple(services.trust())
-        return TrustedProject(
-            late=not settings, settings=settings, unwritten=services.trust_unwritten
-        )
+        settings, unwritten = tuple(services.trust()), services.trust_unwritten
+        return TrustedProject(late=not settings, settings=settings, unwritten=unwritten)
 
     def output(self, answer: "TrustedProject") -> CommandOutput | str:
         if self.trusted:

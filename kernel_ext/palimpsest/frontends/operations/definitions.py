@@ -1,7 +1,7 @@
 """List agents, commands, skills and models with their origins, and those that a prompt can choose."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
@@ -16,7 +16,6 @@ from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModelCho
 from palimpsest.render.safety.escaping import escape_inline, one_line
 from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.command_files import CustomCommand
-from palimpsest.session.definitions.project_definitions import ProjectDefinitions
 from palimpsest.tools.permission_rules.modes import MODE_MEANINGS, MODES
 from palimpsest.tools.workflow.skill import Skill
 from palimpsest.transcript.errors import ConfigError
@@ -33,8 +32,6 @@ MAX_DESCRIPTION_CHARS = 160
 NO_DEFAULT = "none, until a server that is configured says what it has: %agent models names it"
 WHY_NO_DEFAULT = "Without -m no model answers, until the server that is named above does."
 Kind = Literal["agents", "commands", "skills", "models"]
-
-
 KIND_HELP = {
     "agents": "who can answer, and to whom work can be handed, with where they come from",
     "commands": "prompts of your own under a name: %agent /NAME sends one",
@@ -49,34 +46,28 @@ class ListDefinitions(Operation):
     type: Literal["definitions"] = "definitions"
     kind: Kind
     in_page: ClassVar[bool] = False
-    forms = (
-        *(Form(kind, words, fixed_values={"kind": kind}) for kind, words in KIND_HELP.items()),
-    )
+    forms = tuple(Form(kind, text, fixed_values={"kind": kind}) for kind, text in KIND_HELP.items())
 
     async def run(self, context: OperationContext) -> OutputLines:
         return await asyncio.to_thread(self._definition_lines, context.services)
 
     def _definition_lines(self, services: FrontendServices) -> OutputLines:
-        if self.kind == "models":
-            return model_lines(services)
         definitions = services.definitions
-        definitions.refresh()
-        if self.kind == "agents":
-            rows = agent_rows(definitions.agents, definitions.default_agent)
-            return [
-                TitledTable("", AGENT_COLUMNS, rows),
-                AGENT_HINT,
-                *definition_problems(definitions),
-            ]
-        rows, header, fallback = (
-            (command_rows(definitions.commands), COMMAND_COLUMNS, NO_COMMANDS)
-            if self.kind == "commands"
-            else (skill_rows(definitions.skills), SKILL_COLUMNS, NO_SKILLS)
-        )
-        return [
-            TitledTable("", header, rows) if rows else fallback,
-            *definition_problems(definitions),
-        ]
+        if self.kind != "models":
+            definitions.refresh()
+        problems = [one_line(problem, 400) for problem in definitions.problems]
+        match self.kind:
+            case "models":
+                return model_lines(services)
+            case "agents":
+                rows = _agent_rows(definitions.agents, definitions.default_agent)
+                return [TitledTable("", AGENT_COLUMNS, rows), AGENT_HINT, *problems]
+            case "commands":
+                rows = _command_rows(definitions.commands)
+                return [TitledTable("", COMMAND_COLUMNS, rows) if rows else NO_COMMANDS, *problems]
+            case "skills":
+                rows = _skill_rows(definitions.skills)
+                return [TitledTable("", SKILL_COLUMNS, rows) if rows else NO_SKILLS, *problems]
 
 
 class ListChoices(Operation):
@@ -103,12 +94,11 @@ def model_lines(services: FrontendServices) -> OutputLines:
         return [f"The model is {default}. Choose another with -m provider/name."]
     hint = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
     text = table_output(("model", "window", "why it is here"), rows)
-    return [
-        CommandOutput(f"{text.markdown}\n\n{escape_inline(hint)}", f"{text.plain_text}\n{hint}")
-    ]
+    markdown = f"{text.markdown}\n\n{escape_inline(hint)}"
+    return [CommandOutput(markdown, f"{text.plain_text}\n{hint}")]
 
 
-def agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[str, ...]]:
+def _agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[str, ...]]:
     """Return rows for the agents that a user can name, first those that can answer the user."""
     listed_agents = [agent for agent in agents.values() if not agent.hidden]
     listed_agents.sort(
@@ -132,8 +122,7 @@ def _requesters(agent: Agent) -> str:
     return "you" if agent.answers else "other agents"
 
 
-def command_rows(commands: Mapping[str, CustomCommand]) -> list[tuple[str, ...]]:
-    """Return rows for the commands."""
+def _command_rows(commands: Mapping[str, CustomCommand]) -> list[tuple[str, ...]]:
     return [
         (
             f"/{command.name}{f' {command.arguments}' if command.arguments else ''}",
@@ -145,23 +134,16 @@ def command_rows(commands: Mapping[str, CustomCommand]) -> list[tuple[str, ...]]
     ]
 
 
-def skill_rows(skills: Mapping[str, Skill]) -> list[tuple[str, ...]]:
-    """Return rows for the skills."""
+def _skill_rows(skills: Mapping[str, Skill]) -> list[tuple[str, ...]]:
     return [
         (skill.name, one_line(skill.description, MAX_DESCRIPTION_CHARS), skill.origin)
         for skill in skills.values()
     ]
 
 
-def definition_problems(definitions: ProjectDefinitions) -> Sequence[str]:
-    """Return one sentence for each problem in the definition files."""
-    return [one_line(problem, 400) for problem in definitions.problems]
-
-
 def _definition_choices(
     definitions: Mapping[str, Agent | CustomCommand | Skill],
 ) -> tuple[AgentChoice, ...]:
-    """Return the names and descriptions of definitions of one kind."""
     return tuple(
         AgentChoice(name=name, description=item.description) for name, item in definitions.items()
     )

@@ -139,11 +139,10 @@ def server_lines(
 def _repaired_tools(server: McpServerStatus, registry: Registry) -> Iterator[str]:
     """Yield sentences about tools whose schema or description is changed for the model."""
     specs = [registry.spec(tool) for tool in registry.offered_tools() if tool.name in server.tools]
-    repaired = [spec.name for spec in specs if is_repaired(spec)]
-    if repaired:
-        yield REPAIRED_SCHEMAS.format(
-            server=server.name, names=first_names(repaired, MAX_LISTED_TOOLS)
-        )
+    repaired_names = [spec.name for spec in specs if is_repaired(spec)]
+    if repaired_names:
+        names = first_names(repaired_names, MAX_LISTED_TOOLS)
+        yield REPAIRED_SCHEMAS.format(server=server.name, names=names)
     for name, chars in server.shortened[:MAX_LISTED_TOOLS]:
         yield SHORTENED_DESCRIPTION.format(
             tool=name, server=server.name, chars=count(chars), most=count(MAX_DESCRIPTION_CHARS)
@@ -154,8 +153,5 @@ def _untrusted_hint(
     untrusted: Sequence[UntrustedSetting], key: str, setting_noun: str
 ) -> list[str]:
     """Return a sentence if settings of this key in a project's file wait for trust."""
-    return (
-        [WAITING_FOR_TRUST.format(key=setting_noun)]
-        if any(setting.key == key for setting in untrusted)
-        else []
-    )
+    is_waiting = any(setting.key == key for setting in untrusted)
+    return [WAITING_FOR_TRUST.format(key=setting_noun)] if is_waiting else []

@@ -67,9 +67,6 @@ class Lessons(Operation):
         """Carry out the action and return its report."""
         return await context.run_blocking(self._answer)
 
-    def report(self, answer: CommandReport) -> CommandReport:
-        return answer
-
     def _answer(self) -> CommandReport:
         if self.action == "list":
             return self._list_report()
@@ -92,11 +89,9 @@ class Lessons(Operation):
         from palimpsest.lessons.lesson_notebooks import copy_lessons
 
         paths = copy_lessons(folder, self.audience, self.lesson or ())
-        written = [str(path) for path in paths]
+        path_texts = [str(path) for path in paths]
         return CommandReport(
-            "lessons",
-            {"written": written},
-            text_lines=[f"Wrote {path}" for path in written],
+            "lessons", {"written": path_texts}, text_lines=[f"Wrote {path}" for path in path_texts]
         )
 
     def _results_report(self, folder: Path) -> CommandReport:

@@ -4,8 +4,9 @@ Border: what reads recordings is imported when the first operation runs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from palimpsest.review.session_notes.notes_table import SessionNotes
     from palimpsest.review.session_review import SessionReview
     from palimpsest.store.interface import Problem
+
+    Reviews: TypeAlias = Recording[RecordingReview]
+    NotesChange: TypeAlias = tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]
 
 NOTHING_TO_NOTE = "This notebook has no session yet. Ask the agent, then write a note on it."
 NO_NOTE = "There is no note yet; palimpsest notes PATH --add TEXT --request N writes one."
@@ -66,24 +70,15 @@ class WriteNote(Operation):
 
     async def run(self, context: OperationContext) -> ViewAnswer:
         """Write the note and return all notes on the session."""
-        inspections = context.services.inspections
-        if self.path is not None:
-            review = await inspections.review(self.session or "", self.path)
-        else:
-            review = await inspections.review(await self._session_id(context))
+        session = self.session or ""
+        if self.path is None:
+            session = await context.begun_session_id(self.session, NOTHING_TO_NOTE)
+        review = await context.services.inspections.review(session, self.path)
         return await context.run_blocking(self.write_on, review)
-
-    async def _session_id(self, context: OperationContext) -> str:
-        if self.session is not None:
-            return self.session
-        known = await context.services.workspace.current_session(context.notebook)
-        if known is None:
-            raise NotFound(NOTHING_TO_NOTE)
-        return known.id
 
     def write_on(self, review: "SessionReview") -> ViewAnswer:
         """Write the note on a session that is open, blocking, and return all notes on it; raises UserError."""
-        from palimpsest.review.timeline_view.note_views import notes_text
+        from palimpsest.review.timeline_view.view_answers import notes_text
 
         if self.remove:
             review.remove_note(self.note, self.author)
@@ -158,36 +153,25 @@ class ListNotes(Operation):
         """Change the notes as the arguments say, and list them."""
         return await context.run_blocking(self._answer)
 
-    def report(self, answer: CommandReport) -> CommandReport:
-        return answer
-
     def _answer(self) -> CommandReport:
         from palimpsest.review.session_notes.notes_table import notes_overview
 
         with _open_review(self.path) as recording:
             text_lines, values, problems = self._change_notes(recording)
             session_notes = [*self._session_notes(recording)]
+            has_notes = any(notes.notes for notes in session_notes)
             overview = [notes_overview(session_notes)] if len(session_notes) > 1 else []
-            problems_by_sentence = {
-                problem.sentence: problem for notes in session_notes for problem in notes.problems
-            }
+            notes_problems = chain.from_iterable(notes.problems for notes in session_notes)
+            problems_by_sentence = {problem.sentence: problem for problem in notes_problems}
             return CommandReport(
                 "notes",
-                {
-                    "path": self.path,
-                    **values,
-                    "sessions": [notes.json() for notes in session_notes],
-                },
+                {"path": self.path, **values, "sessions": [n.json() for n in session_notes]},
                 [*overview, *(notes.table for notes in session_notes if notes.notes)],
                 (*recording.problems, *problems, *problems_by_sentence.values()),
-                text_lines=text_lines
-                if text_lines or any(notes.notes for notes in session_notes)
-                else [NO_NOTE],
+                text_lines=text_lines or ([] if has_notes else [NO_NOTE]),
             )
 
-    def _change_notes(
-        self, recording: "Recording[RecordingReview]"
-    ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
+    def _change_notes(self, recording: "Reviews") -> "NotesChange":
         """Change the notes; return lines for people, values for programs, and the problems of a merge."""
         is_new = not (self.change or self.remove) and any((self.add, self.tag, self.verdict))
         if sum((is_new, bool(self.change), bool(self.remove), self.merge is not None)) > 1:
@@ -210,7 +194,7 @@ class ListNotes(Operation):
             return [f"Written as {note.id}."], {"added": note.id}, ()
         return (), {}, ()
 
-    def _write_note(self, recording: "Recording[RecordingReview]") -> Note:
+    def _write_note(self, recording: "Reviews") -> Note:
         from palimpsest.frontends.operations.recordings import selected_sessions
         from palimpsest.review.session_notes.note_places import request_range
 
@@ -227,9 +211,7 @@ class ListNotes(Operation):
             author=self.author,
         )
 
-    def _merge_notes(
-        self, recording: "Recording[RecordingReview]", path: str
-    ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
+    def _merge_notes(self, recording: "Reviews", path: str) -> "NotesChange":
         from palimpsest.store.session_notes import read_note_file
 
         other_folder, files = home_path(path), recording.note_files
@@ -244,31 +226,24 @@ class ListNotes(Operation):
             "known": merged_notes.known_count,
             "left_out": merged_notes.left_out,
         }
-        words = (
-            f"{merged_notes.added_count} lines came, {merged_notes.known_count} were here already"
-        )
-        about_others = f", {merged_notes.left_out} are about other sessions and were left out"
-        return (
-            [f"{words}{about_others if merged_notes.left_out else ''}."],
-            {"merged": values},
-            merged_notes.problems,
-        )
+        sentence = "{added} lines came, {known} were here already"
+        if merged_notes.left_out:
+            sentence += ", {left_out} are about other sessions and were left out"
+        return [f"{sentence.format(**values)}."], {"merged": values}, merged_notes.problems
 
-    def _session_notes(self, recording: "Recording[RecordingReview]") -> "Iterator[SessionNotes]":
+    def _session_notes(self, recording: "Reviews") -> "Iterator[SessionNotes]":
         """Yield the notes of the named session, or of each that has some."""
         from palimpsest.frontends.operations.recordings import selected_sessions
 
         if self.session:
             yield next(selected_sessions(recording, self.session)).notes()
             return
-        noted = {note.session for note in _all_notes(recording)}
+        noted_sessions = {note.session for note in _all_notes(recording)}
         for session in recording.ids:
-            if session in noted:
+            if session in noted_sessions:
                 yield recording[session].notes()
 
-    def _review_with(
-        self, recording: "Recording[RecordingReview]", note_id: str
-    ) -> "RecordingReview":
+    def _review_with(self, recording: "Reviews", note_id: str) -> "RecordingReview":
         """Return the session that has a note; raises NotFound."""
         for note in _all_notes(recording):
             if note.id.endswith(note_id):
@@ -282,12 +257,11 @@ def _item_of(text: str) -> int | str | None:
     return int(text) if is_number else text or None
 
 
-def _all_notes(recording: "Recording[RecordingReview]") -> Sequence[Note]:
-    """Return the notes on all sessions of a recording."""
+def _all_notes(recording: "Reviews") -> Sequence[Note]:
     return current_notes(recording.note_files.read(*recording.ids).lines)
 
 
-def _open_review(path: str) -> "Recording[RecordingReview]":
+def _open_review(path: str) -> "Reviews":
     """Open a recording, or the session of this project that an id names; raises UserError."""
     from palimpsest.review.recorded_sessions.recording import open_recording, project_root
     from palimpsest.store.log.store_factory import find_project

@@ -13,13 +13,15 @@ from palimpsest.frontends.operation_base.operation import (
     OperationContext,
 )
 from palimpsest.frontends.protocol.segments import TurnSegment
-from palimpsest.frontends.turn_output.closed_segment import closed_bundle
-from palimpsest.frontends.turn_output.restored_outputs import turn_outputs
+from palimpsest.frontends.turn_output.restored_outputs import (
+    closed_bundle,
+    notebook_outputs,
+    turn_pieces,
+)
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.review.timeline_view.view_queries import MAX_PATH_CHARS, ViewAnswer, ViewQuery
 from palimpsest.session.prompts.pasted_files import PastedFile
 from palimpsest.transcript.context_values.prompt_mentions import MentionList, MentionPreview
-from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.values import Value
 
@@ -54,13 +56,12 @@ class CloseSegment(TurnSegment, Operation):
     async def run(self, context: OperationContext) -> DrawnText:
         session = await context.find(self.session)
 
-        def close() -> dict[str, Any]:
+        def final_bundle() -> dict[str, Any]:
             notes = OutlineNotes.of_records(session.records_after(max(self.first_seq - 1, 0)))
-            return closed_bundle(
-                self, session.snapshot(), notes, scrubber(os.environ), session.density
-            )
+            scrub = scrubber(os.environ)
+            return closed_bundle(self, session.snapshot(), notes, scrub, session.density)
 
-        return DrawnText(bundle=await asyncio.to_thread(close))
+        return DrawnText(bundle=await asyncio.to_thread(final_bundle))
 
 
 class RecreatedOutputs(Value):
@@ -78,18 +79,20 @@ class RecreateOutputs(Operation):
 
     async def run(self, context: OperationContext) -> RecreatedOutputs:
         session = await context.find(self.session)
-        recreated = await asyncio.to_thread(
-            lambda: turn_outputs(
-                session.id,
-                self.turn,
-                session.snapshot(),
-                session.records_after(0),
-                scrub=scrubber(os.environ),
-                read_image=session.picture,
-                density=session.density,
+        outputs = await asyncio.to_thread(
+            lambda: notebook_outputs(
+                turn_pieces(
+                    session.id,
+                    self.turn,
+                    session.snapshot(),
+                    session.records_after(0),
+                    scrub=scrubber(os.environ),
+                    read_image=session.picture,
+                    density=session.density,
+                )
             )
         )
-        return RecreatedOutputs(outputs=recreated)
+        return RecreatedOutputs(outputs=outputs)
 
 
 class ListMentions(Operation):
@@ -158,8 +161,8 @@ class ListPrompts(Operation):
 
     async def run(self, context: OperationContext) -> ListedPrompts:
         session = await context.find(self.session)
-        typed = await context.services.workspace.typed_prompts(session.id, self.cursor)
-        return ListedPrompts(prompts=typed.prompts, cursor=typed.cursor)
+        page = await context.services.workspace.typed_prompts(session.id, self.cursor)
+        return ListedPrompts(prompts=page.prompts, cursor=page.cursor)
 
 
 class Inspect(Operation):
@@ -180,10 +183,5 @@ class Inspect(Operation):
             return await inspections.answer_recording(
                 self.path, self.session or "", self.query, self.client
             )
-        session = self.session
-        if session is None:
-            known = await context.services.workspace.current_session(context.notebook)
-            if known is None:
-                raise NotFound(NOTHING_TO_INSPECT)
-            session = known.id
+        session = await context.begun_session_id(self.session, NOTHING_TO_INSPECT)
         return await inspections.answer_session(session, self.query, self.client)

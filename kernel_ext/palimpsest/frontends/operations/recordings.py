@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict
@@ -58,9 +59,6 @@ class RecordingOperation(Operation):
     async def run(self, context: OperationContext) -> CommandReport:
         return await context.run_blocking(self.answer, context)
 
-    def report(self, answer: CommandReport) -> CommandReport:
-        return answer
-
     def open_recording(self, path: str, context: OperationContext) -> "Recording[RecordingReview]":
         """Open a recording."""
         from palimpsest.review.recorded_sessions import recording
@@ -68,11 +66,7 @@ class RecordingOperation(Operation):
 
         control = ImportControl(context.progress or ignore_progress)
         return recording.open_recording(
-            path,
-            control=control,
-            price=self.price,
-            lifetime=self.lifetime,
-            captured=self.captured,
+            path, control=control, price=self.price, lifetime=self.lifetime, captured=self.captured
         )
 
 
@@ -96,9 +90,7 @@ class ShowFigures(RecordingOperation):
         if self.by:
             return self._folder_overview(self.by)
         with self.open_recording(self.path, context) as recording:
-            reports = [
-                SessionReport(session) for session in selected_sessions(recording, self.session)
-            ]
+            reports = [*map(SessionReport, selected_sessions(recording, self.session))]
             return CommandReport(
                 "inspect",
                 {"path": self.path, "sessions": [report.json() for report in reports]},
@@ -163,12 +155,9 @@ class CompareRecordings(RecordingOperation):
         if others and self.captured:
             raise UserError("--captured belongs to one recording; give one to compare.")
         link = _checked_link(self.link)
-        report = (
-            self._compare_recordings(first, others[0], context)
-            if others
-            else self._compare_policies(first, context)
-        )
-        return replace(report, link=link)
+        if others:
+            return replace(self._compare_recordings(first, others[0], context), link=link)
+        return replace(self._compare_policies(first, context), link=link)
 
     @property
     def _column_keys(self) -> list[str]:
@@ -183,9 +172,7 @@ class CompareRecordings(RecordingOperation):
 
         keys = self._column_keys
         check_policy_columns(keys)
-        policies = _named_policies(
-            [name for names in self.policy or [[ALL_POLICIES]] for name in names]
-        )
+        policies = _named_policies([*chain.from_iterable(self.policy or [[ALL_POLICIES]])])
         with self.open_recording(path, context) as recording:
             comparisons = [
                 session.compare(policies, window=self.window, summary=self.summary)
@@ -218,13 +205,10 @@ class CompareRecordings(RecordingOperation):
             right = next(selected_sessions(other, "", with_requests=True))
             comparison = compare_recorded(left, right)
             values = comparison.json()
+            compared_values = {key: values[key] for key in ("parting", "sessions")}
             return CommandReport(
                 "compare",
-                {
-                    "paths": [first_path, second],
-                    "parting": values["parting"],
-                    "sessions": values["sessions"],
-                },
+                {"paths": [first_path, second], **compared_values},
                 [comparison.table_of_figures(keys)],
                 [*dict.fromkeys((*recording.problems, *other.problems))],
             )
@@ -291,7 +275,7 @@ class WriteReport(RecordingOperation):
             review,
             self.file,
             environment=environment,
-            policies=[name for names in self.policy or () for name in names],
+            policies=[*chain.from_iterable(self.policy or ())],
             texts=self.texts,
             price=None if self.path else price_words(self.price, self.lifetime),
             beside=beside,
@@ -327,8 +311,8 @@ def _named_policies(names: Sequence[str]) -> "list[PolicyLike]":
     from palimpsest.review.timeline_view.chosen_policies import policy_from_words, preset_names
 
     all_names = (RECORDED, RAW_NAME, *preset_names())
-    chosen = [one for name in names for one in (all_names if name == ALL_POLICIES else (name,))]
-    return [policy_from_words(name) for name in dict.fromkeys(chosen)]
+    chosen_names = [all_names if name == ALL_POLICIES else (name,) for name in names]
+    return [policy_from_words(name) for name in dict.fromkeys(chain.from_iterable(chosen_names))]
 
 
 def selected_sessions(

@@ -11,17 +11,15 @@ from palimpsest.frontends.operation_base.operation import (
     Operation,
     OperationContext,
     RestParser,
+    single_form,
 )
-from palimpsest.frontends.operation_text.cell_review_text import (
-    cell_history_text,
-    cell_review_text,
-)
+from palimpsest.frontends.operation_text.cell_review_text import cell_history_text, cell_review_text
 from palimpsest.frontends.operation_text.command_output import CommandOutput, OutputLines
 from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_text, revert_text
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.cell_history import HISTORY_EVENTS, cell_history, named_cell
 from palimpsest.session.revert.operations import Reverts
-from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
+from palimpsest.tools.notebook.notebook_tool import MAX_PAGE_SECONDS
 from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_changes import (
     CellHistory,
@@ -48,10 +46,10 @@ class RevertAnswer(Value):
     """The number of messages that a cleanup removed."""
 
 
-def _revert_reader(name: str, max_ids: int = 0) -> RestParser:
+def _revert_parser(name: str, max_ids: int = 0) -> RestParser:
     """Return a parser for ``[ID] [--preview] [--overwrite[=FILES]]``, limited to the flags and ids of the form."""
 
-    def read(argument_text: str) -> dict[str, Any] | None:
+    def parse_flags(argument_text: str) -> dict[str, Any] | None:
         words = argument_text.split()
         flags = [word.partition("=") for word in words if word.startswith("--")]
         ids = [word for word in words if not word.startswith("--")]
@@ -68,7 +66,7 @@ def _revert_reader(name: str, max_ids: int = 0) -> RestParser:
                 values |= {"overwrite": files, "in_conflict": name == "revert"}
         return values
 
-    return read
+    return parse_flags
 
 
 class Revert(Operation):
@@ -88,20 +86,20 @@ class Revert(Operation):
             "revert",
             "revert the newest prompt, or from ID on, with its files: %agent revert [ID] [--preview]",
             fixed_values={"action": "revert"},
-            parse_rest=_revert_reader("revert", 1),
+            parse_rest=_revert_parser("revert", 1),
         ),
         Form(
             "unrevert",
             "undo the revert",
             fixed_values={"action": "unrevert"},
-            parse_rest=_revert_reader("unrevert"),
+            parse_rest=_revert_parser("unrevert"),
         ),
         Form("cleanup", "remove what is reverted, for good", fixed_values={"action": "cleanup"}),
         Form(
             "diff",
             "what the session changed in files: %agent diff, or diff last for the newest turn",
             fixed_values={"action": "diff"},
-            parse_rest=_revert_reader("diff", 1),
+            parse_rest=_revert_parser("diff", 1),
             keywords=("last",),
         ),
     )
@@ -130,8 +128,8 @@ class Revert(Operation):
             return conflicts
         for file in self.overwrite:
             if file not in conflicts:
-                known = ", ".join(conflicts) or "none"
-                raise UserError(f"{file!r} is in no conflict. Files with a conflict: {known}.")
+                names = ", ".join(conflicts) or "none"
+                raise UserError(f"{file!r} is in no conflict. Files with a conflict: {names}.")
         return self.overwrite
 
     def output(self, answer: RevertAnswer) -> CommandOutput:
@@ -177,13 +175,11 @@ class ReviewCells(Operation):
     """Only the open change with this number in the list, from 1."""
     reason: str = ""
     """Why all are rejected, for the model."""
-    forms = (
-        Form(
-            "review",
-            'changes of cells to look at: %agent review, review accept [NUMBER], review reject [NUMBER] ["WHY"]',
-            parse_rest=_parse_review,
-            keywords=("accept", "reject"),
-        ),
+    forms = single_form(
+        "review",
+        'changes of cells to look at: %agent review, review accept [NUMBER], review reject [NUMBER] ["WHY"]',
+        parse_rest=_parse_review,
+        keywords=("accept", "reject"),
     )
 
     async def run(self, context: OperationContext) -> CellReview:
@@ -195,14 +191,13 @@ class ReviewCells(Operation):
                 raise UserError("Name the call whose changes are meant: call is missing.")
             return await session.review_cells({self.call: self.decisions})
         decisions: dict[str, list[CellDecision]] = {}
-        for reviewed in self._chosen(session.open_cell_changes()):
-            decision = CellDecision(
-                index=reviewed.index, accept=self.all == "accept", reason=self.reason
-            )
+        for reviewed in self._chosen_changes(session.open_cell_changes()):
+            accept = self.all == "accept"
+            decision = CellDecision(index=reviewed.index, accept=accept, reason=self.reason)
             decisions.setdefault(reviewed.call, []).append(decision)
         return await session.review_cells(decisions)
 
-    def _chosen(self, review: CellReview) -> Sequence[ReviewedChange]:
+    def _chosen_changes(self, review: CellReview) -> Sequence[ReviewedChange]:
         """Return the open changes that are meant; raises NotFound for a number that no change has."""
         if self.number is not None:
             if self.number > len(review.changes):
@@ -224,11 +219,9 @@ def _parse_why(argument_text: str) -> dict[str, Any] | None:
 
 async def _writing_session(reader: NotebookReader, cell: str) -> str | None:
     """Return the id of the session that wrote a cell's source, as the cell's metadata in an open page have it."""
-    for notebook in await reader.page(CellsWanted(cell), PAGE_SECONDS) or ():
-        for known in notebook.cells:
-            if known.session is not None:
-                return known.session
-    return None
+    notebooks = await reader.page(CellsWanted(cell), MAX_PAGE_SECONDS) or ()
+    writers = (page_cell.session for notebook in notebooks for page_cell in notebook.cells)
+    return next((writer for writer in writers if writer is not None), None)
 
 
 async def _history_in(
@@ -241,10 +234,6 @@ async def _history_in(
     return cell_history(empty.cell, empty.number, snapshot.session, snapshot.messages, records)
 
 
-def _written_by(history: CellHistory, session: str | None) -> bool:
-    return any(change.session == session for change in history.changes)
-
-
 class ExplainCell(Operation):
     """Tell where a cell's code came from: the turns that wrote or changed it, of this session or another of the project."""
 
@@ -252,12 +241,10 @@ class ExplainCell(Operation):
     session: str | None = None
     cell: str | None = Field(default=None, max_length=200)
     """The cell's number or id; None means the cell that asks."""
-    forms = (
-        Form(
-            "why",
-            "where a cell's code came from: %agent why in the cell, or %agent why NUMBER",
-            parse_rest=_parse_why,
-        ),
+    forms = single_form(
+        "why",
+        "where a cell's code came from: %agent why in the cell, or %agent why NUMBER",
+        parse_rest=_parse_why,
     )
 
     async def run(self, context: OperationContext) -> CellHistory:
@@ -268,21 +255,20 @@ class ExplainCell(Operation):
         runs = reader.recorded_runs().runs if reader is not None else ()
         cell, number = named_cell(name, runs)
         writer = await _writing_session(reader, cell) if reader is not None else None
-        asked = await self._asked_session(context)
-        own = CellHistory(cell=cell, number=number)
-        if asked is not None:
-            own = await _history_in(asked, own, context)
-        asked_id = asked.id if asked is not None else ""
-        if self.session is not None or (own.changes and writer in (None, asked_id)):
-            return own
-        found = await workspace.cell_history(cell, number, context.notebook, writer, asked_id)
-        return found if found.changes and (not own.changes or _written_by(found, writer)) else own
-
-    async def _asked_session(self, context: OperationContext) -> KernelSession | None:
-        """Return the session that is named, else the notebook's; None where it has none yet."""
-        if self.session is not None:
-            return await context.existing_session(self.session)
-        return await context.services.workspace.current_session(context.notebook)
+        session = (
+            await workspace.current_session(context.notebook)  # None where it has none yet
+            if self.session is None
+            else await context.find(self.session)
+        )
+        history = CellHistory(cell=cell, number=number)
+        if session is not None:
+            history = await _history_in(session, history, context)
+        session_id = session.id if session is not None else ""
+        if self.session is not None or (history.changes and writer in (None, session_id)):
+            return history
+        other = await workspace.cell_history(cell, number, context.notebook, writer, session_id)
+        is_by_writer = any(change.session == writer for change in other.changes)
+        return other if is_by_writer or (other.changes and not history.changes) else history
 
     def output(self, answer: CellHistory) -> OutputLines:
         return cell_history_text(answer)

@@ -150,10 +150,10 @@ class Export(FileOperation):
 
     async def run(self, context: OperationContext) -> ExportedFile:
         session_id = await context.session_id(self.session)
-        exported = await context.services.workspace.sharing.export(
+        file = await context.services.workspace.sharing.export(
             session_id, self.form, self.path, prompts=self.prompts, stays_inside=context.is_page
         )
-        return self._exported_file(context, exported.path, exported.bytes, exported.form)
+        return self._exported_file(context, file.path, file.bytes, file.form)
 
     def output(self, answer: ExportedFile) -> str:
         name = recorded_name(answer.path)
@@ -199,9 +199,8 @@ class Import(Operation):
     async def run(self, context: OperationContext) -> ImportedSessions:
         stop_event = _STOP_EVENTS[self.id] = threading.Event()
         import_place = context.imports or context.services.workspace.sharing.imports
-        control = ImportControl(
-            context.progress or self._progress_sender(context.publish), stop_event.is_set
-        )
+        progress = context.progress or self._progress_sender(context.publish)
+        control = ImportControl(progress, stop_event.is_set)
         try:
             report = await context.run_blocking(
                 import_place.import_from, self.path, control, stays_inside=context.is_page
@@ -238,18 +237,17 @@ class Import(Operation):
             for session in answer.imported
         ]
         if answer.imported:
-            lines.append(
-                READ_ONLY_HINT
-                if any(session.read_only for session in answer.imported)
-                else CONTINUE_HINT
-            )
+            is_read_only = any(session.read_only for session in answer.imported)
+            lines.append(READ_ONLY_HINT if is_read_only else CONTINUE_HINT)
         else:
             lines = ["No session was found there."]
         lines += [_notes_words(answer.notes)] if answer.notes else []
-        shown = answer.unreadable[:MAX_SHOWN_PROBLEMS]
-        lines += [f"Not read: {problem.where}. {problem.what}" for problem in shown]
-        if len(answer.unreadable) > len(shown):
-            lines.append(f"{count(len(answer.unreadable) - len(shown))} more could not be read.")
+        shown_problems = answer.unreadable[:MAX_SHOWN_PROBLEMS]
+        lines += [f"Not read: {problem.where}. {problem.what}" for problem in shown_problems]
+        if len(answer.unreadable) > len(shown_problems):
+            lines.append(
+                f"{count(len(answer.unreadable) - len(shown_problems))} more could not be read."
+            )
         return unspaced_output(lines)
 
     def report(self, answer: ImportedSessions) -> CommandReport:

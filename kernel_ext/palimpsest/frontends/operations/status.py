@@ -12,10 +12,10 @@ from palimpsest.frontends.operation_text.command_output import (
     CommandOutput,
     OutputLines,
     TitledTable,
+    sentence_output,
 )
 from palimpsest.frontends.operation_text.context_answers import ContextAnswers
 from palimpsest.frontends.operation_text.revert_text import revert_state_text
-from palimpsest.frontends.operation_text.todo_text import todo_text
 from palimpsest.frontends.operations.controls import TrustProject
 from palimpsest.frontends.operations.definitions import default_model
 from palimpsest.frontends.protocol.answers import SettingRow
@@ -28,11 +28,15 @@ from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 from palimpsest.transcript.messages import parts_of
 from palimpsest.transcript.parts import StepFinishPart
+from palimpsest.transcript.strings.todo_list import checklist, tally
 from palimpsest.transcript.values import Todo, Usage, Value
 
 if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace
 
+NO_TODOS = (
+    "The agent keeps no todo list in this session yet; it writes one for work of several steps."
+)
 WHERE_TO_ANSWER = "in the page, or in %agent wait"
 CELL_IS_HIDDEN = (
     "The next cell that you run is kept from the agent: its source, its output and its errors. The tag "
@@ -87,7 +91,7 @@ def _status_rows(
         ("cost so far", _session_cost(session, snapshot, services)),
         ("kept in", folder),
         *((("not readable", unreadable),) if unreadable else ()),
-        *((("reverted", reverted),) if (reverted := revert_state_text(snapshot)) else ()),
+        *((("reverted", reverted_text),) if (reverted_text := revert_state_text(snapshot)) else ()),
         *((("warning", workspace.warning),) if workspace.warning else ()),
         *((("layout", workspace.notice),) if workspace.notice else ()),
     ]
@@ -112,7 +116,7 @@ def _session_cost(session: KernelSession, snapshot: Snapshot, services: Frontend
     if record is None or not record.read_only:
         return _cost_text(snapshot)
     from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
-    from palimpsest.review.tables.recorded_words import recorded_words
+    from palimpsest.review.tables.recording_sentences import recorded_words
     from palimpsest.review.tables.request_totals import request_totals
 
     review = ContextAnswers(services).review(session)
@@ -159,6 +163,16 @@ def _model_text(snapshot: Snapshot) -> str:
     return f"{model.id} ({model.variant})" if model.variant else model.id
 
 
+def _todo_line(todo: Todo) -> str:
+    content = escape_inline(todo.content)
+    if todo.status == "cancelled":
+        return f"- ~~{content}~~ (dropped)\n"
+    check = "x" if todo.status == "completed" else " "
+    remark = " (in work)" if todo.status == "in_progress" else ""
+    remark += " (important)" if todo.priority == "high" and todo.status != "completed" else ""
+    return f"- [{check}] {content}{remark}\n"
+
+
 class ListedTodos(Value):
     """The agent's todo list."""
 
@@ -176,7 +190,12 @@ class ListTodos(Operation):
         return ListedTodos(todos=(await context.find(None)).snapshot(messages=False).todos)
 
     def output(self, answer: ListedTodos) -> CommandOutput:
-        return CommandOutput(*todo_text(answer.todos))
+        if not answer.todos:
+            return sentence_output(NO_TODOS)
+        count_text = tally(answer.todos)
+        head = f"{count_text[:1].upper()}{count_text[1:]}."
+        lines = "".join(map(_todo_line, answer.todos))
+        return CommandOutput(f"{head}\n\n{lines}", f"{head}\n{checklist(answer.todos)}")
 
 
 class HideCell(Operation):

@@ -24,10 +24,6 @@ from palimpsest.transcript.values import CellDecision, Reply
 STOPPED, NOTHING_RAN = "Stopped.", "Nothing was running."
 
 
-def _defer_to_prompt_parser(_argument_text: str) -> None:
-    """Return None, so that the line is parsed as a prompt."""
-
-
 class PromptBase(TurnOperation):
     """A prompt for the agent; ``id`` is also the prompt's id."""
 
@@ -63,12 +59,12 @@ class Prompt(PromptBase):
         Form(
             "fix",
             "mend the newest error, or that of a cell: %agent fix [NUMBER]",
-            parse_rest=_defer_to_prompt_parser,
+            parse_rest=lambda _rest: None,  # the line is parsed as a prompt
         ),
         Form(
             "explain",
             "explain the newest error, or that of a cell: %agent explain [NUMBER]",
-            parse_rest=_defer_to_prompt_parser,
+            parse_rest=lambda _rest: None,  # the line is parsed as a prompt
         ),
     )
 
@@ -109,20 +105,20 @@ class Join(TurnOperation):
         return session.loop()
 
 
+RETRY_OPTIONS = {"--model": ("model", "NAME"), "-m": ("model", "NAME"), "--mode": ("mode", "MODE")}
+"""By the option's name, the field that it sets and the placeholder of its value."""
+
+
 def _parse_retry(argument_text: str) -> dict[str, Any] | None:
     """Parse ``[ID or last] [--model NAME] [--mode MODE]``."""
     values: dict[str, Any] = {}
     while argument_text:
         name = re.split(r"[\s=]", argument_text, maxsplit=1)[0]
         options_text = argument_text[len(name) :]
-        if name in ("--model", "-m"):
-            values["model"], argument_text = option_value(
-                name, options_text.removeprefix("="), "NAME"
-            )
-        elif name == "--mode":
-            values["mode"], argument_text = option_value(
-                name, options_text.removeprefix("="), "MODE"
-            )
+        if name in RETRY_OPTIONS:
+            field, placeholder = RETRY_OPTIONS[name]
+            value, argument_text = option_value(name, options_text.removeprefix("="), placeholder)
+            values[field] = value
         elif "target" not in values and re.fullmatch(r"(?:msg|prt)_\w+|last", name):
             values["target"], argument_text = name, options_text.lstrip()
         else:
@@ -181,8 +177,8 @@ class Withdraw(Operation):
     async def run(self, context: OperationContext) -> Withdrawn:
         session = await context.find(self.session)
         if self.prompt_id is None:
-            waiting = [prompt.prompt_id for prompt in session.snapshot(messages=False).inbox]
-            prompt_ids = waiting if self.which == "all" else waiting[-1:]
+            waiting_ids = [prompt.prompt_id for prompt in session.snapshot(messages=False).inbox]
+            prompt_ids = waiting_ids if self.which == "all" else waiting_ids[-1:]
         else:
             prompt_ids = [self.prompt_id]
         count = sum(session.withdraw(prompt_id) for prompt_id in prompt_ids)

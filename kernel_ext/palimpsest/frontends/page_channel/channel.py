@@ -62,7 +62,7 @@ from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
-from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
+from palimpsest.tools.notebook.notebook_tool import MAX_PAGE_SECONDS
 from palimpsest.transcript.context_values.cell_changes import CellChange
 from palimpsest.transcript.context_values.page_cells import CellsWanted
 from palimpsest.transcript.errors import UserError
@@ -79,15 +79,8 @@ MAX_STORED_REPLIES = 1_000
 CONNECTION_COMMANDS: Mapping[str, type[CommandBase]] = {
     str(model.model_fields["type"].default): model
     for model in (
-        Hello,
-        Watch,
-        Unwatch,
-        AnnounceRun,
-        Prepare,
-        TellCells,
-        CellsChanged,
-        Resync,
-        RenameNotebook,
+        *(Hello, Watch, Unwatch, AnnounceRun, Prepare),
+        *(TellCells, CellsChanged, Resync, RenameNotebook),
     )
 }
 """The commands about the page's own connection, by their types; all others are operations."""
@@ -108,9 +101,8 @@ class Channel:
         self.page_watches = PageWatches()
         self.on_run_announced: Callable[[int], None] = lambda _cells: None
         """Called with the number of cells that a page sends together; set by ``frontends/frontend.py``."""
-        self._presence = PagePresence(
-            self.page_watches.is_watched, lambda: self._send(PingNotice())
-        )
+        is_watched = self.page_watches.is_watched
+        self._presence = PagePresence(is_watched, lambda: self._send(PingNotice()))
         self.cells = PageCells(self._send)
         self.requested_runs = RequestedRuns(main_thread, services.notebook_runs)
         self.cell_changes = PageChanges(self._send, self.cells, self.requested_runs)
@@ -155,10 +147,9 @@ class Channel:
             self._sessions[session.id] = session
             self._current_id = session.id
             if not is_known:
-                self._unsubscribe.append(
-                    session.subscribe(partial(self._forward_records, session.id))
-                )
-                self._unsubscribe.append(session.on_problem(partial(self._send_problem, session)))
+                on_records = partial(self._forward_records, session.id)
+                on_problem = partial(self._send_problem, session)
+                self._unsubscribe += [session.subscribe(on_records), session.on_problem(on_problem)]
         if is_changed:
             self._send_to_pages(CurrentNotice(session=head_of(session)))
 
@@ -169,11 +160,9 @@ class Channel:
         return self._services.engine.submit(self._insert_cells(sources, below)).result()
 
     async def _insert_cells(self, sources: Sequence[str], below: str) -> bool:
-        pages = await self.cells.page_notebooks(CellsWanted(below), PAGE_SECONDS) or ()
-        path = next(
-            (page.path for page in pages if any(cell.id == below for cell in page.cells)), None
-        )
-        if path is None:
+        pages = await self.cells.page_notebooks(CellsWanted(below), MAX_PAGE_SECONDS) or ()
+        paths = [page.path for page in pages if any(cell.id == below for cell in page.cells)]
+        if not paths:
             return False
         cell_ids = [below, *(uuid.uuid4().hex[:8] for _ in sources)]
         changes = [
@@ -181,7 +170,7 @@ class Channel:
             for source, after, cell in zip(sources, cell_ids[:-1], cell_ids[1:], strict=True)
         ]
         try:
-            results = await self.cell_changes.change(path, changes, None)
+            results = await self.cell_changes.change(paths[0], changes, None)
         except UserError:
             return False
         return all(result.problem is None for result in results)
@@ -307,9 +296,8 @@ class Channel:
         command_names = await asyncio.to_thread(own_commands, self._services)
         parsed_command = typed_command(command.text, command_names)
         if isinstance(parsed_command, str):
-            return await command.model_copy(update={"text": parsed_command}).run(
-                self._operation_context()
-            )
+            prompt = command.model_copy(update={"text": parsed_command})
+            return await prompt.run(self._operation_context())
         if parsed_command.view is not None:
             return TypedAnswer(view=parsed_command.view)
         fields: dict[str, str | None] = {"id": command.id}
@@ -325,11 +313,9 @@ class Channel:
         lines = operation.output(answer)
         if isinstance(answer, Done) and answer.late:
             raise UserError(panel_words(joined_output(lines).plain_text))
-        # An answer without text, such as a turn, is shown in the transcript.
-        has_no_text = isinstance(lines, BaseModel)
-        return TypedAnswer(
-            markdown="" if has_no_text else panel_words(joined_output(lines).markdown)
-        )
+        if isinstance(lines, BaseModel):  # without text, such as a turn: it is in the transcript
+            return TypedAnswer()
+        return TypedAnswer(markdown=panel_words(joined_output(lines).markdown))
 
     async def _await_turn(
         self, session: KernelSession, turn: Coroutine[Any, Any, Answer]
@@ -371,24 +357,22 @@ class Channel:
     def _on_engine(self, command: CommandBase, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Run the slow part of a command on the engine, and publish its answer or its error."""
 
+        def publish(**outcome: Any) -> None:
+            self._send_to_pages(OutcomeNotice(id=command.id, **outcome))
+
         async def run_and_publish() -> None:
             try:
                 answer = await coroutine
             except UserError as error:
-                self._send_to_pages(OutcomeNotice(id=command.id, error=str(error)))
+                publish(error=str(error))
             except Exception as error:
-                self._send_to_pages(
-                    OutcomeNotice(id=command.id, error=f"{type(error).__name__}: {error}")
-                )
+                publish(error=f"{type(error).__name__}: {error}")
                 raise
             else:
                 if isinstance(answer, TypedAnswer):
-                    self._send_to_pages(OutcomeNotice(id=command.id, typed=answer))
+                    publish(typed=answer)
                 elif answer is not None:
-                    answer_text = _answer_text(command, answer)
-                    self._send_to_pages(
-                        OutcomeNotice(id=command.id, answer=answer, words=answer_text)
-                    )
+                    publish(answer=answer, words=_answer_text(command, answer))
 
         future = self._services.engine.submit(run_and_publish())
         self._tasks.add(future)

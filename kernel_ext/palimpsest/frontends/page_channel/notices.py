@@ -37,9 +37,8 @@ def session_states(session: KernelSession, resync: str) -> Iterator[SessionState
     """Yield a session's complete state in notices of bounded size."""
     snapshot = session.snapshot()
     head = head_at(session, snapshot)
-    pieces = list(
-        in_batches(snapshot.messages, lambda message: len(message.model_dump_json()))
-    ) or [()]
+    batches = in_batches(snapshot.messages, lambda message: len(message.model_dump_json()))
+    pieces = list(batches) or [()]
     decisions = tuple(with_sentence(decision) for decision in session.decisions())
     for number, piece in enumerate(pieces):
         is_last = number == len(pieces) - 1

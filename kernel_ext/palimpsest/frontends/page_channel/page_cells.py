@@ -66,11 +66,11 @@ class PageCells:
 
         The page that sent the session's newest prompt comes first, then a visible one, then the one heard last.
         """
-        asked_by = self._prompting_clients.get(session_id or "")
+        prompting_page = self._prompting_clients.get(session_id or "")
         candidates = [
-            (page == asked_by, shown[notebook], self._heard_times.get(page, 0.0), page)
-            for page, shown in self._shown_notebooks.items()
-            if notebook in shown and page in self._heard_times
+            (page == prompting_page, visibility[notebook], self._heard_times.get(page, 0.0), page)
+            for page, visibility in self._shown_notebooks.items()
+            if notebook in visibility and page in self._heard_times
         ]
         return [page for *_, page in sorted(candidates, reverse=True)]
 
@@ -85,9 +85,7 @@ class PageCells:
 
     def record_leave(self, client: str) -> None:
         """Record that a page went away; from any thread."""
-        self._heard_times = {
-            page: time for page, time in self._heard_times.items() if page != client
-        }
+        self._heard_times = {p: at for p, at in self._heard_times.items() if p != client}
         self._shown_notebooks.pop(client, None)
 
     def clients(self, seconds: float) -> frozenset[str]:
@@ -116,20 +114,19 @@ class PageCells:
             del self._requests[request_id]
         if not cells_request.complete_clients:
             return None
-        notebooks = _merged_notebooks(
-            [cells_request.pieces_by_client[page] for page in cells_request.complete_clients]
-        )
+        pieces = cells_request.pieces_by_client
+        notebooks = _merged_notebooks([pieces[page] for page in cells_request.complete_clients])
         if request.cell is not None:
             return notebooks
         return [self._with_deleted(notebook) for notebook in notebooks]
 
     def _with_deleted(self, page: PageNotebook) -> PageNotebook:
         """Add cells that the notebook has had to the deleted ones: a page forgets deletions when a cell runs."""
-        present = {cell.id for cell in page.cells}
+        present_ids = {cell.id for cell in page.cells}
         known_ids = self._known_cell_ids.setdefault(page.path, set())
-        known_ids |= present
-        deleted = sorted({*page.deleted, *known_ids} - present)
-        return page.model_copy(update={"deleted": tuple(deleted)})
+        known_ids |= present_ids
+        deleted_ids = sorted({*page.deleted, *known_ids} - present_ids)
+        return page.model_copy(update={"deleted": tuple(deleted_ids)})
 
     async def _wait_for_answers(self, cells_request: _CellsRequest, seconds: float) -> None:
         """Wait until the pages have answered or the time has passed, and record those that were silent."""
@@ -154,13 +151,10 @@ class PageCells:
         cells_request.pieces_by_client.setdefault(command.client, []).extend(command.notebooks)
         if command.last:
             # An answer about one cell may leave out notebooks that have no such cell.
-            known = (
-                self._shown_notebooks.get(command.client, {}) if cells_request.is_partial else {}
-            )
-            self._shown_notebooks[command.client] = known | {
-                notebook.path: notebook.visible
-                for notebook in cells_request.pieces_by_client[command.client]
-            }
+            others = self._shown_notebooks.get(command.client) if cells_request.is_partial else None
+            pieces = cells_request.pieces_by_client[command.client]
+            visibility = {notebook.path: notebook.visible for notebook in pieces}
+            self._shown_notebooks[command.client] = (others or {}) | visibility
             cells_request.waiting_clients.discard(command.client)
             cells_request.complete_clients.append(command.client)
             cells_request.changed.set()

@@ -14,11 +14,7 @@ from pydantic import BaseModel
 
 from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.requested_runs import RequestedRuns
-from palimpsest.frontends.protocol.connection import (
-    CellsChanged,
-    ChangeCellsNotice,
-    RunCellNotice,
-)
+from palimpsest.frontends.protocol.connection import CellsChanged, ChangeCellsNotice, RunCellNotice
 from palimpsest.tools.notebook.notebook_cells import is_own_notebook
 from palimpsest.tools.tool import Abort, NoPage
 from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
@@ -45,10 +41,7 @@ class PageChanges:
     """Changes cells of this kernel's notebooks through pages (``tools.tool.NotebookChanger``)."""
 
     def __init__(
-        self,
-        send: Callable[[BaseModel], None],
-        cells: PageCells,
-        requested_runs: RequestedRuns,
+        self, send: Callable[[BaseModel], None], cells: PageCells, requested_runs: RequestedRuns
     ) -> None:
         self._send = send
         self._cells = cells
@@ -67,11 +60,11 @@ class PageChanges:
         """Make all of the changes or none, and return one result for each; raises NoPage and UserError."""
         clients = self._cells.ordered_clients(notebook, session_id)
         first = await self._change_in(next(iter(clients), None), notebook, changes, origin)
-        if not (skip_older and _has_them_made(changes, first)):
+        if not (skip_older and _are_made_already(changes, first)):
             return first
         for client in clients[1:]:
             results = await self._change_in(client, notebook, changes, origin)
-            if not _has_them_made(changes, results):
+            if not _are_made_already(changes, results):
                 return tuple(result.model_copy(update={"elsewhere": True}) for result in results)
         return first
 
@@ -102,13 +95,7 @@ class PageChanges:
         return answer.results
 
     async def run(
-        self,
-        notebook: str,
-        cell: str,
-        source: str,
-        *,
-        abort: Abort,
-        session_id: str,
+        self, notebook: str, cell: str, source: str, *, abort: Abort, session_id: str
     ) -> CellRun:
         """Run a cell as a person would, if it has this source, and return its recorded run."""
 
@@ -129,8 +116,7 @@ class PageChanges:
 
     def was_closed(self, own_path: Path) -> bool:
         """Return whether a page showed the notebook of this file in this kernel, and none does any more."""
-        closed = self._cells.closed_notebooks()
-        return any(is_own_notebook(path, own_path) for path in closed)
+        return any(is_own_notebook(path, own_path) for path in self._cells.closed_notebooks())
 
     def add_answer(self, command: CellsChanged) -> None:
         """Add a page's answer; one that comes too late only shows that the page can answer."""
@@ -163,10 +149,11 @@ class PageChanges:
         return answer
 
 
-def _has_them_made(changes: Sequence[CellChange], results: Sequence[CellResult]) -> bool:
+def _are_made_already(changes: Sequence[CellChange], results: Sequence[CellResult]) -> bool:
     """Return whether a page refused changes only because its cells are as the changes would leave them."""
+    changes_by_cell = {change.cell: change for change in changes}
     problems = [result for result in results if result.problem is not None]
-    left = {change.cell: change for change in changes}
+    refused_changes = [(result, changes_by_cell.get(result.cell)) for result in problems]
     return bool(problems) and all(
         change is not None
         and (
@@ -174,6 +161,5 @@ def _has_them_made(changes: Sequence[CellChange], results: Sequence[CellResult])
             if change.action == "delete"
             else result.problem == "changed" and result.source == change.new
         )
-        for result in problems
-        for change in (left.get(result.cell),)
+        for result, change in refused_changes
     )

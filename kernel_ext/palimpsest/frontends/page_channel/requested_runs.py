@@ -12,15 +12,18 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.frontends.kernel.cell_run_job import CellRunJob, ControlStream, reply_aborted
+from palimpsest.frontends.kernel.cell_run_job import (
+    CellRunJob,
+    ControlStream,
+    NestedNumbers,
+    reply_aborted,
+)
 from palimpsest.frontends.kernel.jobs import Interrupted
 from palimpsest.frontends.kernel.main_thread import STUCK_SECONDS, MainThread
-from palimpsest.frontends.kernel.nested_numbers import NestedNumbers
 from palimpsest.frontends.user_cells.requested_cells import RUN_KEY
 from palimpsest.tools.tool import Abort, CellNotRun, NotebookReader
 from palimpsest.transcript.context_values.cell_changes import CellResult
-from palimpsest.transcript.context_values.cell_runs import CellRun, same_source
-from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
+from palimpsest.transcript.context_values.cell_runs import CellRun, has_hidden_tag, same_source
 from palimpsest.transcript.errors import Aborted, UserError
 
 BEGIN_SECONDS = 5.0
@@ -38,7 +41,7 @@ STILL_RUNS = "The cell was told to stop and has not: it is inside compiled code 
 
 
 @dataclass(eq=False)
-class _Expected:
+class _ExpectedRun:
     """A run that a page was asked for."""
 
     session_id: str
@@ -54,7 +57,7 @@ class RequestedRuns:
         self._main_thread = main_thread
         self._reader = reader
         self._numbers = NestedNumbers(lambda: main_thread.running_cell_count())
-        self._expected: dict[str, _Expected] = {}
+        self._expected: dict[str, _ExpectedRun] = {}
         self._sessions: dict[str, str] = {}
         """The session that asked for each accepted request, by the id of the page's message."""
 
@@ -76,18 +79,18 @@ class RequestedRuns:
         ``ask_page`` asks the page, and is given a function for the request's id. Raises CellNotRun with the page's
         result, Aborted where the run was withdrawn before it began, and UserError.
         """
-        expected = _Expected(session_id, cell, source)
+        expected_run = _ExpectedRun(session_id, cell, source)
         requests: list[str] = []
 
         def expect(request: str) -> None:
             requests.append(request)
-            self._expected[request] = expected
+            self._expected[request] = expected_run
 
         try:
             result = await ask_page(expect)
             if result.problem is not None:
                 raise CellNotRun(result)
-            job = await self._begun_job(expected, abort)
+            job = await self._begun_job(expected_run, abort)
         finally:
             for request in requests:
                 self._expected.pop(request, None)
@@ -101,62 +104,59 @@ class RequestedRuns:
         """Post the run of a page's execute request, or reply that it was not run; on the control thread."""
         kernel = self._main_thread.shell.kernel
         key = (request.get("metadata") or {}).get(RUN_KEY)
-        expected = self._expected.pop(key, None) if isinstance(key, str) else None
+        expected_run = self._expected.pop(key, None) if isinstance(key, str) else None
         if (
-            expected is None
-            or not _is_asked_for(request, expected)
-            or not expected.job.set_running_or_notify_cancel()
+            expected_run is None
+            or not _is_asked_for(request, expected_run)
+            or not expected_run.job.set_running_or_notify_cancel()
         ):
             reply_aborted(kernel, ControlStream(kernel), identity, request)
             return
-        job = CellRunJob(expected.session_id, kernel, identity, request, self._numbers)
-        self._remember(job.request_id, expected.session_id)
+        job = CellRunJob(expected_run.session_id, kernel, identity, request, self._numbers)
+        newest_sessions = [*self._sessions.items(), (job.request_id, expected_run.session_id)]
+        self._sessions = dict(newest_sessions[-MAX_ACCEPTED:])
         try:
             self._main_thread.post(job)
         except UserError as error:
             job.future.set_exception(error)
-        expected.job.set_result(job)
+        expected_run.job.set_result(job)
 
-    def _remember(self, request_id: str, session_id: str) -> None:
-        newest = [*self._sessions.items(), (request_id, session_id)][-MAX_ACCEPTED:]
-        self._sessions = dict(newest)
-
-    async def _begun_job(self, expected: _Expected, abort: Abort) -> CellRunJob:
+    async def _begun_job(self, expected_run: _ExpectedRun, abort: Abort) -> CellRunJob:
         deadline = time.monotonic() + BEGIN_SECONDS
-        waiting = asyncio.wrap_future(expected.job)
-        while not waiting.done():
-            await asyncio.wait([waiting], timeout=ABORT_SECONDS)
+        run_future = asyncio.wrap_future(expected_run.job)
+        while not run_future.done():
+            await asyncio.wait([run_future], timeout=ABORT_SECONDS)
             is_late = time.monotonic() > deadline
             # A job that is being made has been accepted, and is awaited.
-            if not waiting.done() and (abort.is_set() or is_late) and expected.job.cancel():
+            if not run_future.done() and (abort.is_set() or is_late) and expected_run.job.cancel():
                 raise UserError(NOT_BEGUN.format(seconds=BEGIN_SECONDS)) if is_late else Aborted
-        return waiting.result()
+        return run_future.result()
 
     async def _end_of(self, job: CellRunJob, abort: Abort) -> None:
         """Await the end of a run, which an abort withdraws or interrupts."""
         unregister = abort.on_abort(lambda: self._main_thread.interrupt(job))
-        waiting = asyncio.ensure_future(asyncio.wrap_future(job.future))
+        run_future = asyncio.ensure_future(asyncio.wrap_future(job.future))
         stopped_at: float | None = None
         try:
-            while not waiting.done():
-                await asyncio.wait([waiting], timeout=ABORT_SECONDS)
+            while not run_future.done():
+                await asyncio.wait([run_future], timeout=ABORT_SECONDS)
                 if abort.is_set():
                     stopped_at = stopped_at or time.monotonic()
                     if time.monotonic() - stopped_at > STUCK_SECONDS + ABORT_SECONDS:
                         raise UserError(STILL_RUNS)
-            if waiting.cancelled() or isinstance(waiting.exception(), Interrupted):
+            if run_future.cancelled() or isinstance(run_future.exception(), Interrupted):
                 raise Aborted
-            waiting.result()
+            run_future.result()
         finally:
             unregister()
-            waiting.cancel()
+            run_future.cancel()
 
 
-def _is_asked_for(request: dict[str, Any], expected: _Expected) -> bool:
+def _is_asked_for(request: dict[str, Any], expected_run: _ExpectedRun) -> bool:
     """Return whether a request runs the cell and the source that the page was asked to run."""
     metadata, content = request.get("metadata") or {}, request.get("content") or {}
     return (
-        metadata.get("cellId") == expected.cell
-        and same_source(str(content.get("code")), expected.source)
+        metadata.get("cellId") == expected_run.cell
+        and same_source(str(content.get("code")), expected_run.source)
         and not has_hidden_tag(metadata)
     )

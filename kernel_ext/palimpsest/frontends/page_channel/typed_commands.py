@@ -40,31 +40,30 @@ def typed_command(text: str, own_commands: Collection[str]) -> TypedCommand | st
     """
     if verbatim := _VERBATIM.match(text):
         return text[verbatim.end() :]
-    stripped = text.strip()
-    if not stripped.startswith("/"):
+    stripped_text = text.strip()
+    if not stripped_text.startswith("/"):
         return text
-    if stripped == "/":
+    if stripped_text == "/":
         raise UserError(
             "Write a command's name behind /; /help lists them, and /commands your own."
         )
-    command = command_in(stripped)
+    command = command_in(stripped_text)
     if command is None or command[0] in own_commands:
         return text
-    word = stripped[1:].split(maxsplit=1)[0]
+    word = stripped_text[1:].split(maxsplit=1)[0]
     if _NAME.fullmatch(word) is None:
         closest = _closest_name(word, own_commands) if "/" in word.strip("/") else None
         if closest:
-            raise _unknown_command_error(stripped, word, closest)
+            raise _unknown_command_error(stripped_text, word, closest)
         return text
     name, arguments = word.lower(), " ".join(command[1].split())
     if name in TABLE.panel_forms:
-        return _built_in_command(stripped, name, arguments)
+        return _built_in_command(stripped_text, name, arguments)
     if name in commands_of_other_agents():
         proposal = f"did you mean /{commands_of_other_agents()[name]}?"
-        raise _refusal_error(stripped, f"/{name} is no command here: {proposal}")
-    raise _unknown_command_error(
-        stripped, word, _closest_name(name, (*own_commands, *TABLE.panel_forms))
-    )
+        raise _refusal_error(stripped_text, f"/{name} is no command here: {proposal}")
+    closest = _closest_name(name, (*own_commands, *TABLE.panel_forms))
+    raise _unknown_command_error(stripped_text, word, closest)
 
 
 @cache
@@ -83,9 +82,8 @@ def commands_of_other_agents() -> dict[str, str]:
 def panel_words(text: str) -> str:
     """Return an operation's text with the panel's form of commands: ``/open ID`` for ``%agent open ID``."""
     names = "|".join(sorted(TABLE.panel_forms, key=len, reverse=True))
-    return re.sub(
-        rf"%agent (?:(--) |(?=(?:{names})\b))", lambda match: "-- " if match[1] else "/", text
-    )
+    pattern = rf"%agent (?:(--) |(?=(?:{names})\b))"
+    return re.sub(pattern, lambda match: "-- " if match[1] else "/", text)
 
 
 def _built_in_command(text: str, name: str, arguments: str) -> TypedCommand | str:
@@ -96,18 +94,15 @@ def _built_in_command(text: str, name: str, arguments: str) -> TypedCommand | st
         return prompt
     try:
         operation = operation_of(command_line, in_panel=True)
-        if operation is None:
-            parse_line(
-                command_line
-            )  # raises OptionError with a more exact reason, where it has one
+        if operation is None:  # where it has a more exact reason, this raises OptionError
+            parse_line(command_line)
     except OptionError as error:
         problem = str(error).partition(" To send ")[0]
         raise _refusal_error(text, panel_words(problem)) from None
     form, _ = TABLE.panel_forms[name]
     if operation is None:
-        raise _refusal_error(
-            text, f"/{name} does not take {_excerpt(arguments)!r}: {panel_words(form.help)}"
-        )
+        reason = f"/{name} does not take {_excerpt(arguments)!r}: {panel_words(form.help)}"
+        raise _refusal_error(text, reason)
     return TypedCommand(operation, form.view if not arguments else None)
 
 

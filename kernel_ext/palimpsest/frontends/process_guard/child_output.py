@@ -48,18 +48,14 @@ class _Pipe:
                     self.is_open = False
                     os.close(self.read_fd)
                 else:
-                    self._log(data)
+                    with suppress(OSError):  # into the kernel's own log, as ipykernel would
+                        os.write(self.stream._original_stdstream_copy, data)  # noqa: SLF001
         return "".join(texts)
 
     def restore_descriptor(self) -> None:
         """Restore the descriptor that the pipe replaced."""
         os.dup2(self._original_fd, self._target_fd)
         os.close(self._original_fd)
-
-    def _log(self, data: bytes) -> None:
-        """Write the output to the kernel's own log, as ipykernel would."""
-        with suppress(OSError):
-            os.write(self.stream._original_stdstream_copy, data)  # noqa: SLF001
 
 
 class ChildOutput:
@@ -79,9 +75,8 @@ class ChildOutput:
                 with suppress(OSError):
                     self._pipes[name] = _Pipe(stream)
         if self._pipes:
-            reader = threading.Thread(
-                target=self._read_until_closed, name="palimpsest-child-output", daemon=True
-            )
+            name = "palimpsest-child-output"
+            reader = threading.Thread(target=self._read_until_closed, name=name, daemon=True)
             try:
                 # An empty context: the thread does not belong to the code.
                 Context().run(reader.start)

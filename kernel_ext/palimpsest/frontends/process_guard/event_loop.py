@@ -1,14 +1,21 @@
-"""Keep an event loop running although code on it runs a nested loop or stops the loop.
+"""Keep an event loop running although code on it runs a nested loop, stops the loop, or replaces builtins.
 
 A nested loop (``nest_asyncio``) runs callbacks that the outer iteration of the loop has counted but not
 run yet, and that iteration then ends the kernel with ``IndexError: pop from an empty deque``. After an ordinary cell
 there is mostly no callback in its iteration; after the agent's Python there are the timers of the waiting cell.
 
-Border: asyncio only. The private attributes ``_ready`` and ``_stopping`` are those of
+Code may also replace a builtin for the whole process (``builtins.max = len``), which is reported. The loops of the kernel
+and of the engine call ``max``, ``isinstance`` and others in every iteration and would fail, also between two lines of that
+code. So the original builtins are added to the globals of these libraries before the agent's code runs. The user's code
+and every other library see the replacement; ``print``, ``open`` and others that reach files and users are replaced everywhere.
+
+Border: asyncio and modules' globals. The private attributes ``_ready`` and ``_stopping`` are those of
 ``asyncio.BaseEventLoop``; a loop without them is not changed.
 """
 
 import asyncio
+import builtins
+import sys
 import types
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +25,33 @@ LOOP_STOPPED = (
     "The code stopped the kernel's event loop, which would have ended the kernel; it goes on. "
     "Stop a loop of your own (asyncio.new_event_loop()) instead."
 )
+
+PACKAGES = (
+    *("asyncio", "concurrent", "contextlib", "functools", "ipykernel", "jupyter_client"),
+    *("palimpsest", "queue", "selectors", "threading", "tornado", "weakref", "zmq"),
+)
+"""Libraries that run the loops and the turn, or read and send messages."""
+BUILTIN_NAMES = (
+    *("abs", "all", "any", "bool", "bytes", "callable", "dict", "enumerate", "float", "frozenset"),
+    *("getattr", "hasattr", "id", "int", "isinstance", "issubclass", "iter", "len", "list", "map"),
+    *("max", "min", "next", "range", "repr", "reversed", "round", "set", "setattr", "sorted"),
+    *("str", "sum", "super", "tuple", "type", "zip"),
+)
+
+_BUILTINS = {name: getattr(builtins, name) for name in BUILTIN_NAMES}
+_completed_modules: set[str] = set()
+"""The modules that were given the names."""
+
+
+def add_builtins() -> None:
+    """Add the builtins to each module of the packages, once; later imported modules get them at the next call."""
+    for name, module in list(sys.modules.items()):
+        if name in _completed_modules or name.partition(".")[0] not in PACKAGES:
+            continue
+        _completed_modules.add(name)
+        if isinstance(module, types.ModuleType):
+            for builtin_name, value in _BUILTINS.items():
+                vars(module).setdefault(builtin_name, value)
 
 
 def _no_callback() -> None:

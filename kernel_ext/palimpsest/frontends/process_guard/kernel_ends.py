@@ -8,14 +8,13 @@ kernel names the piece (``store/session_state/interrupted_work.py``).
 import builtins
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from IPython.core import interactiveshell
 
-from palimpsest.frontends.process_guard.agent_pieces import KernelEndRefused, Piece
+from palimpsest.frontends.process_guard.agent_pieces import KernelEndRefused, Piece, on_main_thread
 from palimpsest.frontends.process_guard.attribute_patches import patched_attribute
 from palimpsest.frontends.process_guard.lasting_guards import (
     CODE_ENDED,
@@ -49,8 +48,8 @@ def exit_text(raised: SystemExit) -> str:
     code = raised.code
     if isinstance(raised, KernelEndRefused):
         return f"SystemExit\n{code}"
-    shown = f": {code}" if type(code) in (int, str) else ""
-    return f"SystemExit{shown}\n{CODE_ENDED}"
+    code_text = f": {code}" if type(code) in (int, str) else ""
+    return f"SystemExit{code_text}\n{CODE_ENDED}"
 
 
 @contextmanager
@@ -82,9 +81,9 @@ def keeping_kernel_alive(shell: Any, piece: Piece) -> Iterator[None]:
 
 def _catch_timers(piece: Piece) -> list[tuple[signal.Signals, int]]:
     """Install handlers for the timer signals without one; return the signals with their timers' numbers."""
-    caught: list[tuple[signal.Signals, int]] = []
-    if threading.current_thread() is not threading.main_thread():
-        return caught
+    caught_timers: list[tuple[signal.Signals, int]] = []
+    if not on_main_thread():
+        return caught_timers
 
     def on_timer(number: int, _frame: object) -> None:
         piece.refuse(TIMER_FIRED.format(name=signal.Signals(number).name))
@@ -94,18 +93,18 @@ def _catch_timers(piece: Piece) -> list[tuple[signal.Signals, int]]:
         if signal_number is not None and signal.getsignal(signal_number) is signal.SIG_DFL:
             ORIGINAL_SIGNAL(signal_number, on_timer)
             TEMPORARY_HANDLERS.append(on_timer)
-            caught.append((signal_number, getattr(signal, timer)))
-    return caught
+            caught_timers.append((signal_number, getattr(signal, timer)))
+    return caught_timers
 
 
-def _end_timers(piece: Piece, caught: list[tuple[signal.Signals, int]]) -> None:
-    for number, timer in caught:
+def _end_timers(piece: Piece, caught_timers: list[tuple[signal.Signals, int]]) -> None:
+    for number, timer in caught_timers:
         if signal.getsignal(number) in (signal.SIG_DFL, *TEMPORARY_HANDLERS):
             if signal.getitimer(timer)[0]:
                 signal.setitimer(timer, 0)
                 piece.refuse(TIMER_CANCELLED.format(name=number.name))
             ORIGINAL_SIGNAL(number, signal.SIG_DFL)
-    if caught:
+    if caught_timers:
         TEMPORARY_HANDLERS.clear()
 
 

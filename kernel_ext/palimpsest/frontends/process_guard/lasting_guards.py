@@ -14,12 +14,12 @@ import functools
 import os
 import signal
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
 from palimpsest.frontends.process_guard.agent_pieces import (
     CURRENT_PIECE,
+    AnyFunction,
     KernelEndRefused,
     Piece,
     dispatch_by_caller,
@@ -27,9 +27,8 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     patch_for_pieces,
     piece_thread,
 )
-from palimpsest.frontends.process_guard.event_loop import LOOP_STOPPED
+from palimpsest.frontends.process_guard.event_loop import LOOP_STOPPED, add_builtins
 from palimpsest.frontends.process_guard.late_callbacks import LateFunction, guard_callbacks
-from palimpsest.frontends.process_guard.loop_builtins import add_builtins
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
 from palimpsest.frontends.usage_errors import usage_error
 
@@ -86,7 +85,8 @@ def install_guards(shell: Any) -> None:
         _installed_guards.add("process")
         _guard_threads()
         _guard_signals()
-        _guard_loop()
+        patch_for_pieces(asyncio.BaseEventLoop, "set_exception_handler", _set_exception_handler)
+        patch_for_pieces(asyncio.BaseEventLoop, "stop", _stop_loop)
         guard_callbacks()
         guard_debuggers()
     if str(id(shell)) not in _installed_guards:
@@ -154,7 +154,7 @@ def _guard_signals() -> None:
         (signal, "pthread_kill", lambda _target: True),
     ):
         if hasattr(module, name):
-            patch_for_pieces(module, name, _signal_sender(is_own_target))
+            patch_for_pieces(module, name, functools.partial(_send_signal, is_own_target))
     patch_for_pieces(signal, "raise_signal", _raise_signal)
     patch_for_pieces(_thread, "interrupt_main", _raise_signal)
     for name in ("alarm", "setitimer"):
@@ -164,29 +164,21 @@ def _guard_signals() -> None:
     patch_for_pieces(faulthandler, "dump_traceback_later", _set_dump_timer)
 
 
-def _set_dump_timer(
-    dump: Callable[..., None], piece: Piece, *arguments: Any, **options: Any
-) -> None:
+def _set_dump_timer(dump: AnyFunction, piece: Piece, *arguments: Any, **options: Any) -> None:
     if options.get("exit") or any(arguments[3:]):
         piece.refuse(DUMP_REFUSED)
     else:
         dump(*arguments, **options)
 
 
-def _guard_loop() -> None:
-    """Let the kernel's loop continue where the agent's code stops it, from any thread."""
-    patch_for_pieces(asyncio.BaseEventLoop, "set_exception_handler", _set_exception_handler)
-    patch_for_pieces(asyncio.BaseEventLoop, "stop", _stop_loop)
-
-
 def _set_exception_handler(
-    set_handler: Callable[..., None], piece: Piece, loop: object, handler: Any
+    set_handler: AnyFunction, piece: Piece, loop: object, handler: Any
 ) -> None:
     is_kernel_loop = loop is piece.loop and callable(handler)
     set_handler(loop, LateFunction(handler, piece) if is_kernel_loop else handler)
 
 
-def _stop_loop(stop: Callable[[object], None], piece: Piece, loop: object) -> None:
+def _stop_loop(stop: AnyFunction, piece: Piece, loop: object) -> None:
     if loop is piece.loop:
         piece.refuse(LOOP_STOPPED)
     else:
@@ -205,17 +197,16 @@ def _is_own_group(group: Any) -> bool:
     return False
 
 
-def _signal_sender(is_own_target: Callable[[Any], bool]) -> Callable[..., Any]:
-    def send_to(send: Callable[..., Any], piece: Piece, target: Any, number: Any) -> Any:
-        __tracebackhide__ = True
-        if is_own_target(target):
-            _refuse_signal(piece, number)
-        return send(target, number)
+def _send_signal(
+    is_own_target: AnyFunction, send: AnyFunction, piece: Piece, target: Any, number: Any
+) -> Any:
+    __tracebackhide__ = True
+    if is_own_target(target):
+        _refuse_signal(piece, number)
+    return send(target, number)
 
-    return send_to
 
-
-def _raise_signal(send: Callable[..., Any], piece: Piece, number: Any = signal.SIGINT) -> Any:
+def _raise_signal(send: AnyFunction, piece: Piece, number: Any = signal.SIGINT) -> Any:
     __tracebackhide__ = True
     _refuse_signal(piece, number)
     return send(number)
@@ -237,7 +228,7 @@ def _refuse_signal(piece: Piece, number: Any) -> None:
             end_code(piece, SIGNAL_REFUSED.format(name=signal_number.name))
 
 
-def _set_handler(set_handler: Callable[..., Any], piece: Piece, number: Any, handler: Any) -> Any:
+def _set_handler(set_handler: AnyFunction, piece: Piece, number: Any, handler: Any) -> Any:
     """Set a handler; for a timer's default handler, which ends the process, a running piece keeps the temporary one."""
     is_default = handler in (signal.SIG_DFL, int(signal.SIG_DFL))
     is_timer = any(number == getattr(signal, name, None) for name, _ in TIMERS)
@@ -246,7 +237,7 @@ def _set_handler(set_handler: Callable[..., Any], piece: Piece, number: Any, han
     return set_handler(number, handler)
 
 
-def _set_timer(set_timer: Callable[..., Any], piece: Piece, *arguments: Any) -> Any:
+def _set_timer(set_timer: AnyFunction, piece: Piece, *arguments: Any) -> Any:
     """Set a timer; refuse one without a handler after the piece's end, since only a running piece catches it."""
     if piece.has_ended and arguments:
         which = signal.ITIMER_REAL if len(arguments) == 1 else arguments[0]
@@ -266,9 +257,8 @@ def _guard_shell(shell: Any) -> None:
     table = shell.magics_manager.magics["line"]
     for name in ("reset", "reset_selective"):
         if name in table:
-            table[name] = dispatch_by_caller(
-                table[name], functools.partial(_refuse_reset, name=name)
-            )
+            refuse_reset = functools.partial(_refuse_reset, name=name)
+            table[name] = dispatch_by_caller(table[name], refuse_reset)
     guard_questions(shell)
     patch_for_pieces(shell.events, "register", _register_listener)
     patch_for_pieces(shell.payload_manager, "write_payload", _write_payload)
@@ -292,16 +282,14 @@ def _refuse_exit_flag(_update: object, piece: Piece, change: Any) -> None:
         piece.refuse(SHUTDOWN_REFUSED)
 
 
-def _register_listener(
-    register: Callable[..., None], piece: Piece, event: str, function: Any
-) -> None:
+def _register_listener(register: AnyFunction, piece: Piece, event: str, function: Any) -> None:
     listener = LateFunction(function, piece)
     piece.listeners.add(listener)
     register(event, listener)
 
 
 def _write_payload(
-    write: Callable[..., None], piece: Piece, data: Any, *arguments: Any, **options: Any
+    write: AnyFunction, piece: Piece, data: Any, *arguments: Any, **options: Any
 ) -> None:
     if piece.has_ended:
         source = data.get("source") if isinstance(data, dict) else ""

@@ -36,7 +36,7 @@ def guard_callbacks() -> None:
     original_run = asyncio.Handle._run  # noqa: SLF001  # every callback goes through it
 
     @functools.wraps(original_run)
-    def guarded(self: Any) -> Any:
+    def run_guarded(self: Any) -> Any:
         piece = self._context.get(CURRENT_PIECE) if self._context is not None else None
         if piece is not None and not is_piece_thread():
             # The context was copied when the main thread, during a piece, gave work to the engine.
@@ -51,18 +51,20 @@ def guard_callbacks() -> None:
             with protected_iteration(self._loop, piece.refuse):
                 return original_run(self)
         except (SystemExit, KeyboardInterrupt) as raised:
-            _refuse_exit(piece, raised)
+            _report_error(piece, raised, CALLBACK_EXITED)
         finally:
             for after_callback in LATE_WORK_CALLBACKS:
                 after_callback(piece)
         return None
 
-    asyncio.Handle._run = guarded  # type: ignore[method-assign]  # noqa: SLF001
+    asyncio.Handle._run = run_guarded  # type: ignore[method-assign]  # noqa: SLF001
 
 
-def _refuse_exit(piece: Piece, raised: BaseException) -> None:
-    sentence = CALLBACK_EXITED.format(name=type(raised).__name__)
-    piece.refuse(str(raised) if isinstance(raised, KernelEndRefused) else sentence)
+def _report_error(piece: Piece, raised: BaseException, sentence: str, **names: str) -> None:
+    """Report that a callback of a piece raised, by the sentence of a refused end, or else by the given one."""
+    is_refused_end = isinstance(raised, KernelEndRefused)
+    sentence = sentence.format(name=type(raised).__name__, **names)
+    piece.refuse(str(raised) if is_refused_end else sentence)
 
 
 class LateFunction:
@@ -84,7 +86,7 @@ class LateFunction:
         try:
             return self._function(*arguments, **options)
         except SystemExit as raised:
-            _refuse_exit(self._piece, raised)
+            _report_error(self._piece, raised, CALLBACK_EXITED)
         finally:
             CURRENT_PIECE.reset(token)
 
@@ -101,27 +103,21 @@ class LateHandler:
 
     def __init__(self, handler: Callable[[int, Any], Any], piece: Piece) -> None:
         self._handler = handler
-        self._piece = piece
-
-    @property
-    def piece(self) -> Piece:
-        """The piece that installed the handler."""
-        return self._piece
+        self.piece = piece
 
     def __call__(self, number: int, frame: Any) -> None:
         """Call the handler as the piece's code."""
         caller_piece = current_piece()
-        token = CURRENT_PIECE.set(self._piece)
+        token = CURRENT_PIECE.set(self.piece)
         try:
-            with protected_iteration(running_loop(), self._piece.refuse):
+            with protected_iteration(running_loop(), self.piece.refuse):
                 self._handler(number, frame)
         except BaseException as raised:
             name = signal.Signals(number).name
             is_running = caller_piece is not None and not caller_piece.has_ended
             if is_running or (name == "SIGINT" and isinstance(raised, KeyboardInterrupt)):
                 raise
-            words = HANDLER_RAISED.format(signal=name, name=type(raised).__name__)
-            self._piece.refuse(str(raised) if isinstance(raised, KernelEndRefused) else words)
+            _report_error(self.piece, raised, HANDLER_RAISED, signal=name)
         finally:
             CURRENT_PIECE.reset(token)
 
@@ -130,8 +126,12 @@ def guard_handlers(handlers_before: dict[int, Any], piece: Piece) -> None:
     """Wrap the signal handlers that a piece left installed; on the main thread."""
     if not on_main_thread():
         return
-    for number, old in handlers_before.items():
+    for number, old_handler in handlers_before.items():
         handler = signal.getsignal(number)
-        if handler is not old and callable(handler) and not isinstance(handler, LateHandler):
+        if (
+            handler is not old_handler
+            and callable(handler)
+            and not isinstance(handler, LateHandler)
+        ):
             with suppress(OSError, ValueError):
                 signal.signal(number, LateHandler(handler, piece))

@@ -28,12 +28,10 @@ STREAM_NAMES = ("stdout", "stderr")
 _last_usable: dict[str, tuple[Any, Any]] = {}
 """By name, the last usable stream, and the thread that sends the text of a kernel's stream."""
 _recently_ended: list[Piece] = []
-"""Pieces with work that ended since the last cell."""
+"""The last piece with work that ended since the last cell, or none."""
 
 _guarded_shells: set[str] = set()
 """The ids of the guarded shells."""
-
-_unreported_restorations: list[tuple[Piece, str]] = []
 
 
 def guard_streams(shell: Any) -> None:
@@ -49,38 +47,31 @@ def guard_streams(shell: Any) -> None:
     if hook is not None:
 
         @functools.wraps(hook)
-        def checked() -> None:
+        def restore_before_hook() -> None:
             _restore_streams()
-            _report_restored()
             hook()
 
-        kernel.post_handler_hook = checked
+        kernel.post_handler_hook = restore_before_hook
 
 
 def _before_cell(shell: Any) -> None:
     set_ended_futures()
     # Streams get their parent message when a cell begins, which a replaced stream missed.
     parent = getattr(shell, "get_parent", lambda: None)()
-    for stream in _restore_streams(is_between_cells=True):
-        if parent and hasattr(stream, "set_parent"):
-            stream.set_parent(parent)
-    _report_restored()
+    _restore_streams(is_between_cells=True, parent=parent)
 
 
 def _after_cell(*_: object) -> None:
     if CURRENT_PIECE.get() is None:  # a piece has its own streams
         _restore_streams()
-        _report_restored()
         _remember_streams()
         _recently_ended.clear()
 
 
 def _after_late_work(piece: Piece) -> None:
     if piece.has_ended and not piece.in_child:
-        _recently_ended.append(piece)
-        del _recently_ended[:-1]
+        _recently_ended[:] = [piece]
         _restore_streams()
-        _report_restored()
 
 
 def _remember_streams() -> None:
@@ -90,12 +81,12 @@ def _remember_streams() -> None:
             _last_usable[name] = (stream, getattr(stream, "pub_thread", None))
 
 
-def _restore_streams(*, is_between_cells: bool = False) -> list[Any]:
-    """Restore unusable streams, and between cells also replaced ones; return the restored streams."""
+def _restore_streams(*, is_between_cells: bool = False, parent: Any = None) -> None:
+    """Restore unusable streams, and between cells also replaced ones, and report each to the newest piece."""
     pieces = [*_recently_ended, *pieces_with_running_work()]
-    restored_streams: list[Any] = []
     if not pieces or CURRENT_PIECE.get() not in (None, *pieces):
-        return restored_streams
+        return
+    sentences: list[str] = []
     for name, (usable, thread) in _last_usable.items():
         current = getattr(sys, name, None)
         problem = _stream_problem(current)
@@ -104,17 +95,12 @@ def _restore_streams(*, is_between_cells: bool = False) -> list[Any]:
         if thread is not None and _stream_problem(usable):
             usable.pub_thread = thread  # a kernel's stream that was closed
         setattr(sys, name, usable)
-        restored_streams.append(usable)
+        if parent and hasattr(usable, "set_parent"):
+            usable.set_parent(parent)
         sentence = STREAM_UNUSABLE if problem else STREAM_REPLACED
-        _unreported_restorations.append((pieces[-1], sentence.format(name=name, what=problem)))
-    return restored_streams
-
-
-def _report_restored() -> None:
-    """Report restored streams to their pieces; called when both streams are usable again."""
-    while _unreported_restorations:
-        piece, sentence = _unreported_restorations.pop(0)
-        piece.refuse(sentence)
+        sentences.append(sentence.format(name=name, what=problem))
+    for sentence in sentences:  # now that both streams can show it
+        pieces[-1].refuse(sentence)
 
 
 def _stream_problem(stream: Any) -> str:

@@ -27,7 +27,6 @@ from palimpsest.frontends.process_guard.process_settings import (
 MAX_NAMES = 5
 """Maximum names that one line lists; the others are counted."""
 MAX_VALUE_CHARS = 200
-"""Maximum characters of a value in a line."""
 MAX_UNDO_CHARS = 800
 """Maximum characters of the code that undoes a change; longer code is omitted, since a part of it would not run."""
 COMPARED_BY_VALUE = (str, int, float, bool, bytes, type(None))
@@ -55,7 +54,7 @@ class ProcessState:
         self._handlers = signal_handlers()
         self._filters = broad_filters()
         self._builtins = dict(vars(builtins))
-        self._tables = [read() for _, read, _ in SETTING_TABLES]
+        self._tables = [read_table() for _, read_table, _ in SETTING_TABLES]
         self._backend = figure_backend() or os.environ.get("MPLBACKEND")
         self._seeded: set[str] = set()
         self._numpy_seeded = numpy_is_seeded()
@@ -71,16 +70,9 @@ class ProcessState:
         self._seed_patches.close()
         sentences: list[str] = []
         for find_changes in (
-            self._plain_changes,
-            self._hook_changes,
-            self._path_changes,
-            self._environment_changes,
-            self._handler_changes,
-            self._filter_changes,
-            self._table_changes,
-            self._builtin_changes,
-            self._seeds,
-            self._backend_change,
+            *(self._plain_changes, self._hook_changes, self._path_changes),
+            *(self._environment_changes, self._handler_changes, self._filter_changes),
+            *(self._table_changes, self._builtin_changes, self._seed_changes, self._backend_change),
         ):
             with suppress(Exception):  # a library in an unknown version must not fail the call
                 sentences += find_changes()
@@ -128,9 +120,8 @@ class ProcessState:
     def _environment_changes(self) -> Iterator[str]:
         before, now = self._environment, dict(os.environ)
         added_names = sorted(now.keys() - before.keys())
-        changed_names = sorted(
-            name for name in now.keys() & before.keys() if now[name] != before[name]
-        )
+        common_names = now.keys() & before.keys()
+        changed_names = sorted(name for name in common_names if now[name] != before[name])
         removed_names = sorted(before.keys() - now.keys())
         if added_names:
             undo_code = "; ".join(f"del os.environ[{name!r}]" for name in added_names[:MAX_NAMES])
@@ -145,67 +136,52 @@ class ProcessState:
             old_handler = self._handlers.get(number)
             if handler != old_handler:
                 name = signal.Signals(number).name
-                handler_name = (
-                    f"signal.{old_handler.name}"
-                    if isinstance(old_handler, signal.Handlers)
-                    else None
-                )
-                undo = "restart the kernel"
-                if handler_name:
-                    undo = f"signal.signal(signal.{name}, {handler_name})"
-                yield _change_text(f"left another handler for {name}", undo)
+                undo_code = "restart the kernel"
+                if isinstance(old_handler, signal.Handlers):
+                    undo_code = f"signal.signal(signal.{name}, signal.{old_handler.name})"
+                yield _change_text(f"left another handler for {name}", undo_code)
 
     def _filter_changes(self) -> Iterator[str]:
         now = broad_filters()
         added_filters = [entry for entry in now if entry not in self._filters]
         removed_filters = [entry for entry in self._filters if entry not in now]
         if added_filters:
-            filters = ", ".join(
-                f"{action} {category}" for action, category, _ in added_filters[:MAX_NAMES]
-            )
-            yield _change_text(
-                f"left a warning filter ({filters})", f"del warnings.filters[:{len(added_filters)}]"
-            )
+            change = f"left a warning filter ({_filters_text(added_filters)})"
+            yield _change_text(change, f"del warnings.filters[:{len(added_filters)}]")
         if removed_filters:
-            filters = ", ".join(
-                f"{action} {category}" for action, category, _ in removed_filters[:MAX_NAMES]
-            )
             undo_code = "; ".join(
                 f"warnings.simplefilter({action!r}, {category}, append=True)"
                 for action, category, _ in removed_filters[:MAX_NAMES]
             )
+            filters = _filters_text(removed_filters)
             yield _change_text(f"removed a warning filter ({filters})", undo_code)
 
     def _table_changes(self) -> Iterator[str]:
-        for (table, read, undo_code), old_table in zip(SETTING_TABLES, self._tables, strict=True):
-            now = read()
+        for (table, read_table, undo_code), old_table in zip(
+            SETTING_TABLES, self._tables, strict=True
+        ):
+            now = read_table()
             if old_table is None or now is None:
                 continue
-            names = [
-                name
-                for name in now
-                if name in old_table and not _is_same(old_table[name], now[name])
-            ]
+            common_names = [name for name in now if name in old_table]
+            names = [n for n in common_names if not _is_same(old_table[n], now[n])]
             if names:
                 old = {name: old_table[name] for name in names[:MAX_NAMES]}
                 yield _change_text(f"left {table} changed: {_names_text(names)}", undo_code(old))
 
     def _builtin_changes(self) -> Iterator[str]:
         now = vars(builtins)
-        replaced = [
-            name
-            for name, value in self._builtins.items()
-            if name != "_" and now.get(name, value) is not value
-        ]
-        if replaced:
+        old = {name: value for name, value in self._builtins.items() if name != "_"}
+        replaced_names = [name for name, value in old.items() if now.get(name, value) is not value]
+        if replaced_names:
             undo_codes = [
                 _undo_replacement(f"builtins.{name}", self._builtins[name], now[name])
-                for name in replaced
+                for name in replaced_names
             ]
-            undo = "; ".join(["import builtins", *undo_codes[:MAX_NAMES]])
-            yield _change_text(f"replaced builtins: {_names_text(replaced)}", undo)
+            undo_code = "; ".join(["import builtins", *undo_codes[:MAX_NAMES]])
+            yield _change_text(f"replaced builtins: {_names_text(replaced_names)}", undo_code)
 
-    def _seeds(self) -> Iterator[str]:
+    def _seed_changes(self) -> Iterator[str]:
         if numpy_is_seeded() and not self._numpy_seeded:
             self._seeded.add("numpy.random")
         for name in sorted(self._seeded):
@@ -232,22 +208,18 @@ def _change_text(change: str, undo_code: str) -> str:
 
 def _undo_replacement(name: str, original: Any, now: Any) -> str:
     """Store the object from before the first replacement by a piece, and return the code that restores it."""
-    if (
-        name not in ORIGINALS or _REPLACEMENTS.get(name) is not original
-    ):  # the user has set it meanwhile
+    # Also where the user has set it meanwhile.
+    if name not in ORIGINALS or _REPLACEMENTS.get(name) is not original:
         ORIGINALS[name] = original
     _REPLACEMENTS[name] = now
     return _UNDO_CODE.format(name=name, module=__name__)
 
 
 def _restoring_code(template: str, old_value: Any) -> str:
-    """Return the code that restores a setting to its old value."""
     when_true, _, when_false = template.partition("|")
-    return (
-        when_false
-        if when_false and not old_value
-        else when_true.replace("{before}", repr(old_value))
-    )
+    if when_false and not old_value:
+        return when_false
+    return when_true.replace("{before}", repr(old_value))
 
 
 def _short_repr(value: Any) -> str:
@@ -256,8 +228,14 @@ def _short_repr(value: Any) -> str:
 
 
 def _names_text(names: Sequence[str]) -> str:
-    unnamed = len(names) - MAX_NAMES
-    return ", ".join(map(str, names[:MAX_NAMES])) + (f" and {unnamed} more" if unnamed > 0 else "")
+    unnamed_count = len(names) - MAX_NAMES
+    return ", ".join(map(str, names[:MAX_NAMES])) + (
+        f" and {unnamed_count} more" if unnamed_count > 0 else ""
+    )
+
+
+def _filters_text(filters: Sequence[tuple[str, str, int]]) -> str:
+    return ", ".join(f"{action} {category}" for action, category, _ in filters[:MAX_NAMES])
 
 
 def _is_same(old_value: Any, now: Any) -> bool:

@@ -44,8 +44,8 @@ def single_settings() -> Iterator[tuple[Setting, Any]]:
     yield ("faulthandler.is_enabled()", undo_code), faulthandler.is_enabled()
     timeout = socket.getdefaulttimeout()
     yield ("the default timeout of sockets", "socket.setdefaulttimeout({before})"), timeout
-    names = locale.setlocale(locale.LC_ALL)
-    yield ("the locale", "locale.setlocale(locale.LC_ALL, {before})"), names
+    locales = locale.setlocale(locale.LC_ALL)
+    yield ("the locale", "locale.setlocale(locale.LC_ALL, {before})"), locales
     yield ("the time zone", "set os.environ['TZ'] as before; time.tzset()"), time.tzname
     context = decimal.getcontext()
     yield ("the precision of decimal", "decimal.getcontext().prec = {before}"), context.prec
@@ -61,20 +61,16 @@ def single_settings() -> Iterator[tuple[Setting, Any]]:
 
 def interpreter_hooks() -> dict[Setting, Any]:
     """Return the functions that the interpreter calls, by name and the code that restores them."""
+    threads_undo = "threading.excepthook = threading.__excepthook__"
+    loop_policy = getattr(sys.modules.get("asyncio.events"), "_event_loop_policy", None)
     return {
         ("sys.excepthook", "sys.excepthook = sys.__excepthook__"): sys.excepthook,
-        (
-            "threading.excepthook",
-            "threading.excepthook = threading.__excepthook__",
-        ): threading.excepthook,
+        ("threading.excepthook", threads_undo): threading.excepthook,
         ("sys.unraisablehook", "sys.unraisablehook = sys.__unraisablehook__"): sys.unraisablehook,
         ("sys.breakpointhook", "sys.breakpointhook = sys.__breakpointhook__"): sys.breakpointhook,
         ("the trace function", "sys.settrace(None)"): sys.gettrace(),
         ("the profile function", "sys.setprofile(None)"): sys.getprofile(),
-        (
-            "the policy of event loops",
-            "asyncio.set_event_loop_policy(None)",
-        ): getattr(sys.modules.get("asyncio.events"), "_event_loop_policy", None),
+        ("the policy of event loops", "asyncio.set_event_loop_policy(None)"): loop_policy,
     }
 
 
@@ -108,7 +104,7 @@ def broad_filters() -> list[tuple[str, str, int]]:
 Table = Mapping[str, Any]
 
 
-def pandas_options() -> Table | None:
+def _pandas_options() -> Table | None:
     """Return the options of pandas by dotted name."""
     module = sys.modules.get("pandas._config.config")
     options = getattr(module, "_global_config", None)
@@ -127,8 +123,8 @@ def pandas_options() -> Table | None:
 
 
 def _numpy_call(name: str) -> Table | None:
-    read = getattr(sys.modules.get("numpy"), name, None)
-    return dict(read()) if callable(read) else None
+    read_setting = getattr(sys.modules.get("numpy"), name, None)
+    return dict(read_setting()) if callable(read_setting) else None
 
 
 def _matplotlib_settings() -> dict[str, Any]:
@@ -138,11 +134,10 @@ def _matplotlib_settings() -> dict[str, Any]:
     return dict(dict.items(settings)) if isinstance(settings, dict) else {}
 
 
-def figure_settings() -> Table:
+def _figure_settings() -> Table:
     """Return matplotlib's rcParams without its backend."""
-    return {
-        name: value for name, value in _matplotlib_settings().items() if name not in _BACKEND_NAMES
-    }
+    settings = _matplotlib_settings().items()
+    return {name: value for name, value in settings if name not in _BACKEND_NAMES}
 
 
 _BACKEND_NAMES = ("backend", "backend_fallback", "interactive")
@@ -172,7 +167,7 @@ def _pandas_options_code(old_options: Table) -> str:
 
 
 SETTING_TABLES: tuple[tuple[str, Callable[[], Table | None], Callable[[Table], str]], ...] = (
-    ("pandas options", pandas_options, _pandas_options_code),
+    ("pandas options", _pandas_options, _pandas_options_code),
     (
         "numpy's print options",
         partial(_numpy_call, "get_printoptions"),
@@ -181,7 +176,7 @@ SETTING_TABLES: tuple[tuple[str, Callable[[], Table | None], Callable[[Table], s
     ("numpy's error handling", partial(_numpy_call, "geterr"), _update_code("numpy.seterr")),
     (
         "matplotlib's rcParams",
-        figure_settings,
+        _figure_settings,
         lambda old: f"matplotlib.rcParams.update({dict(old)!r})",
     ),
 )

@@ -22,6 +22,7 @@ from typing import Any
 from IPython.core.error import StdinNotImplementedError
 
 from palimpsest.frontends.process_guard.agent_pieces import (
+    AnyFunction,
     Piece,
     current_piece,
     dispatch_by_caller,
@@ -51,10 +52,10 @@ def refuse_input(piece: Piece, name: str, advice: str = ADVICE_ASK) -> None:
     raise NobodyAnswers(sentence)
 
 
-def _refusing_function(name: str, advice: str = ADVICE_ASK) -> Callable[..., None]:
+def _refusing_function(name: str) -> AnyFunction:
     def refuse(_call: object, piece: Piece, *_arguments: Any, **_options: Any) -> None:
         __tracebackhide__ = True
-        refuse_input(piece, name, advice)
+        refuse_input(piece, name)
 
     return refuse
 
@@ -62,13 +63,13 @@ def _refusing_function(name: str, advice: str = ADVICE_ASK) -> Callable[..., Non
 def guard_questions(shell: Any) -> None:
     """Guard the kernel's input functions, also where code holds references to them; in a terminal, Python's own."""
     kernel = getattr(shell, "kernel", None)
-    for name, called in (("raw_input", "input()"), ("getpass", "getpass()")):
+    for name, call_text in (("raw_input", "input()"), ("getpass", "getpass()")):
         if hasattr(kernel, name):
-            patch_for_pieces(kernel, name, _refusing_function(called))
+            patch_for_pieces(kernel, name, _refusing_function(call_text))
     # In a terminal, the functions read the keys themselves, also after the end of a piece.
     if kernel is None:
-        for module, name, _, called in _input_functions():
-            patch_for_pieces(module, name, _refusing_function(called))
+        for module, name, _, call_text in _input_functions():
+            patch_for_pieces(module, name, _refusing_function(call_text))
         for name in ("read", "readline", "readlines"):
             with suppress(AttributeError):  # no stream, or one whose methods cannot be set
                 patch_for_pieces(sys.stdin, name, _refusing_function(f"sys.stdin.{name}()"))
@@ -81,18 +82,16 @@ def guard_debuggers() -> None:
     patch_for_pieces(sys, "breakpointhook", _refuse_breakpoint)
 
 
-def _refuse_breakpoint(
-    hook: Callable[..., Any], piece: Piece, *arguments: Any, **options: Any
-) -> Any:
+def _refuse_breakpoint(hook: AnyFunction, piece: Piece, *arguments: Any, **options: Any) -> Any:
     __tracebackhide__ = True
     if os.environ.get("PYTHONBREAKPOINT") != "0":
         refuse_input(piece, "breakpoint()", ADVICE_PRINT)
     return hook(*arguments, **options)
 
 
-def _refusing_debugger_method(method: Callable[..., Any]) -> Callable[..., Any]:
+def _refusing_debugger_method(method: AnyFunction) -> AnyFunction:
     @functools.wraps(method)
-    def checked(self: Any, *arguments: Any, **options: Any) -> Any:
+    def call_or_refuse(self: Any, *arguments: Any, **options: Any) -> Any:
         __tracebackhide__ = True
         piece = current_piece()
         reads_text = not getattr(self, "use_rawinput", True) or not isinstance(self, pdb.Pdb)
@@ -100,7 +99,7 @@ def _refusing_debugger_method(method: Callable[..., Any]) -> Callable[..., Any]:
             refuse_input(piece, "a debugger", ADVICE_PRINT)
         return method(self, *arguments, **options)
 
-    return checked
+    return call_or_refuse
 
 
 def _input_functions() -> list[tuple[Any, str, str, str]]:
@@ -125,8 +124,7 @@ class _NoKeys(io.TextIOBase):
         return False
 
     def fileno(self) -> int:
-        number: int = self._original_stdin.fileno()
-        return number
+        return int(self._original_stdin.fileno())
 
     def read(self, *arguments: Any) -> str:
         return self._read_or_refuse("read", arguments)
@@ -144,8 +142,7 @@ class _NoKeys(io.TextIOBase):
         __tracebackhide__ = True
         if (piece := current_piece()) is not None:
             refuse_input(piece, f"sys.stdin.{name}()")
-        text: str = getattr(self._original_stdin, name)(*arguments)
-        return text
+        return str(getattr(self._original_stdin, name)(*arguments))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._original_stdin, name)
@@ -155,11 +152,10 @@ class _NoKeys(io.TextIOBase):
 def refusing_input(report: Callable[[str], object]) -> Iterator[None]:
     """Within the block, refuse calls that read keys; ``report`` gets a sentence for each function that code replaced."""
     with ExitStack() as stack:
-        for module, name, dotted_name, called in _input_functions():
-            checked = dispatch_by_caller(getattr(module, name), _refusing_function(called))
-            stack.enter_context(swapped_attribute(module, name, dotted_name, checked, report))
+        for module, name, dotted_name, call_text in _input_functions():
+            guard = dispatch_by_caller(getattr(module, name), _refusing_function(call_text))
+            stack.enter_context(swapped_attribute(module, name, dotted_name, guard, report))
         if sys.stdin is not None:
-            stack.enter_context(
-                swapped_attribute(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), report)
-            )
+            patch = swapped_attribute(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), report)
+            stack.enter_context(patch)
         yield

@@ -2,7 +2,7 @@
 
 Border: publishes displays; ``turn_output/mime_bundle.py`` builds their content, and ``turn_output/segments.py`` finds
 where to cut. Everything is published on the cell's own thread and in its context while the cell runs, because outputs
-follow the context (spec/kernel.md A5). Only the open segment is refreshed, and always completely. It is refreshed when
+follow the context. Only the open segment is refreshed, and always completely. It is refreshed when
 its steps have doubled, so that all refreshes together send at most twice its length; when it is long enough to be
 closed; and where no page watches, also at an interval that grows with its length.
 """
@@ -15,12 +15,12 @@ from typing import Any
 
 from palimpsest.frontends import terminal
 from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.file_changes import turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import (
     Frame,
     segment_bundle,
     shown_mode,
     status_line,
+    turn_changes,
 )
 from palimpsest.frontends.turn_output.segments import (
     MAX_OUTPUTS,
@@ -63,7 +63,6 @@ class CellOutput:
         is_watched: Callable[[], bool],
         is_quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
-        now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
         self._turn_feed = feed
         self._publish = publish
@@ -71,7 +70,6 @@ class CellOutput:
         self._is_watched = is_watched
         self._is_quiet = is_quiet
         self._clock = clock
-        self._now_ms = now_ms
         self._prefix = f"palimpsest-{uuid.uuid4().hex[:12]}"
         self._segment = Segment(0, SegmentCut())
         self._newest_displayed = -1
@@ -108,9 +106,8 @@ class CellOutput:
                 self._close_long_segment(self._messages(snapshot), snapshot)
             has_output = self._segment.index <= self._newest_displayed
             steps = self._turn_feed.steps + 1
-            is_update_due = self._has_room() and (
-                not self._is_watched() or self._has_doubled(steps)
-            )
+            is_worth_saving = not self._is_watched() or self._has_doubled(steps)
+            is_update_due = self._has_room() and is_worth_saving
             self.refresh(force=is_update_due or not has_output)
             if is_update_due:
                 self._steps_shown = steps
@@ -138,18 +135,14 @@ class CellOutput:
         snapshot = self._turn_feed.snapshot()
         if snapshot is None or self._is_quiet:
             return
-        messages = self._messages(snapshot)
-        self._context.run(
-            self._show_segment, messages, self._segment, snapshot, status_line(sentence)
-        )
+        messages, status = self._messages(snapshot), status_line(sentence)
+        self._context.run(self._show_segment, messages, self._segment, snapshot, status)
 
     # Called by the waiting cell
 
     def refresh(self, *, force: bool = False) -> None:
         """Show new content if a refresh is due or forced."""
-        if self._is_quiet:
-            return
-        if not force and not self._is_update_due():
+        if self._is_quiet or not (force or self._is_update_due()):
             return
         self._refreshed_at_counts = (self._turn_feed.change_count, self._turn_feed.notable_count)
         self._steps_shown = self._turn_feed.steps
@@ -157,9 +150,8 @@ class CellOutput:
         snapshot = self._turn_feed.snapshot()
         if snapshot is None or (self._turn_feed.turn_id is None and snapshot.status.type == "idle"):
             return
-        self._counts_down = (
-            isinstance(snapshot.status, Retrying) or _loading_since(snapshot) is not None
-        )
+        is_loading = _loading_since(snapshot) is not None
+        self._counts_down = is_loading or isinstance(snapshot.status, Retrying)
         messages = self._messages(snapshot)
         self._has_shown_content = self._has_shown_content or _has_content(messages)
         self._update_closed_segments(messages, snapshot)
@@ -167,9 +159,7 @@ class CellOutput:
         if self._must_omit_empty(messages):
             return
         status = self._stuck_warning or self._waiting_text(snapshot, messages)
-        self._show_segment(
-            messages, self._segment, snapshot, status_line(status) or status_line("…")
-        )
+        self._show_segment(messages, self._segment, snapshot, status_line(status or "…"))
 
     def finish(self, answer: Answer) -> None:
         """Show the final state of the turn."""
@@ -177,8 +167,9 @@ class CellOutput:
         if snapshot is None:
             return
         messages = self._messages(snapshot, answer)
-        if self._is_quiet:
-            messages = _last_text_parts(messages)
+        if self._is_quiet and messages:
+            texts = tuple(part for part in messages[-1].parts if part.type == "text")
+            messages = [messages[-1].model_copy(update={"parts": texts})]
         self._update_closed_segments(messages, snapshot)
         self._close_long_segment(messages, snapshot)
         self._show_segment(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
@@ -213,11 +204,10 @@ class CellOutput:
             return False
         if notable_changes != self._refreshed_at_counts[1] or not self._has_shown_content:
             return elapsed >= FIRST_SECONDS
+        has_doubled = self._has_doubled(self._turn_feed.steps)
         if self._is_watched():
-            return elapsed >= SLOW_SECONDS and (
-                self._has_doubled(self._turn_feed.steps) or self._is_too_long()
-            )
-        return self._has_doubled(self._turn_feed.steps) or elapsed >= self._interval()
+            return elapsed >= SLOW_SECONDS and (has_doubled or self._is_too_long())
+        return has_doubled or elapsed >= self._interval()
 
     def _is_too_long(self) -> bool:
         """Return whether the open segment can be closed because of its length; checked once a second.
@@ -230,10 +220,9 @@ class CellOutput:
             return False
         self._length_checked_at = now
         snapshot = self._turn_feed.snapshot()
-        return (
-            snapshot is not None
-            and cut_when_long(self._messages(snapshot), self._segment) is not None
-        )
+        if snapshot is None:
+            return False
+        return cut_when_long(self._messages(snapshot), self._segment) is not None
 
     def _has_doubled(self, steps: int) -> bool:
         """Return whether the open segment has twice as many steps as at its last refresh."""
@@ -301,20 +290,13 @@ class CellOutput:
         self, messages: Sequence[Message], closed_segment: Segment, snapshot: Snapshot
     ) -> bool:
         """Return whether a call of a closed segment runs, or its outcome may not have been received yet."""
-        return _has_running_call(messages, closed_segment) or not self._turn_feed.has_received(
-            snapshot
-        )
+        has_all_records = self._turn_feed.has_received(snapshot)
+        return _has_running_call(messages, closed_segment) or not has_all_records
 
     def _end_updates(self, messages: Sequence[Message], closed_segment: Segment) -> None:
         """Stop updating a closed segment, except once more when its message is complete."""
-        message_id = next(
-            (
-                part.id
-                for part in segment_messages(messages, closed_segment)
-                if _is_incomplete(part)
-            ),
-            None,
-        )
+        pieces = segment_messages(messages, closed_segment)
+        message_id = next((piece.id for piece in pieces if _is_incomplete(piece)), None)
         if message_id is None:
             self._shown_bundles.pop(closed_segment.index, None)
         else:
@@ -328,28 +310,23 @@ class CellOutput:
         status: str,
         seq_end: int = 0,
     ) -> None:
-        session = self._turn_feed.session
-        call_ids = {
-            getattr(part, "call_id", None) for message in messages for part in message.parts
-        }
+        session, turn = self._turn_feed.session, self._turn_feed.turn_id or ""
+        call_ids = {getattr(part, "call_id", None) for part in parts_of(messages)}
+        asks = tuple(ask for ask in snapshot.asks if ask.call_id in call_ids)
+        questions = tuple(q for q in snapshot.questions if q.call_id in call_ids)
         frame = Frame(
             session=session.id if session is not None else "",
-            turn=self._turn_feed.turn_id or "",
+            turn=turn,
             seq=(self._turn_feed.first_seq, seq_end or snapshot.seq),
-            asks=tuple(ask for ask in snapshot.asks if ask.call_id in call_ids) if status else (),
-            questions=tuple(q for q in snapshot.questions if q.call_id in call_ids)
-            if status
-            else (),
+            asks=asks if status else (),
+            questions=questions if status else (),
             status=status,
             mode=shown_mode(snapshot),
             density=session.density if session is not None else "quiet",
-            changes=()
-            if status
-            else turn_changes(snapshot.messages, self._turn_feed.turn_id or ""),
+            changes=() if status else turn_changes(snapshot.messages, turn),
         )
-        data = segment_bundle(
-            messages, segment, frame, notes=self._turn_feed.notes, scrub=self._scrub
-        )
+        notes = self._turn_feed.notes
+        data = segment_bundle(messages, segment, frame, notes=notes, scrub=self._scrub)
         if not data["text/markdown"]:
             if segment.index > self._newest_displayed:
                 return
@@ -365,9 +342,8 @@ class CellOutput:
             self._newest_displayed = index
             self._output_count += 1
         self._shown_bundles[index] = data
-        self._publish(
-            data, {}, transient={"display_id": f"{self._prefix}-{index}"}, update=is_update
-        )
+        transient = {"display_id": f"{self._prefix}-{index}"}
+        self._publish(data, {}, transient=transient, update=is_update)
 
     def _waiting_text(self, snapshot: Snapshot, messages: Sequence[Message]) -> str:
         """Return a sentence about what the agent waits for; empty where the parts show it."""
@@ -375,12 +351,12 @@ class CellOutput:
         if snapshot.problem:
             return snapshot.problem
         if isinstance(status, Retrying):
-            seconds = max(0, round((status.next - self._now_ms()) / 1000))
+            seconds = max(0, round(status.next / 1000 - time.time()))
             # The line of the failed attempts already holds the reason.
             reason = "" if _ends_in_retry(messages) else f"{status.message} "
             return f"{reason}Attempt {status.attempt + 1} in {seconds} s."
         if (since := _loading_since(snapshot)) is not None:
-            return f"{LOADING} {max(0, round((self._now_ms() - since) / 1000))} s"
+            return f"{LOADING} {max(0, round(time.time() - since / 1000))} s"
         if snapshot.asks or snapshot.questions:
             return "waits for your answer"
         if self._turn_feed.turn_id is None and snapshot.status.type == "busy":
@@ -398,7 +374,6 @@ def _loading_since(snapshot: Snapshot) -> int | None:
 
 
 def _has_running_call(messages: Sequence[Message], segment: Segment) -> bool:
-    """Return whether a tool call of the segment has not ended."""
     return any(
         isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning)
         for part in parts_of(segment_messages(messages, segment))
@@ -412,7 +387,6 @@ def _is_incomplete(message: Message) -> bool:
 
 
 def _ends_in_retry(messages: Sequence[Message]) -> bool:
-    """Return whether the last part is a failed attempt."""
     return bool(messages and messages[-1].parts and messages[-1].parts[-1].type == "retry")
 
 
@@ -431,10 +405,3 @@ def _has_content(messages: Sequence[Message]) -> bool:
     return any(
         isinstance(part, ToolPart) or bool(getattr(part, "text", "")) for part in parts_of(messages)
     )
-
-
-def _last_text_parts(messages: Sequence[Message]) -> list[Message]:
-    if not messages:
-        return []
-    last = messages[-1]
-    return [last.model_copy(update={"parts": tuple(p for p in last.parts if p.type == "text")})]

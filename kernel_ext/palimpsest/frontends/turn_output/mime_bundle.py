@@ -1,20 +1,24 @@
 """Write one segment of a turn as a MIME bundle: for Palimpsest's front end, for other front ends, and for a terminal.
 
 Border: pure; writes a segment in three formats, capped and without secrets. The notebook is
-a document that may be passed on, so it holds no secret, and no tool output can fill it.
+a document that may be passed on, so it holds no secret, no tool output can fill it, and it keeps few of the file changes
+that the session has.
 """
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from pydantic import ValidationError
+
 from palimpsest.frontends.protocol.page_records import with_sentence
 from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.file_changes import changed_text, saved_changes, turn_changes
 from palimpsest.frontends.turn_output.segments import Segment, segment_messages
 from palimpsest.render.content.outline import Caps, OutlineNotes
+from palimpsest.render.content.phrases import count, counted_noun
 from palimpsest.render.content.turn_figures import figures_item
 from palimpsest.render.formats import markdown, text
 from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks, numbered_messages
@@ -22,7 +26,7 @@ from palimpsest.render.safety.escaping import escape_inline
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.call_outcomes import FAILURE_LINE, call_outcome
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.messages import Message
+from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.session_record.reverts import FileDiff
@@ -35,6 +39,10 @@ REASONING_CHARS = 2_000
 """Maximum characters of a reasoning part in the notebook; the session keeps all of it."""
 LINE_CHARS = 400
 """Maximum characters of a value of a tool's metadata in the notebook."""
+MAX_SAVED_CHARS = 8_000
+"""Maximum characters of one turn's diffs that a notebook keeps."""
+MAX_SAVED_FILES = 50
+MAX_NAMED_FILES = 5
 
 Scrub = Callable[[str], str]
 
@@ -74,19 +82,17 @@ def segment_bundle(
     changes = frame.changes if segment.end is None else ()
     # The mode is shown once, where the turn begins.
     is_first = segment.start.part == 0 and segment.start.offset == 0
-    text_above = (
-        f"*Permission mode: {escape_inline(frame.mode)}*" if frame.mode and is_first else ""
-    )
-    text_below = status or (f"*{escape_inline(changed_text(changes))}*" if changes else "")
+    mode_text = f"*Permission mode: {escape_inline(frame.mode)}*"
+    text_above = mode_text if frame.mode and is_first else ""
+    text_below = status or (f"*{escape_inline(_changed_text(changes))}*" if changes else "")
     figures = None if is_open or segment.end is not None else figures_item(messages)
 
     def written_by(writer: ItemWriter) -> str:
         turn = numbered_messages(messages_shown, segment.caps, segment.first_step)
-        rows = writer.turn(
-            turn, scrub=scrub, notes=notes, density=frame.density, is_running=is_open
-        )
-        totals = figures if frame.density == "quiet" else None
-        return joined_blocks([rows, writer.step(totals) if totals is not None else ""])
+        density = frame.density
+        rows = writer.turn(turn, scrub=scrub, notes=notes, density=density, is_running=is_open)
+        totals = figures if density == "quiet" else None
+        return joined_blocks([rows, writer.render_step(totals) if totals is not None else ""])
 
     return {
         SEGMENT_MIME: {
@@ -113,6 +119,41 @@ def segment_bundle(
             joined_blocks([text_above.strip("*"), written_by(text.WRITER), text_below.strip("*")])
         ),
     }
+
+
+def turn_changes(messages: Sequence[Message], turn: str) -> tuple[FileDiff, ...]:
+    """Return a turn's file changes, which are recorded in its user message."""
+    info = next((message.info for message in messages if message.id == turn), None)
+    items = (info.summary or {}).get("diffs") if isinstance(info, UserMessage) else None
+    diffs = []
+    for item in items if isinstance(items, list) else ():
+        with suppress(ValidationError):  # of another version
+            diffs.append(FileDiff.model_validate(item))
+    return tuple(diffs)
+
+
+def _changed_text(changes: Sequence[FileDiff]) -> str:
+    """Return a summary such as "2 files changed, +3 -1: a.txt, b.txt"."""
+    lines_added = sum(change.additions for change in changes)
+    lines_removed = sum(change.deletions for change in changes)
+    names = ", ".join(change.file for change in changes[:MAX_NAMED_FILES])
+    more = ""
+    if len(changes) > MAX_NAMED_FILES:
+        more = f" and {count(len(changes) - MAX_NAMED_FILES)} more"
+    return f"{counted_noun(len(changes), 'file')} changed, +{lines_added:,} -{lines_removed:,}: {names}{more}"
+
+
+def saved_changes(changes: Sequence[FileDiff]) -> list[dict[str, Any]]:
+    """Return the changes as a notebook saves them: names, numbers, and short diffs."""
+    chars_left = MAX_SAVED_CHARS
+    diffs_json = []
+    for change in changes[:MAX_SAVED_FILES]:
+        size = len(change.patch or "")
+        patch = change.patch if size <= chars_left else None
+        chars_left -= size if patch else 0
+        without_texts = change.model_copy(update={"patch": patch, "before": None, "after": None})
+        diffs_json.append(without_texts.model_dump(mode="json", exclude_none=True))
+    return diffs_json
 
 
 def shown_mode(snapshot: Snapshot) -> str:
@@ -146,7 +187,6 @@ def status_line(sentence: str) -> str:
 
 
 def _replies_by_call(messages: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
-    """Return the user's answers, by the id of the tool call."""
     calls = [part for message in messages for part in message.parts if isinstance(part, ToolPart)]
     replies = [(part.call_id, notes.question_and_reply(part)[1]) for part in calls]
     return {
@@ -157,17 +197,13 @@ def _replies_by_call(messages: Sequence[Message], notes: OutlineNotes) -> dict[s
 
 
 def _decisions_of(messages: Sequence[Message], notes: OutlineNotes) -> list[Decision]:
-    """Return the decisions about these parts and messages, each with its sentence."""
     message_ids = {message.id for message in messages}
     part_ids = {part.id for message in messages for part in message.parts}
     return [
         with_sentence(decision)
         for decision in notes.decisions
-        if (
-            decision.message_id in message_ids
-            if decision.part_id is None
-            else decision.part_id in part_ids
-        )
+        if decision.part_id in part_ids
+        or (decision.part_id is None and decision.message_id in message_ids)
     ]
 
 
@@ -200,9 +236,8 @@ def _cap_call(part: dict[str, Any], max_chars: int) -> int:
     """Shorten the texts of one call to ``max_chars`` characters; returns their length."""
     state = part["state"]
     part.pop("metadata", None)
-    state["attachments"] = [
-        {**attachment, "url": ""} for attachment in state.get("attachments", ())
-    ]  # figures are outputs of the cell already
+    # Figures are outputs of the cell already.
+    state["attachments"] = [{**figure, "url": ""} for figure in state.get("attachments", ())]
     if not state["attachments"]:
         del state["attachments"]
     metadata = state.get("metadata") or {}
@@ -210,7 +245,6 @@ def _cap_call(part: dict[str, Any], max_chars: int) -> int:
         key: _shortened_value(value, max_chars if key in ("output", "diff") else LINE_CHARS)
         for key, value in metadata.items()
     }
-    used_chars = 0
     arguments = state.get("input") or {}
     if len(json.dumps(arguments, ensure_ascii=False)) > max(max_chars // 2, 0):
         arguments = {
@@ -218,7 +252,7 @@ def _cap_call(part: dict[str, Any], max_chars: int) -> int:
             for key, value in arguments.items()
         }
     state["input"] = arguments
-    used_chars += len(json.dumps(arguments, ensure_ascii=False))
+    used_chars = len(json.dumps(arguments, ensure_ascii=False))
     for key in ("output", "error", "raw"):
         if isinstance(state.get(key), str):
             state[key] = _shortened_value(state[key], max(max_chars - used_chars, 0))
@@ -233,7 +267,7 @@ def _shortened_value(value: Any, max_chars: int) -> Any:
             return value
         head = max_chars * 2 // 3
         tail = max_chars - head
-        return f"{value[:head]}\n[{len(value) - max_chars} characters left out]\n{value[len(value) - tail :] if tail else ''}"
+        return f"{value[:head]}\n[{len(value) - max_chars} characters left out]\n{value[len(value) - tail :]}"
     if len(json.dumps(value, ensure_ascii=False, default=str)) <= max(max_chars, LINE_CHARS):
         return value
     return "[left out]"

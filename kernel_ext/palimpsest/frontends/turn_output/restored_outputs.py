@@ -1,31 +1,34 @@
-"""Rebuild the outputs of a turn's cell from the log, for a notebook that was not saved or a recorded answer.
+"""Rebuild outputs of a turn's cell from the log, for a notebook that was not saved, a reloaded page or a recorded answer.
 
 Border: pure except for images, which the caller reads; segments are cut and written as for a running
 cell. Native outputs come from the log: figures as it keeps them, but no HTML, since no file in a
-project's folder may become markup of a page.
+project's folder may become markup of a page. A reloaded page gets no more updates of the outputs it shows, so it requests
+the last one when the turn has ended and writes it into the notebook itself.
 """
 
 import base64
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.closed_segment import turn_messages
-from palimpsest.frontends.turn_output.mime_bundle import ended_frame, segment_bundle
+from palimpsest.frontends.protocol.segments import SegmentCut, TurnSegment
+from palimpsest.frontends.turn_output.mime_bundle import Scrub, ended_frame, segment_bundle
 from palimpsest.frontends.turn_output.segments import (
     MAX_OUTPUTS,
     Segment,
     cut_after_call,
     cut_when_long,
     segment_after,
+    segment_messages,
 )
-from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.frontends.turn_output.turn_feed import shown_messages
+from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.safety.allowed_elements import PICTURE_TYPES
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.engine import Snapshot
-from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.messages import Message, parts_of
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage, parts_of
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import PromptDelivered, Record
 from palimpsest.transcript.values import Density
@@ -33,29 +36,8 @@ from palimpsest.transcript.visible_text import visible_text
 
 Output = dict[str, Any]
 """One output of a cell, as a notebook saves it."""
-
-
-def turn_outputs(
-    session: str,
-    turn: str,
-    snapshot: Snapshot,
-    records: Sequence[Record],
-    *,
-    scrub: Callable[[str], str],
-    read_image: Callable[[str], str],
-    density: Density,
-) -> tuple[Output, ...]:
-    """Return the outputs of a turn that has ended; ``read_image`` returns the image at an attachment's URL."""
-    outputs: list[Output] = []
-    pieces = turn_pieces(
-        session, turn, snapshot, records, scrub=scrub, read_image=read_image, density=density
-    )
-    for piece in pieces:
-        outputs += [
-            {"output_type": "display_data", "data": data, "metadata": {}}
-            for data in (piece.figures if isinstance(piece, ShownCall) else [piece])
-        ]
-    return tuple(outputs)
+FINAL_REASONS = frozenset({"stop", "length", "content-filter", "error"})
+"""Finish reasons after which a user message begins another turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +55,24 @@ def turn_pieces(
     snapshot: Snapshot,
     records: Sequence[Record],
     *,
-    scrub: Callable[[str], str],
+    scrub: Scrub,
     read_image: Callable[[str], str],
     density: Density,
     with_place: Collection[str] = (),
 ) -> Iterator[dict[str, Any] | ShownCall]:
     """Yield the segments of a turn that has ended as MIME bundles, and places for outputs below its Python calls.
 
-    A call has a place if it has figures, or if its id is in ``with_place``.
+    A call has a place if it has figures, or if its id is in ``with_place``. ``read_image`` returns the image at an
+    attachment's URL.
     """
-    messages = turn_messages(snapshot.messages, turn)
+    messages = _turn_messages(snapshot.messages, turn)
     notes = OutlineNotes.of_records(records)
-    delivered_outputs = (
+    delivery_seqs = (
         record.seq
         for record in records
         if isinstance(record.event, PromptDelivered) and record.event.message_id == turn
     )
-    frame = ended_frame(session, turn, snapshot, next(delivered_outputs, 0), density)
+    frame = ended_frame(session, turn, snapshot, next(delivery_seqs, 0), density)
     for piece in _segments_and_places(messages, read_image, with_place):
         if not isinstance(piece, Segment):
             yield piece
@@ -99,15 +82,66 @@ def turn_pieces(
             yield data
 
 
+def closed_bundle(
+    command: TurnSegment, snapshot: Snapshot, notes: OutlineNotes, scrub: Scrub, density: Density
+) -> dict[str, Any]:
+    """Return the MIME bundle of a segment of a turn that has ended."""
+    messages = _turn_messages(snapshot.messages, command.turn)
+    start, end = command.start, command.end
+    earlier_parts = parts_of(segment_messages(messages, Segment(0, SegmentCut(), start)))
+    segment = Segment(
+        index=0,
+        start=start,
+        end=end,
+        closing_text=end.joint if end is not None else "",
+        caps=Caps().caps_after([*earlier_parts]),
+        first_step=command.first_step,
+    )
+    frame = ended_frame(command.session, command.turn, snapshot, command.first_seq, density)
+    return segment_bundle(messages, segment, frame, notes=notes, scrub=scrub)
+
+
+def _turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
+    """Return the messages that a turn shows, up to the user message that begins the next one."""
+    positions = [number for number, message in enumerate(messages) if message.id == turn]
+    if not positions:
+        raise NotFound(f"This session has no turn {turn!r}; open the session that has it.")
+    turn_so_far: list[Message] = []
+    for message in shown_messages(messages[positions[-1] + 1 :]):
+        if isinstance(message.info, UserMessage) and _is_new_turn(message.info, turn_so_far):
+            break
+        turn_so_far.append(message)
+    return turn_so_far
+
+
+def _is_new_turn(info: UserMessage, messages_before: Sequence[Message]) -> bool:
+    if info.joins:
+        return False
+    if info.origin is not None and info.origin.kind == "cell":
+        return True
+    last = messages_before[-1].info if messages_before else None
+    if not isinstance(last, AssistantMessage):
+        return False
+    return last.error is not None or last.finish in FINAL_REASONS
+
+
+def notebook_outputs(pieces: Iterable[dict[str, Any] | ShownCall]) -> tuple[Output, ...]:
+    """Return the pieces of a turn as outputs of its cell, in which figures stand below their calls."""
+    bundles = ((piece.figures if isinstance(piece, ShownCall) else (piece,)) for piece in pieces)
+    return tuple(
+        {"output_type": "display_data", "data": data, "metadata": {}}
+        for data in chain.from_iterable(bundles)
+    )
+
+
 def _segments_and_places(
     messages: Sequence[Message], read_image: Callable[[str], str], with_place: Collection[str]
 ) -> Iterator[Segment | ShownCall]:
-    """Yield the segments of a turn, and the places for outputs below calls."""
     segment, outputs = Segment(0, SegmentCut()), 0
     for call in parts_of(messages):
-        if not isinstance(call, ToolPart) or (
-            call.tool != "python" and call.call_id not in with_place
-        ):
+        if not isinstance(call, ToolPart):
+            continue
+        if call.tool != "python" and call.call_id not in with_place:
             continue
         figures = tuple(_recorded_figures(call, read_image))
         needs_place = figures or call.call_id in with_place
@@ -125,9 +159,7 @@ def _segments_and_places(
                 yield ShownCall(call.call_id, figures)
                 outputs += len(figures)
                 break
-    while (
-        outputs + 1 < MAX_OUTPUTS and (cut_segment := cut_when_long(messages, segment)) is not None
-    ):
+    while outputs + 1 < MAX_OUTPUTS and (cut_segment := cut_when_long(messages, segment)):
         yield cut_segment
         segment, outputs = segment_after(messages, cut_segment), outputs + 1
     yield segment
@@ -146,9 +178,8 @@ def _recorded_figures(part: ToolPart, read_image: Callable[[str], str]) -> list[
     for attachment in attachments:
         label = f"<{one_line(attachment.mime, 40)}>"
         try:
-            address = (
-                attachment.url if attachment.url.startswith("data:") else read_image(attachment.url)
-            )
+            url = attachment.url
+            address = url if url.startswith("data:") else read_image(url)
         except UserError as problem:
             outputs.append({"text/plain": visible_text(f"{label} {problem}")})
             continue
@@ -157,9 +188,8 @@ def _recorded_figures(part: ToolPart, read_image: Callable[[str], str]) -> list[
         if mime in PICTURE_TYPES and _is_base64(content):
             outputs.append({mime: content, "text/plain": visible_text(label)})
         else:
-            outputs.append(
-                {"text/plain": visible_text(f"{label} This is no picture, so it is not shown.")}
-            )
+            sentence = f"{label} This is no picture, so it is not shown."
+            outputs.append({"text/plain": visible_text(sentence)})
     return outputs
 
 

@@ -51,9 +51,8 @@ def segment_messages(messages: Sequence[Message], segment: Segment) -> Iterator[
             if piece is not None:
                 parts_inside.append(piece)
             number += 1
-        ends_here = segment.start.part <= number and (
-            segment.end is None or number <= segment.end.part
-        )
+        is_before_end = segment.end is None or number <= segment.end.part
+        ends_here = segment.start.part <= number and is_before_end
         error = getattr(message.info, "error", None)
         if parts_inside or (error is not None and ends_here):
             info = message.info
@@ -97,9 +96,7 @@ def segment_after(messages: Sequence[Message], closed_segment: Segment) -> Segme
     """Return the segment that begins where a closed one ends."""
     if closed_segment.end is None:
         raise ValueError("Only a closed segment has one that follows.")
-    parts = [
-        part for message in segment_messages(messages, closed_segment) for part in message.parts
-    ]
+    parts = [*parts_of(segment_messages(messages, closed_segment))]
     steps = sum(part.type == "step-finish" for part in parts)
     return Segment(
         index=closed_segment.index + 1,
@@ -156,9 +153,8 @@ def _cut_text(text: str, start: SegmentCut, max_chars: int) -> tuple[int, str, s
         if not line.endswith("\n"):
             break
         if position >= MAX_BLOCK_CHARS and position - last_break >= MAX_BLOCK_CHARS:
-            return (
-                (offset + position, f"{fence}\n", opener) if fence else (offset + position, "", "")
-            )
+            ending, beginning = (f"{fence}\n", opener) if fence else ("", "")
+            return offset + position, ending, beginning
         if not fence and not line.strip() and _is_block_start(lines, number + 1):
             last_break = position
             # After the block that reaches the limit: it was drawn here while it grew.

@@ -58,6 +58,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.retry_runs import has_no_wait
 from palimpsest.transcript.session_record.sessions import Busy
+from palimpsest.transcript.strings.number_words import ended_sentence
 from palimpsest.transcript.user_notices import user_notice_text
 from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible_text
@@ -188,25 +189,24 @@ class TerminalOutput:
 
     def _print_text(self, part: TextPart, *, is_final: bool) -> None:
         """Print the new text up to the end of a line, so that a secret to be redacted is never cut in two."""
-        printed = self._printed_chars.get(part.id, 0)
+        printed_chars = self._printed_chars.get(part.id, 0)
         is_complete = is_final or (part.time is not None and part.time.end is not None)
         end_char = len(part.text) if is_complete else part.text.rfind("\n") + 1
-        if end_char <= printed:
+        if end_char <= printed_chars:
             return
         self._print_folded()
         self._end_retries(ANSWERED_WORD)
-        if printed == 0:
+        if printed_chars == 0:
             self._end_line()
-        self._write(self._scrub(part.text[printed:end_char]))
+        self._write(self._scrub(part.text[printed_chars:end_char]))
         self._printed_chars[part.id] = end_char
         if is_complete:
             self._end_line()
 
     def _outline_items(self, part: Part) -> Sequence[Item]:
         notes = self._turn_feed.notes
-        self._printed_decisions |= {
-            decision.id for decision in notes.decisions if decision.part_id == part.id
-        }
+        decisions = (decision for decision in notes.decisions if decision.part_id == part.id)
+        self._printed_decisions.update(decision.id for decision in decisions)
         self._steps += isinstance(part, StepFinishPart)
         return outline_parts(
             [part], caps=Caps(), scrub=self._scrub, notes=notes, first_step=self._steps
@@ -216,16 +216,13 @@ class TerminalOutput:
         """Print the decisions about outputs that were printed before, equal decisions in one line."""
         groups: dict[tuple[str, str, str], list[Decision]] = {}
         for decision in self._turn_feed.notes.decisions:
-            if (
-                decision.id in self._printed_decisions
-                or decision.part_id not in self._printed_chars
-            ):
+            is_printed = decision.id in self._printed_decisions
+            if is_printed or decision.part_id not in self._printed_chars:
                 continue
             self._printed_decisions.add(decision.id)
             if decision.action in ("truncate", "clear", "drop"):
-                groups.setdefault(
-                    (decision.action, decision.rule, reason_from_numbers(decision)), []
-                ).append(decision)
+                key = decision.action, decision.rule, reason_from_numbers(decision)
+                groups.setdefault(key, []).append(decision)
         if groups:
             self._print_folded()
         for decisions in groups.values():
@@ -235,9 +232,8 @@ class TerminalOutput:
             }
             total = decisions[0].model_copy(update=update)
             sentence = self._scrub(decision_sentence(total))
-            self._print_line(
-                f"--- {counted_noun(len(decisions), 'earlier output')} · {sentence} ---"
-            )
+            outputs = counted_noun(len(decisions), "earlier output")
+            self._print_line(f"--- {outputs} · {sentence} ---")
 
     def _print_once(self, part: Any) -> None:
         if part.id in self._printed_chars:
@@ -253,8 +249,8 @@ class TerminalOutput:
 
     def _print_folded(self) -> None:
         """Print the row for the items folded so far, if they need one."""
-        folded, self._folded_items = self._folded_items, []
-        for _, row in fold_work(folded):
+        folded_items, self._folded_items = self._folded_items, []
+        for _, row in fold_work(folded_items):
             self._print_row(row)
 
     def _print_row(self, row: Row) -> None:
@@ -286,13 +282,12 @@ class TerminalOutput:
             return
         self._print_folded()
         self._printed_chars[part.id] = 1
-        reason = one_line(self._scrub(part.error.message))
-        reason = reason if reason.endswith((".", "!", "?", "…")) else f"{reason}."
+        reason = ended_sentence(one_line(self._scrub(part.error.message)))
         if has_no_wait(part):
             self._print_line(f"↻ {reason}")
             return
-        ended = part.time.end
-        wait = duration((ended - part.time.start) / 1_000) if ended is not None else "a while"
+        end_time = part.time.end
+        wait = duration((end_time - part.time.start) / 1_000) if end_time is not None else "a while"
         if self._retry_reason == reason:
             self._write(f", then {wait}")
         elif self._retry_reason:
@@ -339,8 +334,8 @@ def _outcome_text(item: OutlineCall) -> str:
     remark = item.remark
     if item.status == "error":
         reason = "" if equals_line(item.output, item.reason) else item.reason
-        failed = ": ".join(word for word in (FAILED_WORD, reason) if word)
-        return " · ".join(word for word in (failed, remark) if word)
+        failure = ": ".join(word for word in (FAILED_WORD, reason) if word)
+        return " · ".join(word for word in (failure, remark) if word)
     if item.status == "refused" and remark.startswith("refused"):
         rest = remark.removeprefix("refused")
         return REFUSED_WORDS + rest if item.refused_by == "person" else remark

@@ -31,7 +31,7 @@ NEW_PROPOSAL_SECONDS = 1.0
 EDIT_WORDS = frozenset(get_args(ContextEditAction)) - {"undo"}
 
 Outcome = Literal["over", "changed", "unknown", "items"]
-"""``has_ended``: released or stopped; ``changed``: proposed again; ``items``: all its items are to be listed."""
+"""``over``: released or stopped; ``changed``: proposed again; ``items``: all its items are to be listed."""
 
 
 def held_question(proposal: ProposedRequest, *, items: bool = False) -> str:
@@ -52,23 +52,19 @@ def carry_out(
     match command:
         case "1" | "send" | "go" | "yes" | "y":
             session.step_mode.release(proposal.id)
-            return "over"
         case "3" | "stop" | "no" | "n":
             session.cancel("Stopped.")
-            return "over"
         case "off":
             session.step_mode.switch(is_on=False)
-            return "over"
         case "another":
             session.step_mode.another_summary(proposal.id)
-            return "over"
         case "older":
             session.step_mode.older_summary(proposal.id)
-            return "over"
         case "items":
             return "items"
         case _:
             return _change_request(line.strip(), command, words, proposal, session, run)
+    return "over"
 
 
 def _change_request(

@@ -60,10 +60,9 @@ class PagedQuestion(Generic[AnswerT]):
         closing_rows = sum(len(line) // size.columns + 1 for line in closing_lines.split("\n"))
         rows_per_page = max(size.lines - closing_rows, size.lines // 2)
         self._answers = answers
-        self._closing_event = closing_lines
-        self._pages = [
-            rows[index : index + rows_per_page] for index in range(0, len(rows), rows_per_page)
-        ]
+        self._closing_lines = closing_lines
+        first_rows = range(0, len(rows), rows_per_page)
+        self._pages = [rows[first_row : first_row + rows_per_page] for first_row in first_rows]
         self._page = 0
         self._too_long = ""
         if len(rows) > MAX_ROWS:
@@ -87,9 +86,7 @@ class PagedQuestion(Generic[AnswerT]):
             self._page += 1
             self.prompt = self._page_text()
         else:
-            self.prompt = PAGES_REMAIN.format(
-                page=self._page + 2, pages=len(self._pages), no=self._answers.no_meaning
-            )
+            self.prompt = self._page_hint(PAGES_REMAIN, self._page + 2)
         return None
 
     def _is_last_page(self) -> bool:
@@ -100,11 +97,11 @@ class PagedQuestion(Generic[AnswerT]):
         if self._too_long:
             return f"{page}\n{self._too_long}"
         if self._is_last_page():
-            return f"{page}\n{self._closing_event}"
-        footer = NEXT_PAGE.format(
-            page=self._page + 1, pages=len(self._pages), no=self._answers.no_meaning
-        )
-        return f"{page}\n{footer}"
+            return f"{page}\n{self._closing_lines}"
+        return f"{page}\n{self._page_hint(NEXT_PAGE, self._page + 1)}"
+
+    def _page_hint(self, hint: str, page: int) -> str:
+        return hint.format(page=page, pages=len(self._pages), no=self._answers.no_meaning)
 
 
 def wrap_line(line: str, columns: int) -> list[str]:

@@ -72,9 +72,7 @@ def _answer_choices(ask: Ask) -> str:
 
 
 def _fits_lines(patterns: Sequence[str]) -> bool:
-    return sum(map(len, patterns)) <= MAX_ALWAYS_CHARS and not any(
-        "\n" in pattern for pattern in patterns
-    )
+    return sum(map(len, patterns)) <= MAX_ALWAYS_CHARS and "\n" not in "".join(patterns)
 
 
 def quoted_lines(text: str, scrub: Scrub = str, margin: str = MARGIN) -> list[str]:

@@ -15,19 +15,20 @@ from palimpsest.frontends.typed_input.held_requests import (
     carry_out,
     held_question,
 )
-from palimpsest.frontends.typed_input.model_questions import answer_of, interview_text
 from palimpsest.frontends.typed_input.paged_question import AnswerRules, PagedQuestion
 from palimpsest.frontends.typed_input.permission_text import answers_text, question_text
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import QuestionAsked
-from palimpsest.transcript.values import Ask, Reply
+from palimpsest.transcript.values import Ask, Question, Reply
+from palimpsest.transcript.visible_text import visible_line, visible_text
 
 RETRY_PERMISSION = "Please answer 1, 2 or 3 (or once, always, reject and a reason): "
 RETRY_CONTINUE = "Please answer 1 (go on) or 3 (stop): "
 RETRY_KEEP = "Please answer 1 (keep it) or 3 (leave it): "
 
+_NUMBERS = re.compile(r"\s*\d{1,2}(?:[\s,;]+\d{1,2})*\s*")
 _TWO_WORD_ANSWER = re.compile(r"^(go|keep|leave) (?:on|it)\b", re.IGNORECASE)
 _ANSWER_WORDS: tuple[tuple[Literal["once", "always", "reject"], frozenset[str]], ...] = (
     ("once", frozenset({"1", "once", "yes", "y", "go", "keep"})),
@@ -164,3 +165,38 @@ def parse_reply(typed_text: str) -> Reply | None:
         return None
     scope = "project" if answer_word in ("4", "project") else None
     return Reply(answer=answer, feedback=feedback_text.strip() or None, scope=scope)
+
+
+def interview_text(
+    question: Question, number: int, question_count: int, scrub: Callable[[str], str] = str
+) -> str:
+    """Return a question as text, with numbered options and a hint on how to answer."""
+    position = f" ({number} of {question_count})" if question_count > 1 else ""
+    first, *rest = visible_text(question.question).split("\n")
+    lines = [f"The agent asks{position}: {first}", *(f"  {line}".rstrip() for line in rest)]
+    for option_number, option in enumerate(question.options, 1):
+        description = f": {visible_line(option.description)}" if option.description else ""
+        lines.append(f"  {option_number}  {visible_line(option.label)}{description}")
+    if not question.options:
+        hint = "Your answer"
+    elif question.multiple:
+        hint = "Numbers, as in 1, 2, or your own words"
+    else:
+        hint = "A number, or your own words"
+    lines.append(f"{hint}; an empty line skips it.")
+    return scrub("\n".join(lines)) + "\n> "
+
+
+def answer_of(line: str, question: Question) -> tuple[str, ...]:
+    """Return the typed answer: the labels of the chosen options, or free text; empty for no answer."""
+    answer = line.strip()
+    labels = [option.label for option in question.options]
+    if labels and _NUMBERS.fullmatch(line):
+        numbers = [int(number) for number in re.findall(r"\d+", line)]
+        are_options = all(1 <= number <= len(labels) for number in numbers)
+        if are_options and (question.multiple or len(numbers) == 1):
+            return tuple(dict.fromkeys(labels[number - 1] for number in sorted(numbers)))
+    for label in labels:
+        if label.lower() == answer.lower():
+            return (label,)
+    return (answer,) if answer else ()

@@ -24,9 +24,9 @@ from palimpsest.transcript.context_values.cell_runs import (
     NotebookRuns,
     OutputKind,
     RecordedOutput,
+    has_hidden_tag,
+    is_prompt_cell,
 )
-from palimpsest.transcript.context_values.cell_sources import is_prompt_cell
-from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
 
 if TYPE_CHECKING:
     from palimpsest.tools.tool import NotebookChanger
@@ -42,7 +42,6 @@ TAIL_CHARS = 24_000
 """Maximum characters at the beginning and end of an output that are kept; the model is shown less."""
 MAX_MARKUP_CHARS = 24_000
 MAX_IMAGES = 6
-"""Maximum images of one run that are kept."""
 MAX_IMAGE_BYTES = 6_000_000
 """Size above which an image is only named."""
 MAX_ALL_IMAGE_BYTES = 32_000_000
@@ -74,10 +73,7 @@ class _Output:
     error: tuple[str, str] | None = None
 
     def value(self, hidden_cells: HiddenCells) -> RecordedOutput:
-        text, markup = (
-            hidden_cells.masked_text(self.text.shown_text()),
-            hidden_cells.masked_text(self.markup),
-        )
+        text, markup = map(hidden_cells.masked_text, (self.text.shown_text(), self.markup))
         return RecordedOutput(self.kind, text, markup, self.mimes, self.image, self.error)
 
 
@@ -107,7 +103,7 @@ class CellRecorder:
     """Records the runs of one kernel's cells.
 
     Responsibilities: begin and end a run by IPython's events; assign each output to the run whose request
-    it answers; drop old runs. ``runs`` may be called from any thread.
+    it answers; drop old runs. ``recorded_runs`` may be called from any thread.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -163,9 +159,8 @@ class CellRecorder:
 
     def unregister(self) -> None:
         """Stop recording."""
-        self._hidden_cells.end_recording(
-            max((index for index, _ in _history(self._shell)), default=0)
-        )
+        numbers = (number for number, _ in _history(self._shell))
+        self._hidden_cells.end_recording(max(numbers, default=0))
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
         self._undo_stack.close()
@@ -178,10 +173,9 @@ class CellRecorder:
         """Return the recorded cells, oldest first; from any thread."""
         with self._lock:
             self._read_terminal_outputs()
+            runs = self._runs_by_serial.values()
             return NotebookRuns(
-                runs=tuple(
-                    run.as_value(self._hidden_cells) for run in self._runs_by_serial.values()
-                ),
+                runs=tuple(run.as_value(self._hidden_cells) for run in runs),
                 deleted_cells=frozenset(self._deleted_cells),
                 forgotten=self._run_count - len(self._runs_by_serial),
                 earlier_runs=self._cells_before_recording,
@@ -204,12 +198,8 @@ class CellRecorder:
         session_id = self.session_of_request(request_id)
         # Code inside a cell is a cell of its own only where a page was asked to run it.
         is_cell = not self._running or (session_id != "" and request_id not in self._by_request)
-        if (
-            not is_cell
-            or info is None
-            or not getattr(info, "store_history", True)
-            or getattr(info, "silent", False)
-        ):
+        is_counted = getattr(info, "store_history", True) and not getattr(info, "silent", False)
+        if not is_cell or info is None or not is_counted:
             self._running.append(None)
             return
         metadata = message.get("metadata") or {}
@@ -236,11 +226,9 @@ class CellRecorder:
             self._running.append(run)
             if request_id:
                 _store_bounded(self._by_request, request_id, run)
-            deleted = metadata.get("deletedCells")
-            if isinstance(deleted, list):
-                self._deleted_cells.update(
-                    identifier for identifier in deleted if isinstance(identifier, str)
-                )
+            deleted_ids = metadata.get("deletedCells")
+            if isinstance(deleted_ids, list):
+                self._deleted_cells.update(key for key in deleted_ids if isinstance(key, str))
             self._forget_old()
 
     def end(self, result: Any = None) -> None:
@@ -253,9 +241,8 @@ class CellRecorder:
             number = number if isinstance(number, int) else None
             if run.data.hidden and number is not None:
                 self._hidden_cells.hide_number(number)
-            problem = getattr(result, "error_before_exec", None) or getattr(
-                result, "error_in_exec", None
-            )
+            problem = getattr(result, "error_before_exec", None)
+            problem = problem or getattr(result, "error_in_exec", None)
             status = "ok" if problem is None else "error"
             # ipykernel stops a cell that awaits by cancelling it.
             if isinstance(problem, KeyboardInterrupt | asyncio.CancelledError):
@@ -305,16 +292,14 @@ class CellRecorder:
     def _record_message(
         self, message: Any, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
-        """Record a message that is sent to the front ends."""
+        kind = message
         if isinstance(message, dict):
             kind = message.get("msg_type") or message["header"]["msg_type"]
-            if kind not in _RECORDED_MESSAGES:
-                return
+        if kind not in _RECORDED_MESSAGES:
+            return
+        if isinstance(message, dict):
             content, parent = message.get("content"), message.get("parent_header")
         else:
-            if message not in _RECORDED_MESSAGES:
-                return
-            kind = message
             content = arguments[0] if arguments else options.get("content")
             parent = arguments[1] if len(arguments) > 1 else options.get("parent")
         parent = (parent or {}).get("header", parent) or {}
@@ -389,14 +374,11 @@ class CellRecorder:
         if not isinstance(text, str) or text.startswith(_EMPTY_TEXT):
             text = ""
         if not text:
-            markup = next(
-                (data[mime] for mime in _MARKUP_MIMES if isinstance(data.get(mime), str)), ""
-            )
-            output.markup = markup[:MAX_MARKUP_CHARS]
+            markups = (data[mime] for mime in _MARKUP_MIMES if isinstance(data.get(mime), str))
+            output.markup = next(markups, "")[:MAX_MARKUP_CHARS]
         output.text.write(text)
-        output.mimes = tuple(
-            str(mime)[:100] for mime in data if mime not in (_PLAIN_MIME, _LLM_MIME)
-        )[:12]
+        rich_mimes = [str(mime)[:100] for mime in data if mime not in (_PLAIN_MIME, _LLM_MIME)]
+        output.mimes = tuple(rich_mimes[:12])
         output.image = self._stored_image(data, run)
 
     def _stored_image(self, data: dict[str, Any], run: _Run) -> tuple[str, bytes] | None:
@@ -438,8 +420,8 @@ class CellRecorder:
         """Record the outputs that IPython keeps in a terminal, where no kernel sends messages."""
         if getattr(self._shell, "kernel", None) is not None:
             return
-        outputs = getattr(getattr(self._shell, "history_manager", None), "outputs", {})
-        exceptions = getattr(getattr(self._shell, "history_manager", None), "exceptions", {})
+        manager = getattr(self._shell, "history_manager", None)
+        outputs, exceptions = getattr(manager, "outputs", {}), getattr(manager, "exceptions", {})
         for run in self._runs_by_serial.values():
             number = run.data.number
             if run.outputs or run.data.hidden or number is None:
@@ -470,11 +452,8 @@ def shortened_middle(text: str, chars: int) -> str:
 def _history(shell: Any) -> list[tuple[int, str]]:
     """Return number and source of each cell in IPython's history."""
     history = getattr(getattr(shell, "history_manager", None), "input_hist_raw", None) or ()
-    return [
-        (number, str(source))
-        for number, source in enumerate(history)
-        if number and str(source).strip()
-    ]
+    cells = [(number, str(source)) for number, source in enumerate(history)]
+    return [(number, source) for number, source in cells if number and source.strip()]
 
 
 def _earlier_cells(shell: Any) -> tuple[tuple[int, str], ...]:

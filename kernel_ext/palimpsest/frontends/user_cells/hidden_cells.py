@@ -55,9 +55,8 @@ class HiddenCells:
             key = _comparable_line(line)
             if len(key) >= MIN_LINE_CHARS:
                 self._hidden_lines[key] = None
-                self._embedded_forms[line.strip()] = self._embedded_forms[
-                    repr(line.strip())[1:-1]
-                ] = key
+                for form in (line.strip(), repr(line.strip())[1:-1]):
+                    self._embedded_forms[form] = key
         for table in (self._hidden_lines, self._embedded_forms):
             while len(table) > MAX_LINES:
                 del table[next(iter(table))]
@@ -96,9 +95,8 @@ class HiddenCells:
         """Return whether code with this file name was compiled from a hidden cell."""
         frame = _FILE_FRAME.match(f"{name},")
         number = frame["number"] if frame is not None else None
-        return name in self._hidden_files or (
-            number is not None and int(number) in self._hidden_numbers
-        )
+        is_hidden_number = number is not None and int(number) in self._hidden_numbers
+        return name in self._hidden_files or is_hidden_number
 
     def masked_text(self, text: str) -> str:
         """Return a text with masked lines of hidden cells and masked frames of their code in tracebacks."""
@@ -106,13 +104,13 @@ class HiddenCells:
             return text
         lines = ANSI.sub("", text).split("\n")
         hidden_parts = self._hidden_parts_of_lines(text)
-        masked = [
+        masked_lines = [
             MASKED_LINE
             if self._is_hidden(line) or any(part in line for part in hidden_parts)
             else line
             for line in self._without_frames(lines)
         ]
-        return "\n".join(masked) if masked != lines else text
+        return "\n".join(masked_lines) if masked_lines != lines else text
 
     def _file_name(self, source: str) -> str | None:
         get_code_name = getattr(self._compile, "get_code_name", None)
@@ -157,10 +155,8 @@ class HiddenCells:
         if cell is None or int(cell[1]) not in self._hidden_numbers:
             return False
         # The agent's own code has the number of the user's next cell.
-        arrows = [match["code"] for line in block if (match := _ARROW.match(line))]
-        return not arrows or not all(
-            _comparable_line(arrow) in self._revealed_lines for arrow in arrows
-        )
+        arrows = [_comparable_line(m["code"]) for line in block if (m := _ARROW.match(line))]
+        return not arrows or not all(arrow in self._revealed_lines for arrow in arrows)
 
 
 NOTHING_HIDDEN = HiddenCells()

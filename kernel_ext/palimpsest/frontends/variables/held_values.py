@@ -6,7 +6,7 @@ derived class.
 
 import sys
 from collections import deque, namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from types import (
     BuiltinFunctionType,
@@ -42,11 +42,7 @@ _NamedTupleField = type(vars(namedtuple("_Pair", "one other"))["one"])
 
 def container_of(value: Any) -> type | None:
     """Return the built-in container from which a value's type derives; None for other values."""
-    for base in _MRO.__get__(type(value)):
-        if base in _CONTAINERS:
-            container: type = base
-            return container
-    return None
+    return next((base for base in _MRO.__get__(type(value)) if base in _CONTAINERS), None)
 
 
 def items_of(value: Any, max_items: int) -> list[Any]:
@@ -61,8 +57,7 @@ def items_of(value: Any, max_items: int) -> list[Any]:
 def length_of(value: Any) -> int:
     """Return the number of items of a container; 0 for other values."""
     base = container_of(value)
-    length: Callable[[Any], int] = base.__len__ if base is not None else lambda _: 0  # type: ignore[attr-defined]
-    return length(value)
+    return 0 if base is None else int(base.__len__(value))  # type: ignore[attr-defined]
 
 
 def attributes_of(value: Any) -> dict[str, Any] | None:

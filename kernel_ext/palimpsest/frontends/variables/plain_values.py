@@ -79,10 +79,7 @@ class _PlainCheck:
         # From Python 3.14 on, annotations are code that runs when they are read.
         if vars(value) or getattr(value, "__annotate__", None) is not None:
             raise NotCounted
-        if any(
-            type(annotation) not in (str, type, type(None))
-            for annotation in value.__annotations__.values()
-        ):
+        if not set(map(type, value.__annotations__.values())) <= {str, type, type(None)}:
             raise NotCounted
 
     def _check_array(self, value: Any, depth: int) -> None:
@@ -100,7 +97,6 @@ class _PlainCheck:
             columns = [value.iloc[:, column_number] for column_number in range(value.shape[1])]
         else:
             columns = [value]
-        if is_series(value):
             self.check(value.name, depth - 1)
         for column in columns:
             self._check_column(column.dtype, column, depth)
@@ -166,5 +162,5 @@ def is_library_kind(value_type: type) -> bool:
 
 def _module_attribute(module: str, name: str) -> Any:
     """Return an attribute of an imported module, without calling its ``__getattr__``."""
-    imported = sys.modules.get(module)
-    return None if imported is None else vars(imported).get(name)
+    imported_module = sys.modules.get(module)
+    return None if imported_module is None else vars(imported_module).get(name)

@@ -67,9 +67,8 @@ def table_text(value: Any) -> str:
 
 
 def _array_text(value: Any) -> str:
-    if value.dtype.hasobject and not (
-        value.size <= MAX_OBJECTS and _are_plain(value.ravel().tolist())
-    ):
+    is_short = value.size <= MAX_OBJECTS
+    if value.dtype.hasobject and not (is_short and _are_plain(value.ravel().tolist())):
         return f"{shape_of(value)}\nIts objects are not shown, since that would run code of their classes."
     text = repr(value)
     return f"{shape_of(value)}\n{text if len(text) <= MAX_ARRAY_CHARS else text[: MAX_ARRAY_CHARS - 3] + '...'}"
@@ -115,16 +114,14 @@ def _frame_text(value: Any) -> str:
         names_text = ", ".join(str(names[number]) for number in secret_columns)
         lines += ["", f"not shown, since their names say that they are secret: {names_text}"]
     if len(plain_columns) < columns:
-        names_text = ", ".join(
-            str(names[number]) for number in range(columns) if number not in plain_columns
-        )
+        other_columns = [number for number in range(columns) if number not in plain_columns]
+        names_text = ", ".join(str(names[number]) for number in other_columns)
         lines += ["", f"not shown, since they hold objects of other classes: {names_text}"]
-    shown_frame = value.iloc[
-        :, [number for number in plain_columns if number not in secret_columns]
-    ]
+    shown_columns = [number for number in plain_columns if number not in secret_columns]
+    shown_frame = value.iloc[:, shown_columns]
     lines += ["", f"first {min(HEAD_ROWS, rows)} rows:", _first_rows_text(shown_frame)]
-    described = _computed_or_default(lambda: shown_frame.describe().to_string())
-    return "\n".join([*lines, "", "statistics:", described])
+    statistics = _computed_or_default(lambda: shown_frame.describe().to_string())
+    return "\n".join([*lines, "", "statistics:", statistics])
 
 
 def _is_plain_column(column: Any) -> bool:
@@ -147,14 +144,12 @@ def _is_type_or_missing(value: Any) -> bool:
     """Return whether a value is a column's type or a missing value of NumPy or pandas."""
     dtype = getattr(sys.modules.get("numpy"), "dtype", None)
     kind = kind_of(value)
-    return (
-        dtype in _MRO.__get__(type(value)) and kind.startswith("numpy.")
-    ) or kind in _MISSING_TYPES
+    is_type = dtype in _MRO.__get__(type(value)) and kind.startswith("numpy.")
+    return is_type or kind in _MISSING_TYPES
 
 
 def _first_rows_text(value: Any) -> str:
-    text: str = _computed_or_default(lambda: value.head(HEAD_ROWS).to_string())
-    return text
+    return str(_computed_or_default(lambda: value.head(HEAD_ROWS).to_string()))
 
 
 def _computed_or_default(compute: Callable[[], Any], default: Any = None) -> Any:

@@ -37,7 +37,7 @@ MAX_ITEMS = 200
 MAX_NUMBER_DIGITS = 400
 """Maximum digits of an integer that are written; Python refuses to write very large ones."""
 _TEXT_TYPES = (str, bytes, bytearray)
-_NUMBER_TYPES = (bool, int, float, complex)
+_ATOM_TYPES = (*_TEXT_TYPES, bool, int, float, complex)
 _BRACKETS: dict[type, tuple[str, str]] = {
     list: ("[", "]"),
     tuple: ("(", ")"),
@@ -98,9 +98,8 @@ class ValueText:
         function = value.__func__ if is_bound else value
         if type(function) is not FunctionType:
             return _builtin_signature(function)
-        return (
-            f"{function.__name__}{_parameters(function, self._is_hidden_file, is_bound=is_bound)}"
-        )
+        parameters = _parameters(function, self._is_hidden_file, is_bound=is_bound)
+        return f"{function.__name__}{parameters}"
 
     def documentation(self, value: Any) -> str:
         """Return the documentation of a function, class or module; empty where a hidden cell defines it."""
@@ -121,25 +120,18 @@ class ValueText:
         if value in self._kernel_objects:
             return self._count_chars(KERNEL_PART)
         value_type = type(value)
-        base_type = next(
-            (
-                parent
-                for parent in _MRO.__get__(value_type)
-                if parent in (*_TEXT_TYPES, *_NUMBER_TYPES)
-            ),
-            None,
-        )
+        base_type = next((base for base in _MRO.__get__(value_type) if base in _ATOM_TYPES), None)
         if base_type is not None and not (base_type is not value_type and is_of_library(value)):
-            return self._count_chars(
-                _atom_text(value, value_type, base_type, self._remaining_chars)
-            )
+            text = _atom_text(value, value_type, base_type, self._remaining_chars)
+            return self._count_chars(text)
         if container_of(value) is not None:
             return self._container_text(value, value_type, depth)
         if is_of_library(value) or value_type in (type(None), type(Ellipsis), range):
             return self._count_chars(repr(value))
         if is_routine(value) or is_class(value):
+            kind_text = "class" if is_class(value) else "function"
             return self._count_chars(
-                f"<{'class' if is_class(value) else 'function'} {self.signature_text(value).partition('(')[0]}>"
+                f"<{kind_text} {self.signature_text(value).partition('(')[0]}>"
             )
         if is_module(value):
             return self._count_chars("<module>")
@@ -155,29 +147,23 @@ class ValueText:
             if self._remaining_chars <= 0 or depth == 0:
                 is_cut = True
                 break
-            pieces.append(
-                self._pair_text(item, depth)
-                if base_type is dict
-                else self._value_text(item, depth - 1)
-            )
+            is_pair = base_type is dict
+            pieces.append((self._pair_text if is_pair else self._value_text)(item, depth - 1))
         items_text = ", ".join([*pieces, "..."] if is_cut else pieces)
         if base_type is tuple and len(pieces) == 1 and not is_cut:
             items_text += ","
         if base_type in (set, frozenset) and not items_text:
             opening, ending = f"{base_type.__name__}(", ")"
         text = f"{opening}{items_text}{ending}"
-        return (
-            text
-            if value_type is base_type and value_type in _BRACKETS
-            else f"{kind_of(value)}({text})"
-        )
+        is_literal = value_type is base_type and value_type in _BRACKETS
+        return text if is_literal else f"{kind_of(value)}({text})"
 
     def _pair_text(self, pair: tuple[Any, Any], depth: int) -> str:
         key, value = pair
-        key_text = self._value_text(key, depth - 1)
+        key_text = self._value_text(key, depth)
         if type(key) is str and is_secret_variable(key):
             return f"{key_text}: {REDACTED!r}"
-        return f"{key_text}: {self._value_text(value, depth - 1)}"
+        return f"{key_text}: {self._value_text(value, depth)}"
 
     def _count_chars(self, text: str) -> str:
         self._remaining_chars -= len(text)
@@ -198,7 +184,6 @@ def is_writable(value: Any) -> bool:
     """Return whether a value can be written without its class's ``__repr__``."""
     value_type = type(value)
     is_library_object = is_frame(value) or is_series(value) or is_array(value) or is_module(value)
-    bases = (*_TEXT_TYPES, *_NUMBER_TYPES)
     return (
         is_library_object
         or container_of(value) is not None
@@ -206,7 +191,7 @@ def is_writable(value: Any) -> bool:
         or value_type in (type(None), type(Ellipsis), range)
         or is_routine(value)
         or is_class(value)
-        or any(base_type in bases for base_type in _MRO.__get__(value_type))
+        or any(base_type in _ATOM_TYPES for base_type in _MRO.__get__(value_type))
     )
 
 

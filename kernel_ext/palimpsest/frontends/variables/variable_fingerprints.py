@@ -1,4 +1,4 @@
-"""Fingerprint variables, to detect a change inside a value without a copy of it.
+"""Fingerprint variables, to detect a change inside a value without a copy of it, or another input of a later run.
 
 Border: runs on the main thread without running user code: only exact types of Python, NumPy and
 pandas are read, through attributes that no class of the user can have replaced. Data beyond a few
@@ -6,11 +6,12 @@ megabytes is sampled. A fingerprint of a sample, or of a type that is not read, 
 it changed is then derived from the source of the cells that ran (``context/engine_text/mutated_names.py``).
 """
 
+import ast
 import ctypes
 import sys
 import time
 import zlib
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -30,6 +31,10 @@ MAX_DEPTH = 4
 """Maximum levels of nested containers that are read."""
 TIME_LIMIT_SECONDS = 0.03
 """Time for all variables; those that are not reached have no fingerprint."""
+MAX_INPUTS = 40
+"""Maximum names of a piece of code whose checksums are computed."""
+INPUTS_TIME_LIMIT_SECONDS = 0.02
+"""Time for all variables that a piece of code reads."""
 
 _ATOMS = (int, float, complex, bool, str, bytes, type(None))
 _INDEX_NAMES = ("Index", "RangeIndex", "MultiIndex", "DatetimeIndex")
@@ -52,7 +57,7 @@ NO_FINGERPRINT = Fingerprint(0, is_complete=False)
 class Fingerprints:
     """Computes fingerprints within a shared time limit.
 
-    With ``lasting`` they can be compared with those of another process, so a value that is distinguished only by its
+    With ``is_lasting`` they can be compared with those of another process, so a value that is distinguished only by its
     address has none.
     """
 
@@ -119,9 +124,8 @@ class Fingerprints:
         items = list(value.items()) if kind is dict else list(value)
         for position, item in enumerate(items):
             self._item_count += 1
-            if self._item_count > MAX_ITEMS or (
-                position % 512 == 511 and time.perf_counter() > self._deadline
-            ):
+            is_late = position % 512 == 511 and time.perf_counter() > self._deadline
+            if self._item_count > MAX_ITEMS or is_late:
                 self._is_complete = False
                 # Include the last item, since items are mostly appended.
                 checksums.append(self._identity(items[-1]))
@@ -168,14 +172,12 @@ class Fingerprints:
             return zlib.crc32((ctypes.c_char * size).from_address(address))
         self._is_complete = False
         checksum = zlib.crc32((ctypes.c_char * EDGE_BYTES).from_address(address))
-        checksum = zlib.crc32(
-            (ctypes.c_char * EDGE_BYTES).from_address(address + size - EDGE_BYTES), checksum
-        )
+        end = (ctypes.c_char * EDGE_BYTES).from_address(address + size - EDGE_BYTES)
+        checksum = zlib.crc32(end, checksum)
         step = (size - SAMPLE_BYTES) // SAMPLE_COUNT
         for offset in range(0, size - SAMPLE_BYTES, step):
-            checksum = zlib.crc32(
-                (ctypes.c_char * SAMPLE_BYTES).from_address(address + offset), checksum
-            )
+            sample = (ctypes.c_char * SAMPLE_BYTES).from_address(address + offset)
+            checksum = zlib.crc32(sample, checksum)
         return checksum
 
     def _frame_checksum(self, value: Any, depth: int) -> int:
@@ -200,13 +202,11 @@ class Fingerprints:
         """Return a checksum of a block of a frame: a NumPy array, or an array of pandas."""
         if is_array(values):
             return self._array_checksum(values, depth)
-        kind = type(values)
-        arrays = getattr(sys.modules["pandas"], "arrays", None)
+        kind, pandas = type(values), sys.modules["pandas"]
+        arrays = getattr(pandas, "arrays", None)
         checksums: list[int] = []
         # Only classes of pandas: another library's array may compute its attributes.
-        if kind is not getattr(
-            arrays, kind.__name__, getattr(sys.modules["pandas"], kind.__name__, None)
-        ):
+        if kind is not getattr(arrays, kind.__name__, getattr(pandas, kind.__name__, None)):
             self._is_complete = False
             return self._identity(values)
         for name in ("_ndarray", "_data", "_mask"):
@@ -234,15 +234,13 @@ class Fingerprints:
 
     def _instance_checksum(self, value: Any, depth: int) -> int:
         """Return a checksum of an object: its identity, and its attributes."""
-        attributes = attributes_of(value)
-        if attributes is None or depth < MAX_DEPTH - 1:
-            self._is_complete = False
-            return self._identity(value)
         # The object may have more state than attributes (a C extension, slots).
         self._is_complete = False
-        return self._hash_value(
-            (self._identity(value), self._container_checksum(attributes, 2) if attributes else 0)
-        )
+        identity, attributes = self._identity(value), attributes_of(value)
+        if attributes is None or depth < MAX_DEPTH - 1:
+            return identity
+        attributes_checksum = self._container_checksum(attributes, 2) if attributes else 0
+        return self._hash_value((identity, attributes_checksum))
 
 
 class _NoLastingChecksum(Exception):
@@ -252,3 +250,41 @@ class _NoLastingChecksum(Exception):
 def _lasting_hash(value: Any) -> int:
     """Return a checksum of numbers and texts that, unlike ``hash``, is the same in each process."""
     return zlib.crc32(repr(value).encode("utf-8", "backslashreplace"))
+
+
+def input_checksums(
+    code: str,
+    variables: Mapping[str, Any],
+    kernel_objects: Container[object] = (),
+    *,
+    seconds: float = INPUTS_TIME_LIMIT_SECONDS,
+) -> dict[str, str]:
+    """Return checksums of existing variables that code reads, by name, except the kernel's own objects.
+
+    Variables that are not reached within ``seconds`` have none, and those without a lasting checksum: an object of a
+    class, a module, data beyond a few megabytes.
+
+    >>> input_checksums("x + y", {"x": 1})
+    {'x': 'f8a93d6b'}
+    """
+    fingerprints = Fingerprints(seconds, is_lasting=True, kernel_objects=kernel_objects)
+    checksums: dict[str, str] = {}
+    for name in _read_names(code)[:MAX_INPUTS]:
+        if name not in variables:
+            continue
+        fingerprint = fingerprints.fingerprint_of(variables[name])
+        if fingerprint.is_complete:
+            checksums[name] = f"{fingerprint.checksum & 0xFFFFFFFF:08x}"
+    return checksums
+
+
+def _read_names(code: str) -> list[str]:
+    """Return the names that code reads, in order; empty where it is not plain Python."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    names = (
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    )
+    return list(dict.fromkeys(names))

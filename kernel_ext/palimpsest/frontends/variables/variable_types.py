@@ -70,9 +70,8 @@ def brief_of(value: Any) -> str:
     if is_array(value):
         return f"{type_name} {_shape_text(value.shape) or 'scalar'} {_dtype_name(value.dtype)}"
     if is_series(value):
-        return (
-            f"{type_name} {len(value.index)} {_dtype_suffix(value).removeprefix(' of ')}".rstrip()
-        )
+        dtype_name = _dtype_suffix(value).removeprefix(" of ")
+        return f"{type_name} {len(value.index)} {dtype_name}".rstrip()
     if type(value) is FunctionType:
         return f"{type_name}{_parameters(value)}"
     return ", ".join(word for word in (type_name, shape_of(value)) if word)
@@ -131,9 +130,8 @@ def _frame_shape(value: Any) -> str:
     ]
     ellipsis = ", ..." if columns > MAX_COLUMNS else ""
     size_text = f"{rows} rows x {columns} columns"
-    return scrub(f"{size_text}: {', '.join(names)}{ellipsis}" if names else size_text)[
-        :SUMMARY_CHARS
-    ]
+    text = f"{size_text}: {', '.join(names)}{ellipsis}" if names else size_text
+    return scrub(text)[:SUMMARY_CHARS]
 
 
 def _series_name(name: Any) -> str:

@@ -84,10 +84,8 @@ def list_variables(shell: Any, shown: ShownVariables = NAMES_AND_TYPES) -> Seque
         info = _variable_info(describer, name, value, shown)
         if shown.with_fingerprints:
             fingerprint = fingerprints.fingerprint_of(value)
-            checksum = fingerprint.checksum or None
-            info = replace(
-                info, fingerprint=checksum, is_complete_fingerprint=fingerprint.is_complete
-            )
+            checksum, is_complete = fingerprint.checksum or None, fingerprint.is_complete
+            info = replace(info, fingerprint=checksum, is_complete_fingerprint=is_complete)
         variables.append(info)
     return variables
 
@@ -210,10 +208,8 @@ def _class_description(value: Any) -> str | None:
     return description if description is None else description[:MAX_LLM_CHARS]
 
 
-class _TookTooLong(
-    BaseException
-):  # BaseException, so that ``except Exception`` in the user's code does not catch it
-    """The user's code ran too long."""
+class _TookTooLong(BaseException):
+    """The user's code ran too long; ``except Exception`` in that code does not catch it."""
 
 
 def _call_with_limit(seconds: float, call: Callable[[], Any]) -> Any:
@@ -242,11 +238,6 @@ def _call_with_limit(seconds: float, call: Callable[[], Any]) -> Any:
         with lock:
             has_ended = True
         timer.cancel()
-        if has_fired:
-            _await_pending_exception()
-
-
-def _await_pending_exception() -> None:
-    """Run a short loop, so that the pending exception is raised here."""
-    for _ in range(1_000):
-        pass
+        # Run a short loop, so that the pending exception is raised here.
+        for _ in range(1_000 if has_fired else 0):
+            pass

@@ -2,7 +2,7 @@
 
 Nothing is erased. The marker and the summary are messages like others; the fold shows only a good summary instead of
 the covered messages: a summary that failed, that is too short or that saves too little gets an error, and the history
-stays unchanged (DESIGN.md 4). ``CompactionState`` wakes the callers that wait for a compaction to end.
+stays unchanged. ``CompactionState`` wakes the callers that wait for a compaction to end.
 """
 
 import asyncio
@@ -62,8 +62,8 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.values import ModelRef
 
-KERNEL_SECONDS = 2.0
-KERNEL = "What the kernel holds at this moment, observed when earlier messages were put into a summary:\n{lines}"
+MAX_KERNEL_SECONDS = 2.0
+KERNEL_TEXT = "What the kernel holds at this moment, observed when earlier messages were put into a summary:\n{lines}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,8 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
             outcome = _continue_turn(log, setup, user, part, plan)
         else:
             roll_back(log, state, setup, user.id, part, messages_before_run, error)
-            outcome = _outcome_of(error)
+            if not isinstance(error, AbortedError):
+                outcome = "older-summary" if error == OLDER_SUMMARY_USED else "failed"
     finally:
         _record_compacting_since(log, None)
         run_context.turn.may_write_again = error is None
@@ -143,12 +144,6 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
             aborted=isinstance(error, AbortedError),
         )
     return outcome
-
-
-def _outcome_of(error: ErrorValue) -> Outcome:
-    if isinstance(error, AbortedError):
-        return "stop"
-    return "older-summary" if error == OLDER_SUMMARY_USED else "failed"
 
 
 async def _summarise(
@@ -167,12 +162,9 @@ async def _summarise(
     try:
         await writer.write()
         rejection = await check_summary(run_context.tools, setup, writer.message, tokens_before)
-        if (
-            rejection is not None
-            and rejection.missing_contents
-            and run_context.turn.may_write_again
-        ):
-            await writer.write_again(rejection.missing_contents)
+        missing_contents = rejection.missing_contents if rejection is not None else ()
+        if missing_contents and run_context.turn.may_write_again:
+            await writer.write_again(missing_contents)
             rejection = await check_summary(run_context.tools, setup, writer.message, tokens_before)
         if rejection is not None:
             messages = log.state.messages()
@@ -211,17 +203,19 @@ async def _write_kernel_variables(tools: RunTools, marker_id: str) -> None:
     """Write the kernel's present variables beside the marker: they are observed, not summarised."""
     if tools.namespace is None:
         return
-    words = mentioned_words(tools.log.state.messages())
+    prompt_words = mentioned_words(tools.log.state.messages())
     display_options = ShownVariables(
-        tools.extra_values.get("variables", NAMES_AND_TYPES.detail), words
+        tools.extra_values.get("variables", NAMES_AND_TYPES.detail), prompt_words
     )
     try:
-        variables = await asyncio.wait_for(tools.namespace.list(display_options), KERNEL_SECONDS)
+        variables = await asyncio.wait_for(
+            tools.namespace.list(display_options), MAX_KERNEL_SECONDS
+        )
     except (TimeoutError, UserError):
         return
-    listed = variables[:MAX_VARIABLES]
+    listed_variables = variables[:MAX_VARIABLES]
     lines = [
-        f"- {variable.name}: {variable.shown_to_model}".removesuffix(": ") for variable in listed
+        f"- {each.name}: {each.shown_to_model}".removesuffix(": ") for each in listed_variables
     ]
     if not lines:
         return
@@ -229,18 +223,14 @@ async def _write_kernel_variables(tools: RunTools, marker_id: str) -> None:
         id=tools.log.ids.new("prt"),
         session_id=tools.log.session_id,
         message_id=marker_id,
-        text=KERNEL.format(lines="\n".join(lines)),
+        text=KERNEL_TEXT.format(lines="\n".join(lines)),
         synthetic=True,
     )
     tools.log.append(PartUpdated(part=part))
 
 
 def _continue_turn(
-    log: SessionLog,
-    setup: StepSetup,
-    user: UserMessage,
-    part: CompactionPart,
-    plan: CompactionPlan,
+    log: SessionLog, setup: StepSetup, user: UserMessage, part: CompactionPart, plan: CompactionPlan
 ) -> Outcome:
     """Write the synthetic message that continues the turn, where work is left."""
     todos = log.state.todos
@@ -251,15 +241,11 @@ def _continue_turn(
     if plan.replay is not None:
         _repeat_prompt(log, user, plan.replay)
     else:
-        words = continuation_text(
-            setup.policy,
-            plan,
-            unanswered_prompt(before),
-            work_kind,
-            todos,
-            was_refused=part.overflow,
+        prompt = unanswered_prompt(before)
+        text = continuation_text(
+            setup.policy, plan, prompt, work_kind, todos, was_refused=part.overflow
         )
-        write_engine_message(log, user, words, {CONTINUES: True})
+        write_engine_message(log, user, text, {CONTINUES: True})
     return "continue"
 
 
@@ -280,8 +266,8 @@ def _copy_of_part(log: SessionLog, part: Part, message_id: str) -> Part | None:
         case TextPart():
             return part.model_copy(update={**ids, "synthetic": True})
         case FilePart():
-            words = f"[Attached {part.mime}: {part.filename or 'file'}]"
-            return TextPart(session_id=part.session_id, text=words, synthetic=True, **ids)
+            text = f"[Attached {part.mime}: {part.filename or 'file'}]"
+            return TextPart(session_id=part.session_id, text=text, synthetic=True, **ids)
         case _:
             return None
 
@@ -303,9 +289,9 @@ async def check_summary(
     a while to find, so that is done in another thread.
     """
     info, policy, count = setup.info, setup.policy, setup.count
-    rejected = rejected_summary(tools.log.view(), message, policy, info, count, tokens_before)
-    if rejected is not None:
-        return rejected
+    rejection = rejected_summary(tools.log.view(), message, policy, info, count, tokens_before)
+    if rejection is not None:
+        return rejection
     await _write_kernel_variables(tools, message.parent_id)
     view = tools.log.view()
     # The covered messages are among the texts only while no summary replaces them.
@@ -324,7 +310,7 @@ async def check_summary(
 @collection_paused()
 def messages_tokens(requests: RequestServices, setup: StepSetup, messages: Messages) -> int:
     """Return the tokens of these messages in a request, without system prompt and tools."""
-    known = cached_assembly(requests, setup, messages) if requests.cache.is_filled else None
-    if known is not None:
-        return known.projection.conversation_tokens
+    assembly = cached_assembly(requests, setup, messages) if requests.cache.is_filled else None
+    if assembly is not None:
+        return assembly.projection.conversation_tokens
     return size_of(requests.log.view(messages), setup.policy, setup.info, setup.count)

@@ -2,10 +2,10 @@
 
 Nothing is removed from the transcript: decisions drop the messages that the compaction added, and a second
 attempt restores them. After a compaction that timed out, the policy decides how many of the messages
-before it are kept (spec/context-stability.md 1.8).
+before it are kept (docs/design/0013-compaction.md).
 """
 
-import functools
+from itertools import takewhile
 from typing import Any, Literal
 
 from palimpsest.context.compaction.continuation import work_left
@@ -23,7 +23,7 @@ from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule, effective_reductions
 from palimpsest.transcript.errors import ApiError, ErrorValue
-from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.messages import Message, Messages, parts_of
 from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart
 from palimpsest.transcript.session_record.events import DecisionMade
 
@@ -60,7 +60,7 @@ def roll_back(
     """Drop the messages that a failed compaction added, so that the model sees those from before it."""
     if not setup.policy.compact.judge:
         return
-    late_error = compaction_timed_out(
+    is_late = compaction_timed_out(
         timed_out=state.is_late
         or (isinstance(error, ApiError) and bool((error.metadata or {}).get(TIMED_OUT_KEY))),
         in_flight=state.in_flight,
@@ -72,40 +72,23 @@ def roll_back(
         # The turn does not continue from here, so a model's answer may come last.
         recovery = recovery.model_copy(update={"snapshot": "whole"})
     current = history_snapshot(log, setup, log.state.messages(), "current")
-    answerable = functools.partial(_can_be_answered, setup)
-    chosen_snapshot = choose_snapshot(
-        current, before, recovery, timed_out=late_error, answerable=answerable
+
+    def can_be_answered(message: Message) -> bool:
+        """Return whether the model can answer after this message, by the last of its neutral messages."""
+        flat = neutral_messages((message,), setup.info.ref, setup.policy.convert)
+        return bool(flat) and is_answerable(flat[-1])
+
+    snapshot = choose_snapshot(
+        current, before, recovery, timed_out=is_late, answerable=can_be_answered
     )
-    snapshot = _snapshot_before(chosen_snapshot, marker_id)
-    numbers = {"source": snapshot.source, "timed_out": late_error}
-    kept_ids = {message.id for message in snapshot.messages}
-    for message in current.messages:
-        if message.id not in kept_ids:
-            for dropped_part in message.parts:
-                if not isinstance(dropped_part, StepStartPart):
-                    text = dropped_part.text if isinstance(dropped_part, TextPart) else ""
-                    _record_decision(
-                        log, "drop", dropped_part, numbers, setup.count(text) if text else 0
-                    )
-
-
-def _snapshot_before(
-    chosen_snapshot: MessagesSnapshot[Message], marker_id: str
-) -> MessagesSnapshot[Message]:
-    ids = [message.id for message in chosen_snapshot.messages]
-    if marker_id not in ids:
-        return chosen_snapshot
-    return MessagesSnapshot(
-        chosen_snapshot.messages[: ids.index(marker_id)],
-        chosen_snapshot.session_id,
-        chosen_snapshot.source,
-    )
-
-
-def _can_be_answered(setup: StepSetup, message: Message) -> bool:
-    """Return whether the model can answer after this message, by the last of its neutral messages."""
-    flat = neutral_messages((message,), setup.info.ref, setup.policy.convert)
-    return bool(flat) and is_answerable(flat[-1])
+    numbers = {"source": snapshot.source, "timed_out": is_late}
+    snapshot_ids = (message.id for message in snapshot.messages)
+    kept_ids = set(takewhile(lambda message_id: message_id != marker_id, snapshot_ids))
+    for dropped in parts_of(message for message in current.messages if message.id not in kept_ids):
+        if not isinstance(dropped, StepStartPart):
+            text = dropped.text if isinstance(dropped, TextPart) else ""
+            tokens_before = setup.count(text) if text else 0
+            _record_decision(log, "drop", dropped, numbers, tokens_before)
 
 
 def _record_decision(

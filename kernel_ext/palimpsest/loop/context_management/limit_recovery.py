@@ -15,7 +15,7 @@ from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.errors.limit_refusals import LimitKind, NamedLimit, named_limit
-from palimpsest.model.errors.response_body import read_body
+from palimpsest.model.errors.response_body import server_message
 from palimpsest.transcript.context_values.decisions import (
     LEFT_OUT,
     TOOLS_RULE,
@@ -27,11 +27,11 @@ from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.provider_profile.request_limits import RequestLimits
 from palimpsest.transcript.session_record.events import DecisionMade
 
-PICTURES_TOLD = (
+PICTURES_NOTICE = (
     "{model}'s provider refused the request: it takes {limit}. {done}, and it was sent again; the session keeps them "
     "as they are."
 )
-TOOLS_TOLD = "{model}'s provider refused the request: it takes {most:,} tools at most. It was sent again with that many."
+TOOLS_NOTICE = "{model}'s provider refused the request: it takes {most:,} tools at most. It was sent again with that many."
 PICTURES_SHARE = 0.5
 """Share of a request's bytes from which on its pictures, and not its texts, make it too large."""
 
@@ -65,21 +65,21 @@ class LimitRecovery:
         self, provider_limit: NamedLimit, refused_request: Assembled
     ) -> tuple[Assembled, str] | None:
         requests, info = self.requests, self.setup.info
-        pictures = tuple(
-            sent_pictures(requests.log.view(), refused_request.projection.messages, info)
-        )
-        learned = (
-            learned_from(provider_limit, pictures, _bytes(refused_request)) if pictures else None
-        )
+        messages = refused_request.projection.messages
+        pictures = tuple(sent_pictures(requests.log.view(), messages, info))
+        request_bytes = _request_bytes(refused_request)
+        learned = learned_from(provider_limit, pictures, request_bytes) if pictures else None
         if learned is None:
             return None
         decisions_before = len(requests.log.state.decisions)
         assembled = self.fit_driver.rebuild_within(self.setup, refused_request, learned)
         if assembled is None:
             return None
-        done = _changes_sentence(requests.log.state.decisions[decisions_before:])
+        changes_sentence = _changes_sentence(requests.log.state.decisions[decisions_before:])
         limit = limit_words(provider_limit.kind, learned)
-        return assembled, PICTURES_TOLD.format(model=info.ref.id, limit=limit, done=done)
+        return assembled, PICTURES_NOTICE.format(
+            model=info.ref.id, limit=limit, done=changes_sentence
+        )
 
     async def _with_fewer_tools(
         self, limit: NamedLimit, refused_request: Assembled
@@ -97,9 +97,8 @@ class LimitRecovery:
         if len(setup.specs) >= len(self.setup.specs):
             return None
         self.setup = setup
-        return self.fit_driver.rebuild(setup, refused_request), TOOLS_TOLD.format(
-            model=info.ref.id, most=max_tools
-        )
+        notice = TOOLS_NOTICE.format(model=info.ref.id, most=max_tools)
+        return self.fit_driver.rebuild(setup, refused_request), notice
 
 
 def learned_from(
@@ -118,27 +117,21 @@ def learned_from(
                 request_bytes=min(limit.maximum_below(request_bytes), pictures_bytes)
             )
         case "picture_bytes":
-            largest_bytes = max(picture.bytes for picture in pictures)
-            return RequestLimits(picture_bytes=limit.maximum_below(largest_bytes))
+            largest = max(picture.bytes for picture in pictures)
+            return RequestLimits(picture_bytes=limit.maximum_below(largest))
         case "pixels":
-            largest_bytes = max(picture.pixels for picture in pictures)
-            return (
-                RequestLimits(pixels=_smaller_limit(limit, largest_bytes))
-                if largest_bytes
-                else None
-            )
+            largest = max(picture.pixels for picture in pictures)
+            return RequestLimits(pixels=_smaller_limit(limit, largest)) if largest else None
         case "side":
-            largest_bytes = max(picture.longer_side for picture in pictures)
-            return (
-                RequestLimits(side=_smaller_limit(limit, largest_bytes)) if largest_bytes else None
-            )
+            largest = max(picture.longer_side for picture in pictures)
+            return RequestLimits(side=_smaller_limit(limit, largest)) if largest else None
         case "tools":
             return None
 
 
-def _smaller_limit(limit: NamedLimit, largest_bytes: int) -> int:
+def _smaller_limit(limit: NamedLimit, largest_pixels: int) -> int:
     """Return the named limit, or a pixel less than a picture that kept it and was refused."""
-    return min(limit.maximum_below(largest_bytes + 1), largest_bytes - 1)
+    return min(limit.maximum_below(largest_pixels + 1), largest_pixels - 1)
 
 
 def _named_limit(error: ErrorValue) -> NamedLimit | None:
@@ -151,12 +144,10 @@ def _named_limit(error: ErrorValue) -> NamedLimit | None:
             status, body = None, None
         case _:
             return None
-    # Only the server's own message: the error also has its address and our advice.
-    error_text = (read_body(body).message if body else "") or message
-    return named_limit(error_text, status)
+    return named_limit(server_message(body, message), status)
 
 
-def _bytes(refused_request: Assembled) -> int:
+def _request_bytes(refused_request: Assembled) -> int:
     request = refused_request.request
     tools = sum(len(json.dumps(tool.parameters)) for tool in request.tools)
     return tools + len(json.dumps(request.messages))

@@ -47,11 +47,12 @@ from palimpsest.transcript.context_values.proposed_request import (
     ProposedRequest,
 )
 from palimpsest.transcript.context_values.request_items import RequestItem
+from palimpsest.transcript.messages import parts_of
 from palimpsest.transcript.parts import StepStartPart
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, Usage
 
-CACHE_MINIMUM_TOKENS = 1_024
+MIN_CACHED_TOKENS = 1_024
 """Shorter prompts are not cached, by the documentation of 2025 of the providers that state a minimum."""
 MAX_ITEMS = 150
 """Maximum listed items, the newest; a page draws them all at once."""
@@ -61,8 +62,6 @@ TAIL_NUMBER = "compact.tail_turns"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _DryRun:
-    """The result of a dry run of the deciders."""
-
     assembly: Assembly
     facts: Facts
     budget_check: BudgetCheck
@@ -76,9 +75,9 @@ async def propose_step(
     postponed_message_id: str,
     setup: StepSetup,
     attempts: FitAttempts,
-    cause: Cause = "size",
+    cause: Cause,
     *,
-    is_last_step: bool = False,
+    is_last_step: bool,
 ) -> ProposedRequest:
     """Return the request that a step would send now; ``cause`` says why the context must shrink first.
 
@@ -98,14 +97,13 @@ async def propose_step(
         requests.log, setup, view, decisions, dataclasses.replace(attempts), cause
     )
     proposal = _describe_proposal(requests.log, setup, dry_run, "step")
-    summary = unused_summary(view)
     update = {
         "numbers": _numbers(setup.policy),
         "hooked": requests.hooks.has_hook("request"),
         "last": is_last_step,
         "policy_problem": requests.log.clean(own_policy.problem),
         "again": cause != "size",
-        "new_summary": summary,
+        "new_summary": unused_summary(view),
         "older_summary": summary_set_aside(view),
     }
     return proposal.model_copy(update=update)
@@ -180,7 +178,6 @@ def _fit_proposal(
 
 
 def _proposed_ids(used_count: int = 0) -> Iterator[str]:
-    """Yield ids of decisions that are only proposed."""
     return (f"dec_proposed{number}" for number in itertools.count(used_count + 1))
 
 
@@ -190,14 +187,13 @@ def _describe_proposal(
     """Return a proposal in numbers and words; step mode sets its id and version."""
     state, facts, assembly = log.state, dry_run.facts, dry_run.assembly
     session, previous_request = state.session, state.request
-    is_same_model = previous_request is not None and previous_request.model.ref == setup.info.ref
+    tokens_before = None
+    if previous_request is not None and previous_request.model.ref == setup.info.ref:
+        tokens_before = _calibrated_tokens(previous_request.tokens, facts)
     cache = _cache_forecast(state, setup, dry_run)
     tokens = _calibrated_tokens(assembly.projection.total, facts)
     items = tuple(_request_items(log, setup, dry_run))
-    messages = state.messages()
-    step_count = sum(
-        isinstance(part, StepStartPart) for message in messages for part in message.parts
-    )
+    step_count = sum(isinstance(part, StepStartPart) for part in parts_of(state.messages()))
     return ProposedRequest(
         id="",
         session_id=log.session_id,
@@ -210,9 +206,7 @@ def _describe_proposal(
         now=facts.now,
         sha256=request_hash(assembly.hashes),
         tokens=tokens,
-        tokens_before=_calibrated_tokens(previous_request.tokens, facts)
-        if is_same_model and previous_request is not None
-        else None,
+        tokens_before=tokens_before,
         window=facts.window,
         budget=dry_run.budget_check.budget,
         fits=dry_run.budget_check.fits,
@@ -249,7 +243,7 @@ def _cache_forecast(state: GuardedState, setup: StepSetup, dry_run: _DryRun) -> 
             dry_run.assembly.projection.tools_tokens, previous_request.kinds.get("tools", 0)
         )
     tokens = _calibrated_tokens(min(shared_tokens, previous_request.tokens), facts)
-    if tokens < CACHE_MINIMUM_TOKENS:
+    if tokens < MIN_CACHED_TOKENS:
         return CacheForecast()
     lifetime = profile(setup.info.ref).cache_lifetime(MARKED_FOR)
     if lifetime is None:
@@ -287,9 +281,7 @@ def _request_items(log: SessionLog, setup: StepSetup, dry_run: _DryRun) -> Itera
     projection, state = dry_run.assembly.projection, log.state
     previous_request = state.request
     sent_part_ids = {part for item in state.items for part in item.part_ids}
-    sent_part_ids -= {
-        decision.part_id for decision in dry_run.decisions if decision.part_id is not None
-    }
+    sent_part_ids -= {decision.part_id or "" for decision in dry_run.decisions}
     has_other_tools = (
         previous_request is None or previous_request.kinds.get("tools") != projection.tools_tokens
     )

@@ -107,10 +107,7 @@ async def _stream(
     loop = asyncio.get_running_loop()
     reading_task = asyncio.create_task(_process_stream(model, assembled.request, processor))
 
-    def stop() -> None:
-        loop.call_soon_threadsafe(reading_task.cancel)
-
-    unregister = requests.abort.on_abort(stop)
+    unregister = requests.abort.on_abort(lambda: loop.call_soon_threadsafe(reading_task.cancel))
     try:
         return await reading_task
     except asyncio.CancelledError:

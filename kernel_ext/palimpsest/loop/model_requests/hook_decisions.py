@@ -20,7 +20,7 @@ from palimpsest.context.reduction.applied_decisions import CLEARED_TEXT
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.visible_messages import View, whole_output
-from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
+from palimpsest.loop.model_requests.request_builder import JSON, Assembled, facts_for
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.wire.provider_messages import (
     message_hash,
@@ -43,7 +43,6 @@ from palimpsest.transcript.session_record.hook_values import (
     HookDecision,
 )
 
-JSON = "application/json"
 OPAQUE_KIND = "user"
 """Kind of the tokens of a hook's messages whose role has no kind, since their parts are unknown."""
 
@@ -117,21 +116,17 @@ def _is_settled(
 ) -> bool:
     """Return whether a hook's decision is already in effect, or the user reversed it."""
     target_id = part.id if part is not None else message.id
+    is_pinned = effective.is_pinned(target_id, message.id)
+    reduction = effective.reduction(target_id, message.id)
     if hook_answer.action == "pin":
-        return effective.is_pinned(target_id, message.id)
+        return is_pinned
     if hook_answer.action == "restore":
-        return effective.reduction(target_id, message.id) is None and not effective.is_pinned(
-            target_id, message.id
-        )
-    if target_id in effective.restored_ids or effective.is_pinned(target_id, message.id):
+        return reduction is None and not is_pinned
+    if is_pinned or target_id in effective.restored_ids:
         return True
-    current_reduction = effective.reduction(target_id, message.id)
-    if hook_answer.action == "truncate":
-        return current_reduction is not None
-    return current_reduction is not None and current_reduction.action in (
-        hook_answer.action,
-        "drop",
-    )
+    if reduction is None or hook_answer.action == "truncate":
+        return reduction is not None
+    return reduction.action in (hook_answer.action, "drop")
 
 
 def _reduction_decision(
@@ -155,10 +150,12 @@ def _reduction_decision(
         }
         return decision.model_copy(update=update)
     policy = setup.policy.truncate.model_copy(update=hook_answer.limits)
-    cut = truncate(
+    truncation = truncate(
         decision.id, part.id, decision.message_id or "", full_output, policy, facts, setup.count
     )
-    return cut.model_copy(update={"rule": hook_answer.rule}) if cut is not None else ""
+    return (
+        truncation.model_copy(update={"rule": hook_answer.rule}) if truncation is not None else ""
+    )
 
 
 async def with_compacting_hooks(
@@ -175,14 +172,10 @@ async def with_compacting_hooks(
         return setup
     policy = setup.policy.compact
     # Where the conversation itself is sent, the policy's prompt is the whole instruction.
-    default_prompt = (
-        [TEMPLATE, TEMPLATE_RULES]
-        if policy.serialize
-        else [INSTRUCTION_ABOVE, TEMPLATE, TEMPLATE_RULES]
-    )
-    instructions = answer.prompt or policy.prompt or "\n\n".join(default_prompt)
-    prompt = "\n\n".join([instructions, *answer.context])
-    compact = setup.policy.compact.model_copy(update={"prompt": prompt})
+    above = () if policy.serialize else (INSTRUCTION_ABOVE,)
+    default_prompt = "\n\n".join([*above, TEMPLATE, TEMPLATE_RULES])
+    instructions = answer.prompt or policy.prompt or default_prompt
+    compact = policy.model_copy(update={"prompt": "\n\n".join([instructions, *answer.context])})
     return dataclasses.replace(setup, policy=setup.policy.model_copy(update={"compact": compact}))
 
 
@@ -190,8 +183,8 @@ async def with_request_hooks(
     requests: RequestServices, setup: StepSetup, assembled: Assembled
 ) -> Assembled:
     """Let hooks replace a request's messages; such a request is stored whole."""
-    plain = tuple(without_marks(message) for message in assembled.request.messages)
-    answer = await requests.hooks.request(setup.info.ref.id, plain)
+    plain_messages = tuple(without_marks(message) for message in assembled.request.messages)
+    answer = await requests.hooks.request(setup.info.ref.id, plain_messages)
     if answer is None:
         return assembled
     rule, changed = answer

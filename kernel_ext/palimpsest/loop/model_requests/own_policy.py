@@ -27,12 +27,11 @@ async def run_own_policy(requests: RequestServices, setup: StepSetup, stage: Pol
     """Journal the decisions of the user's own policy about later requests."""
     facts = facts_for(requests.log, setup)
     new_id = functools.partial(requests.log.ids.new, "dec")
-    decided_events = await stage.decide(
-        _policy_moment(requests.log, setup, requests.log.view(), facts, new_id)
-    )
+    moment = _policy_moment(requests.log, setup, requests.log.view(), facts, new_id)
+    decisions = await stage.decide(moment)
     requests.policy_notices.extend(stage.take_notices())
-    if decided_events:
-        write_decisions(requests.log, DecisionBatch(tuple(decided_events), facts))
+    if decisions:
+        write_decisions(requests.log, DecisionBatch(tuple(decisions), facts))
 
 
 async def propose_own_policy(

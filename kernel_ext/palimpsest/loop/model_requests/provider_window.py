@@ -11,6 +11,7 @@ from palimpsest.model.errors.response_body import read_body
 from palimpsest.model.errors.stated_window import stated_window
 from palimpsest.transcript.errors import ContextOverflowError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.strings.number_words import ended_sentence
 from palimpsest.transcript.values import ModelInfo
 
 ADVISED_SHARE = 0.9
@@ -90,18 +91,10 @@ def _advice(error: ContextOverflowError, info: ModelInfo, *, is_certain: bool) -
     window_text = f"{info.window:,}" if info.window else "not limited"
     assumed = " (assumed)" if info.window_assumed else ""
     return WINDOW_ADVICE.format(
-        model=info.ref.id,
-        takes=limit_phrase,
-        window=f"{window_text}{assumed}",
-        advised=advised,
+        model=info.ref.id, takes=limit_phrase, window=f"{window_text}{assumed}", advised=advised
     )
 
 
 def _with_advice(message: str, advice: str) -> str:
     message = message.rstrip()
-    if not advice or advice in message:
-        return message
-    return f"{message if message.endswith(SENTENCE_ENDS) else f'{message}.'} {advice}"
-
-
-SENTENCE_ENDS = (".", "!", "?", "…")
+    return f"{ended_sentence(message)} {advice}" if advice and advice not in message else message

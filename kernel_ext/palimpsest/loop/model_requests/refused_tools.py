@@ -17,7 +17,7 @@ from palimpsest.loop.model_requests.request_builder import (
     record_request,
 )
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
-from palimpsest.model.errors.response_body import read_body
+from palimpsest.model.errors.response_body import server_message
 from palimpsest.model.wire.tool_call_text import tool_name
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage
@@ -58,7 +58,7 @@ def refused_tool(error: ErrorValue, specs: Sequence[ToolSpec], info: ModelInfo) 
     """Return the tool that a provider's refusal names; None where it is about something else."""
     if not isinstance(error, ApiError) or error.status not in REFUSALS or not specs:
         return None
-    error_text = _error_text(error)
+    error_text = server_message(error.response_body, error.message)
     target = profile(info.ref)
     names = {tool_name(spec.name, target): spec.name for spec in specs}
     for pattern in INDEX_PATTERNS:
@@ -70,10 +70,6 @@ def refused_tool(error: ErrorValue, specs: Sequence[ToolSpec], info: ModelInfo) 
         return None
     tool_names = [names[name] for name in NAME_PATTERN.findall(error_text) if name in names]
     return tool_names[0] if tool_names else None
-
-
-def _error_text(error: ApiError) -> str:
-    return (read_body(error.response_body).message if error.response_body else "") or error.message
 
 
 def without_refused_tool(
@@ -92,9 +88,11 @@ def without_refused_tool(
         return None
     spec = next(known_spec for known_spec in setup.specs if known_spec.name == name)
     refused_names.add((setup.info.ref.provider, spec.model_dump_json()))
-    error_text = " ".join(_error_text(error).split())[:MAX_ERROR_CHARS]
-    words = LEFT_OUT.format(model=setup.info.ref.id, tool=name, said=error_text)
-    requests.log.write_notice(message, REFUSED_TOOL_SUBJECT, words)
+    error_text = " ".join(server_message(error.response_body, error.message).split())
+    sentence = LEFT_OUT.format(
+        model=setup.info.ref.id, tool=name, said=error_text[:MAX_ERROR_CHARS]
+    )
+    requests.log.write_notice(message, REFUSED_TOOL_SUBJECT, sentence)
     return dataclasses.replace(setup, specs=accepted_tools(setup.specs, setup.info, refused_names))
 
 

@@ -8,7 +8,7 @@ from palimpsest.context.request_assembly.fit import has_history_to_summarise
 from palimpsest.context.visible_messages import turn_of
 from palimpsest.loop.run_inputs.run_context import RequestServices
 from palimpsest.model.errors.overflow_detection import may_be_overflow, observed_tokens
-from palimpsest.model.errors.response_body import read_body
+from palimpsest.model.errors.response_body import server_message
 from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, is_retryable
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
@@ -23,10 +23,11 @@ from palimpsest.transcript.errors import (
     UnknownError,
 )
 from palimpsest.transcript.ids import short_id
-from palimpsest.transcript.messages import AssistantMessage, MessageInfo, Messages
+from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import RetryPart, Span
 from palimpsest.transcript.session_record.events import PartUpdated, SessionStatus
 from palimpsest.transcript.session_record.sessions import Busy, Retrying
+from palimpsest.transcript.strings.number_words import ended_sentence
 from palimpsest.transcript.values import ModelInfo
 
 LARGE_SHARE = 0.5
@@ -109,11 +110,12 @@ def suspected_overflow(
         status, body, is_final = None, None, bool(error.explained)
     else:
         return error
-    was_tried = any(_was_suspected(message.info) for message in turn_of(messages_before, prompt_id))
+    infos = (message.info for message in turn_of(messages_before, prompt_id))
+    errors = [info.error for info in infos if isinstance(info, AssistantMessage)]
+    was_tried = any(isinstance(e, ContextOverflowError) and e.suspected for e in errors)
     if is_final or was_tried or not (policy.auto and has_history_to_summarise(messages_before)):
         return error
-    # Only the server's own message: the error also has its address and our advice.
-    error_text = (read_body(body).message if body else "") or error.message
+    error_text = server_message(body, error.message)
     is_near_window = budget_check.tokens >= NEAR_SHARE * budget_check.budget
     if not may_be_overflow(
         error_text, status, near_window=is_near_window, refusals=policy.refusals
@@ -125,11 +127,6 @@ def suspected_overflow(
         suspected=True,
         response_body=body,
     )
-
-
-def _was_suspected(info: MessageInfo) -> bool:
-    error = info.error if isinstance(info, AssistantMessage) else None
-    return isinstance(error, ContextOverflowError) and bool(error.suspected)
 
 
 async def wait_before_retry(
@@ -172,7 +169,6 @@ def _retry_part(
 
 
 def _too_long(error: ApiError, wait_seconds: float) -> ApiError:
-    sentence = error.message.rstrip()
-    sentence = sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
-    words = TOO_LONG.format(said=sentence, wait=duration(wait_seconds))
-    return error.model_copy(update={"message": words, "retryable": False})
+    sentence = ended_sentence(error.message)
+    message = TOO_LONG.format(said=sentence, wait=duration(wait_seconds))
+    return error.model_copy(update={"message": message, "retryable": False})

@@ -30,9 +30,9 @@ from palimpsest.transcript.values import BlobRef, Usage
 TEMPERATURE = 0.5
 MAX_TOKENS = 4_000
 """A title takes about 20 tokens, a turn summary 200; the rest is for models that think first."""
-RETRIES = 2
-SECONDS = 60.0
-"""Timeout: an answer after that would surprise the user."""
+MAX_SIDE_RETRIES = 2
+MAX_SECONDS = 60.0
+"""An answer after that would surprise the user."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ async def run_side_request(
     """Journal the request and send it; raises ModelFailed, or TimeoutError when it takes too long."""
     request, record = _request(requests.log, setup, projection, purpose, turns)
     requests.log.append(StepRequested(request=record), sync=True)
-    async with asyncio.timeout(SECONDS):
-        for attempt in range(1, RETRIES + 1):
+    async with asyncio.timeout(MAX_SECONDS):
+        for attempt in range(1, MAX_SIDE_RETRIES + 1):
             try:
                 return await _stream_answer(setup, request)
             except ModelFailed as failure:
@@ -102,9 +102,9 @@ def _request(
         used_tokens=projection.total,
     )
     budget_check = check_budget(projection.total, facts)
-    room = max(facts.capacity - budget_check.tokens, facts.reserve)
+    tokens_left = max(facts.capacity - budget_check.tokens, facts.reserve)
     parameters: dict[str, Any] = {
-        "max_tokens": min(info.output_limit, MAX_TOKENS, room),
+        "max_tokens": min(info.output_limit, MAX_TOKENS, tokens_left),
         "temperature": TEMPERATURE,
     }
 
@@ -138,9 +138,7 @@ def _request(
     return request, record
 
 
-async def run_title(
-    requests: RequestServices, setup: StepSetup, system: str | None = None
-) -> SideAnswer:
+async def run_title(requests: RequestServices, setup: StepSetup, system: str | None) -> SideAnswer:
     """Request the title of a session; raises ModelFailed, or TimeoutError when it takes too long.
 
     ``system`` replaces our own system prompt for titles.

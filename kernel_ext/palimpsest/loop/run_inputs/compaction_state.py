@@ -1,13 +1,13 @@
 """Track a running compaction, wait for it, and choose which messages to keep when it timed out.
 
 A compaction may be followed by a retry of the answer it interrupted; waiting callers wait for both
-(spec/context-stability.md 1.8). Nothing here uses a clock or changes messages: the loop reports each
+(docs/design/0013-compaction.md). Nothing here uses a clock or changes messages: the loop reports each
 start and end, and reads the state.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage
@@ -165,19 +165,16 @@ def choose_snapshot(
         return current
     if policy.snapshot == "whole":
         return snapshot if snapshot is not None else current
-    answerable_messages = (
-        _up_to_answerable(snapshot.messages, answerable) if snapshot is not None else ()
-    )
-    if snapshot is not None and answerable_messages:
-        return MessagesSnapshot(answerable_messages, snapshot.session_id, snapshot.source)
-    return MessagesSnapshot(
-        _up_to_answerable(current.messages, answerable), current.session_id, current.source
-    )
+    shortened = _up_to_answerable(snapshot, answerable) if snapshot is not None else None
+    if shortened is not None and shortened.messages:
+        return shortened
+    return _up_to_answerable(current, answerable)
 
 
-def _up_to_answerable(messages: Sequence[T], answerable: Callable[[T], bool]) -> tuple[T, ...]:
-    """Return messages up to the last that a model can answer."""
-    last = next(
-        (index for index in range(len(messages), 0, -1) if answerable(messages[index - 1])), 0
-    )
-    return tuple(messages[:last])
+def _up_to_answerable(
+    snapshot: MessagesSnapshot[T], answerable: Callable[[T], bool]
+) -> MessagesSnapshot[T]:
+    """Return a snapshot up to the last message that a model can answer."""
+    messages = snapshot.messages
+    last = next((end for end in range(len(messages), 0, -1) if answerable(messages[end - 1])), 0)
+    return replace(snapshot, messages=messages[:last])

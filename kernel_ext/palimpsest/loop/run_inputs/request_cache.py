@@ -30,7 +30,7 @@ from palimpsest.transcript.values import BlobRef
 NEWEST_MESSAGES = 64
 """Number of the newest messages, among which two states of a session nearly always differ."""
 
-CHUNK_MESSAGES = 16
+MIN_CHUNK_MESSAGES = 16
 """Minimum messages of a chunk that ends with a turn: smaller chunks cost more to write, larger ones more to change."""
 
 RESTING_REQUESTS = 20
@@ -72,7 +72,7 @@ class RequestCache:
         model and estimator: a session that is opened again is not counted again.
         """
         newest_request, self._newest_request = self._newest_request, None
-        if self._resting_requests or not terms.local:
+        if self._resting_requests or not terms.is_local:
             self._resting_requests = max(0, self._resting_requests - 1)
             return None
         if newest_request is None or not newest_request.can_continue(terms, decisions):
@@ -124,8 +124,7 @@ class _CachedRequest:
         )
         names |= self._prompts(visible_messages, decisions)
         unchanged_count = min(
-            (self._names[name] for name in names if name in self._names),
-            default=len(self._folded),
+            (self._names[name] for name in names if name in self._names), default=len(self._folded)
         )
         unchanged_count = self._chunks.keep_first(
             min(unchanged_count, same_until(self._folded, visible_messages))
@@ -188,9 +187,7 @@ class _CachedRequest:
         newest = newest_visible_prompt(visible_messages, EffectiveDecisions(decisions))
         before = self._newest_prompt_id
         self._newest_prompt_id = newest.id if newest is not None else None
-        return {message for message in (before, self._newest_prompt_id) if message is not None} - (
-            {before} & {self._newest_prompt_id}
-        )
+        return {name for name in {before} ^ {self._newest_prompt_id} if name is not None}
 
     def _remove_messages(self, unchanged_count: int) -> None:
         for message in self._folded[unchanged_count:]:
@@ -207,10 +204,9 @@ class _CachedRequest:
 
     def _all_pins_shown(self) -> bool:
         """Return whether every pinned part is shown, so that none must be quoted."""
-        shown = self._chunks.sent_part_ids
-        return self._pinned_by_decision <= shown and all(
-            part_id in shown for _, part_id in self._marked_pinned
-        )
+        shown_ids = self._chunks.sent_part_ids
+        marked_ids = {part_id for _, part_id in self._marked_pinned}
+        return self._pinned_by_decision | marked_ids <= shown_ids
 
     def _index_messages(self, messages: Messages, first_index: int, read_text: Read) -> None:
         if not messages:
@@ -274,7 +270,7 @@ def _chunk_spans(messages: Messages) -> Iterator[tuple[int, int]]:
     """Yield the span of each chunk: some turns, or the rest of a turn."""
     span_start = 0
     for index, message in enumerate(messages):
-        if index - span_start >= CHUNK_MESSAGES and isinstance(message.info, UserMessage):
+        if index - span_start >= MIN_CHUNK_MESSAGES and isinstance(message.info, UserMessage):
             yield span_start, index
             span_start = index
     yield span_start, len(messages)

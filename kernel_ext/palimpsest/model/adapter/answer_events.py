@@ -10,9 +10,9 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import aclosing
 from typing import Any
 
-from palimpsest.model.adapter import usage
 from palimpsest.model.adapter.raw_stream import StreamTap
 from palimpsest.model.adapter.stream_joiner import BROKEN_FINISHES, StreamJoiner
+from palimpsest.model.adapter.usage import normalise_usage, with_estimates
 from palimpsest.model.errors import classification
 from palimpsest.model.errors.explanations import address, server_name
 from palimpsest.model.interface import (
@@ -41,11 +41,11 @@ PLACEHOLDER_KEY = "not-needed"
 """Local servers need no key, but the client requires one."""
 
 
-def read_timeout(address: str | None, seconds: float | None) -> float:
+def read_timeout(api_base: str | None, seconds: float | None) -> float:
     """Return how long a server may be silent: ``seconds`` if given, else longer for a local server."""
     if seconds is not None:
         return seconds
-    return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(address) else READ_TIMEOUT_SECONDS
+    return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(api_base) else READ_TIMEOUT_SECONDS
 
 
 Deltas = Callable[[ModelRequest, StreamTap], AsyncGenerator[Any, None]]
@@ -72,11 +72,9 @@ async def answer_events(request: ModelRequest, deltas: Deltas) -> AsyncGenerator
     except (asyncio.CancelledError, GeneratorExit, ModelFailed):
         raise
     except Exception as error:
-        raise ModelFailed(
-            classification.classify(
-                error, model.ref.provider, model.api_base, refusals=request.refusals
-            )
-        ) from error
+        provider, refusals = model.ref.provider, request.refusals
+        failure = classification.classify(error, provider, model.api_base, refusals=refusals)
+        raise ModelFailed(failure) from error
 
 
 async def _events(
@@ -106,28 +104,21 @@ async def _events(
     for event in joiner.end_stream(tap.finish):
         yield event
     joiner.is_refused = joiner.is_refused or tap.is_refused
-    usage_event = _usage(request, joiner, tap)
-    yield StepFinished(
-        reason=joiner.reason(tap.finish),
-        usage=usage_event,
-        cost=usage_event.cost(request.model.price),
-        metadata={"provider_finish": tap.finish}
-        | ({LISTED_AS: request.model.listed_as} if request.model.listed_as else {}),
-    )
+    usage = _usage(request, joiner, tap)
+    metadata = {"provider_finish": tap.finish}
+    if request.model.listed_as:
+        metadata[LISTED_AS] = request.model.listed_as
+    cost = usage.cost(request.model.price)
+    yield StepFinished(joiner.reason(tap.finish), usage, cost, metadata)
 
 
 def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage:
-    reported_usage = usage.normalise_usage(tap.usage)
-    wrote = joiner.written_text
-    reasoning_text = "".join(joiner.reasoning)
-    was_silent = reported_usage is not None and not reported_usage.output + reported_usage.reasoning
-    if (
-        reported_usage is not None
-        and reported_usage.prompt
-        and not (was_silent and (wrote or reasoning_text))
-    ):
-        return reported_usage
+    reported_usage = normalise_usage(tap.usage)
+    text, reasoning_text = joiner.written_text, "".join(joiner.reasoning)
+    if reported_usage is not None and reported_usage.prompt:
+        has_answer_tokens = bool(reported_usage.output + reported_usage.reasoning)
+        if has_answer_tokens or not (text or reasoning_text):
+            return reported_usage
     prompt = prompt_text(request.messages, request.tools)
-    return usage.with_estimates(
-        prompt, wrote, reasoning_text, counter(DEFAULT_ESTIMATOR), reported_usage
-    )
+    count = counter(DEFAULT_ESTIMATOR)
+    return with_estimates(prompt, text, reasoning_text, count, reported_usage)

@@ -58,9 +58,7 @@ class GeminiPartialCalls:
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, dict) else None
             if isinstance(content, dict) and isinstance(parts, list):
-                content["parts"] = [
-                    complete for part in parts for complete in self._complete_parts(part)
-                ]
+                content["parts"] = [whole for part in parts for whole in self._complete_parts(part)]
             if candidate.get("finishReason"):
                 self._finish(candidate)
 
@@ -73,28 +71,21 @@ class GeminiPartialCalls:
         is_continued = call.get("willContinue") is True
         if partial_call is None and not is_continued and "partialArgs" not in call:
             return [part]
-        ended_calls: list[Any] = []
         if partial_call is None:
             partial_call = PartialCall(str(call.get("name") or ""), str(call.get("id") or ""))
             self._open_calls.append(partial_call)
-        partial_call.other_fields |= {
-            name: value for name, value in part.items() if name != "functionCall"
-        }
+        other_fields = {name: value for name, value in part.items() if name != "functionCall"}
+        partial_call.other_fields |= other_fields
         self._read_pieces(partial_call, call)
-        if not is_continued:
-            ended_calls += self._end_call(partial_call)
-        return ended_calls
+        return [] if is_continued else self._end_call(partial_call)
 
     def _continued_call(self, call: Json) -> PartialCall | None:
         """Return the call that a piece continues: by its id, else the newest, unless the piece names another call."""
-        same_calls = [
-            partial_call
-            for partial_call in self._open_calls
-            if call.get("id") and partial_call.id == call["id"]
-        ]
+        call_id = call.get("id")
+        same_calls = [known for known in self._open_calls if call_id and known.id == call_id]
         if same_calls:
             return same_calls[-1]
-        if not self._open_calls or (call.get("id") and self._open_calls[-1].id):
+        if not self._open_calls or (call_id and self._open_calls[-1].id):
             return None
         newest_call = self._open_calls[-1]
         is_another = call.get("name") and (newest_call.args or call["name"] != newest_call.name)
@@ -117,22 +108,15 @@ class GeminiPartialCalls:
             self._lost_call_tool = self._lost_call_tool or partial_call.name or "a call"
             return []
         call: Json = {"name": partial_call.name, "args": partial_call.args}
-        return [
-            {
-                **partial_call.other_fields,
-                "functionCall": {**call, **({"id": partial_call.id} if partial_call.id else {})},
-            }
-        ]
+        if partial_call.id:
+            call["id"] = partial_call.id
+        return [{**partial_call.other_fields, "functionCall": call}]
 
     def _finish(self, candidate: Json) -> None:
         """End the open calls at the end of an answer, since some servers omit the closing piece."""
-        ended_calls = [
-            complete
-            for partial_call in list(self._open_calls)
-            for complete in self._end_call(partial_call)
-        ]
-        content = candidate.get("content")
+        ended_calls = [part for call in list(self._open_calls) for part in self._end_call(call)]
         if ended_calls:
+            content = candidate.get("content")
             parts_before = content.get("parts") if isinstance(content, dict) else None
             parts = [*(parts_before if isinstance(parts_before, list) else ()), *ended_calls]
             candidate["content"] = {"role": "model", "parts": parts}
@@ -160,8 +144,7 @@ def path_steps(path: str) -> list[str | int] | None:
             steps.append(int(step["index"]))
         else:
             quoted = step["single"] if step["single"] is not None else step["double"]
-            word = step["word"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-            steps.append(word)
+            steps.append(step["word"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
     return steps if steps and isinstance(steps[0], str) and "*" not in steps else None
 
 
@@ -179,9 +162,8 @@ def _set_value(partial_call: PartialCall, piece: Json) -> bool:
             partial_call.unfinished_paths.discard(path)
         return True
     value = None if value_field == "nullValue" else piece[value_field]
-    if not _put_value(
-        partial_call.args, steps, value, appends=path in partial_call.unfinished_paths
-    ):
+    appends = path in partial_call.unfinished_paths
+    if not _put_value(partial_call.args, steps, value, appends=appends):
         return False
     if is_continued and value_field == "stringValue":
         partial_call.unfinished_paths.add(path)

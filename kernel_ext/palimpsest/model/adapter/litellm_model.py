@@ -2,8 +2,8 @@
 
 This is the only module that imports litellm: in the background, with an environment in which litellm neither reads
 ``.env`` files nor uses the network; if the user imported it first, its globals stay unchanged. Every answer is observed
-below litellm's own wrapper, because that wrapper reports broken answers as finished (spec/model-and-store.md A3): a
-step is complete only when the provider itself reported its end.
+below litellm's own wrapper, because that wrapper reports broken answers as finished: a step is complete only when the
+provider itself reported its end.
 """
 
 import asyncio
@@ -27,10 +27,9 @@ from palimpsest.model.adapter.answer_events import (
     read_timeout,
     yielding_to_others,
 )
-from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
+from palimpsest.model.adapter.litellm_patches import disable_resending, leave_bodies_unchecked
 from palimpsest.model.adapter.provider_blocks import patch_to_restore_blocks, translatable_messages
 from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap
-from palimpsest.model.adapter.resend_guard import disable_resending
 from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.providers import has_key, key_of
 from palimpsest.model.tokenizer import give_back_memory, lazy_encoding
@@ -111,13 +110,9 @@ class LitellmLoader:
 
     def pending_import(self, *, openai: bool) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports everything a call needs; None where it is imported."""
-        if (
-            self._import_future is not None
-            and self._import_future.done()
-            and openai in self._warmed_up
-        ):
-            return None
-        return self._import_modules(openai=openai)
+        future = self._import_future
+        is_imported = future is not None and future.done() and openai in self._warmed_up
+        return None if is_imported else self._import_modules(openai=openai)
 
     async def _import_modules(self, *, openai: bool) -> None:
         with suppress(ImportError):  # the request itself reports it
@@ -242,12 +237,10 @@ class LitellmModel:
         """Return the arguments of litellm's call for a request."""
         model = request.model
         target = profile(model.ref)
+        messages = copy.deepcopy(list(sendable_messages(request.messages, model)))
         arguments: dict[str, Any] = {
             "model": model.ref.id,
-            "messages": translatable_messages(
-                copy.deepcopy(list(sendable_messages(request.messages, model))),
-                restores_blocks=LOADER.is_imported_by_us,
-            ),
+            "messages": translatable_messages(messages, restores_blocks=LOADER.is_imported_by_us),
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_tokens": request.parameters.get("max_tokens", model.output_limit),
@@ -262,9 +255,8 @@ class LitellmModel:
             arguments["reasoning_effort"] = model.ref.variant
         if request.tools:
             # Copies, since litellm changes its arguments.
-            arguments["tools"] = [
-                copy.deepcopy(tool_definition(spec, target)) for spec in request.tools
-            ]
+            tools = [tool_definition(spec, target) for spec in request.tools]
+            arguments["tools"] = copy.deepcopy(tools)
         if target.needs_window_size:
             # Only Ollama's own chat format takes the window; where none is given, the server's default holds.
             options = {"num_ctx": model.window} if model.window else {}

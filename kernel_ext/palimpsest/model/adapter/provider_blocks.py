@@ -65,25 +65,24 @@ def patch_to_restore_blocks(litellm: Any) -> None:
         config.transform_request = _restoring_translation(config.transform_request)
     with suppress(AttributeError):
         gemini = litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini
-        gemini.async_transform_request_body = _restoring_async_translation(
-            gemini.async_transform_request_body
-        )
+        translate = gemini.async_transform_request_body
+        gemini.async_transform_request_body = _restoring_async_translation(translate)
 
 
 def _restoring_translation(translate: Callable[..., Body]) -> Callable[..., Body]:
-    def translated(*arguments: Any, **keywords: Any) -> Body:
+    def translate_and_restore(*arguments: Any, **keywords: Any) -> Body:
         return restored_body(translate(*arguments, **keywords))
 
-    return translated
+    return translate_and_restore
 
 
 def _restoring_async_translation(
     translate: Callable[..., Awaitable[Body]],
 ) -> Callable[..., Awaitable[Body]]:
-    async def translated(*arguments: Any, **keywords: Any) -> Body:
+    async def translate_and_restore(*arguments: Any, **keywords: Any) -> Body:
         return restored_body(await translate(*arguments, **keywords))
 
-    return translated
+    return translate_and_restore
 
 
 def restored_body(body: Body) -> Body:

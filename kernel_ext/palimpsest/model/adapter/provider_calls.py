@@ -83,17 +83,17 @@ class ProviderCalls:
     def read_chunk(self, chunk: Any) -> Any:
         """Read a provider's chunk; returns it for litellm to translate, or None where litellm must not see it."""
         if not isinstance(chunk, dict):
-            self._chat(chunk)
+            self._read_openai(chunk)
             return chunk
         event_type = event_kind(chunk)
         if event_type.startswith("content_block_"):
-            return None if self._anthropic(event_type, chunk) else chunk
+            return None if self._read_anthropic(event_type, chunk) else chunk
         if event_type.startswith("response."):
-            self._responses(event_type, chunk)
+            self._read_responses(event_type, chunk)
         elif isinstance(chunk.get("candidates"), list):
-            self._gemini(chunk)
+            self._read_gemini(chunk)
         elif isinstance(chunk.get("choices"), list):
-            self._chat(chunk)
+            self._read_openai(chunk)
         return chunk
 
     def end_calls(self, call_ids: Iterable[str] = ()) -> None:
@@ -107,18 +107,17 @@ class ProviderCalls:
         searches = [call_id for call_id, tool in self._open_calls.items() if "search" in tool]
         if self._sources and not searches:
             inputs: Json = {"queries": self._queries} if self._queries else {}
-            searches = [self._call("", self._search, inputs, "openai")]
+            searches = [self._add_call("", self._search, inputs, "openai")]
         for identifier in list(self._open_calls):
             self._add_result(identifier, sources if identifier in searches[-1:] else "")
         if self._urls:
-            read = self._call("", URL_CONTEXT, {"urls": list(self._urls)}, "openai")
-            self._add_result(
-                read, "\n".join(f"{url}: {status}" for url, status in self._urls.items())
-            )
+            call_id = self._add_call("", URL_CONTEXT, {"urls": list(self._urls)}, "openai")
+            statuses = [f"{url}: {status}" for url, status in self._urls.items()]
+            self._add_result(call_id, "\n".join(statuses))
 
     # Shared by all formats
 
-    def _call(
+    def _add_call(
         self,
         identifier: str,
         tool: str,
@@ -130,11 +129,10 @@ class ProviderCalls:
     ) -> str:
         identifier = identifier or f"provider_{uuid4().hex}"
         metadata: Json = {DIALECT: dialect} | ({NATIVE_KEY: [native]} if native is not None else {})
-        called = ToolCalled(identifier, tool, inputs, provider_executed=True, metadata=metadata)
-        self._events += (
-            [called]
-            if is_begun
-            else [ToolInputStarted(identifier, tool, provider_executed=True), called]
+        if not is_begun:
+            self._events.append(ToolInputStarted(identifier, tool, provider_executed=True))
+        self._events.append(
+            ToolCalled(identifier, tool, inputs, provider_executed=True, metadata=metadata)
         )
         self._open_calls[identifier] = tool
         return identifier
@@ -145,22 +143,20 @@ class ProviderCalls:
         returned = {"title": tool, "output": text, "metadata": metadata}
         self._events.append(ToolReturned(identifier, returned))
 
-    def _failure(self, identifier: str, error: str, native: Json | None = None) -> None:
+    def _add_failure(self, identifier: str, error: str, native: Json | None = None) -> None:
         self._open_calls.pop(identifier, None)
         metadata = {NATIVE_KEY: [native]} if native is not None else {}
-        self._events.append(
-            ToolErred(identifier, FAILED_OUTPUT.format(why=error), metadata=metadata)
-        )
+        message = FAILED_OUTPUT.format(why=error)
+        self._events.append(ToolErred(identifier, message, metadata=metadata))
 
     def _cite(self, url: Any, title: Any = "") -> None:
         if isinstance(url, str) and url:
-            self._sources[url] = (title if isinstance(title, str) else "") or self._sources.get(
-                url, ""
-            )
+            known_title = self._sources.get(url, "")
+            self._sources[url] = (title if isinstance(title, str) else "") or known_title
 
     # Anthropic
 
-    def _anthropic(self, event_type: str, chunk: Json) -> bool:
+    def _read_anthropic(self, event_type: str, chunk: Json) -> bool:
         """Read an event of a block; returns whether the block is a provider's own call or result."""
         block = chunk.get("content_block")
         if event_type == "content_block_start" and isinstance(block, dict):
@@ -171,27 +167,24 @@ class ProviderCalls:
         if event_type == "content_block_delta":
             self._add_input(chunk.get("delta") or {}, is_text=is_text)
         elif event_type == "content_block_stop":
-            self._finish(is_text=is_text)
+            self._end_block(is_text=is_text)
         return not is_text
 
     def _begin_block(self, block: Json) -> bool:
-        event_type = str(block.get("type") or "")
+        block_type = str(block.get("type") or "")
         if self._block is not None and "id" in self._block:
-            self._finish(is_text=False)  # some proxies leave out the end of a block
+            self._end_block(is_text=False)  # some proxies leave out the end of a block
         self._block, self._text_pieces = None, []
-        if event_type == "text":
+        if block_type == "text":
             self._block, self._text_pieces = dict(block), [block.get("text") or ""]
-        elif event_type.endswith("_tool_use") and isinstance(block.get("id"), str):
+        elif block_type.endswith("_tool_use") and isinstance(block.get("id"), str):
             self._block = dict(block)
-            self._events.append(
-                ToolInputStarted(
-                    block["id"], str(block.get("name") or event_type), provider_executed=True
-                )
-            )
+            tool = str(block.get("name") or block_type)
+            self._events.append(ToolInputStarted(block["id"], tool, provider_executed=True))
             return True
-        elif event_type.endswith("_tool_result") and isinstance(block.get("tool_use_id"), str):
+        elif block_type.endswith("_tool_result") and isinstance(block.get("tool_use_id"), str):
             self._block = dict(block)
-            self._on_result(event_type, block["tool_use_id"], block)
+            self._read_result(block_type, block["tool_use_id"], block)
             return True
         return False
 
@@ -208,7 +201,7 @@ class ProviderCalls:
             self._text_pieces.append(delta["partial_json"])
             self._events.append(ToolInputDelta(block["id"], delta["partial_json"]))
 
-    def _finish(self, *, is_text: bool) -> None:
+    def _end_block(self, *, is_text: bool) -> None:
         block, self._block = self._block or {}, None
         if is_text:
             self._ended_texts.append({**block, "text": "".join(self._text_pieces)})
@@ -216,23 +209,21 @@ class ProviderCalls:
             parsed = _parsed_object("".join(self._text_pieces))
             block["input"] = block.get("input") or {} if parsed is None else parsed
             tool = str(block.get("name") or block["type"])
-            self._events.append(ToolInputEnded(block["id"]))
             metadata = {DIALECT: "anthropic", NATIVE_KEY: [block]}
-            self._events.append(
-                ToolCalled(
-                    block["id"], tool, block["input"], provider_executed=True, metadata=metadata
-                )
+            call = ToolCalled(
+                block["id"], tool, block["input"], provider_executed=True, metadata=metadata
             )
+            self._events += [ToolInputEnded(block["id"]), call]
             self._open_calls[block["id"]] = tool
 
-    def _on_result(self, event_type: str, identifier: str, block: Json) -> None:
+    def _read_result(self, block_type: str, identifier: str, block: Json) -> None:
         if identifier in self._finished_ids:
             return
         self._finished_ids.add(identifier)
         if identifier not in self._open_calls:
             # The call is in the answer before, which ended because of another call.
             metadata = {DIALECT: "anthropic", NATIVE_KEY: []}
-            tool = event_type.removesuffix("_tool_result")
+            tool = block_type.removesuffix("_tool_result")
             self._events += [
                 ToolInputStarted(identifier, tool, provider_executed=True),
                 ToolCalled(identifier, tool, {}, provider_executed=True, metadata=metadata),
@@ -244,17 +235,17 @@ class ProviderCalls:
         if error is None:
             self._add_result(identifier, result_text(content), block)
         else:
-            self._failure(identifier, error, block)
+            self._add_failure(identifier, error, block)
 
     # Gemini
 
-    def _gemini(self, chunk: Json) -> None:
+    def _read_gemini(self, chunk: Json) -> None:
         for candidate in objects(chunk.get("candidates"))[:1]:
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, dict) else None
             events_before, self._events = self._events, []
             for part in objects(parts):
-                self._gemini_part(part)
+                self._read_gemini_part(part)
             if _ends_with_google_calls(parts):
                 self._events, self._events_after_text = events_before, self._events
             else:
@@ -273,28 +264,27 @@ class ProviderCalls:
                     self._cite(first_object.get("uri"), first_object.get("title"))
             for page in objects(field(candidate, "urlContextMetadata", "urlMetadata")):
                 status = str(page.get("urlRetrievalStatus") or "")
-                self._urls[str(page.get("retrievedUrl"))] = status.removeprefix(
-                    "URL_RETRIEVAL_STATUS_"
-                )
+                url = str(page.get("retrievedUrl"))
+                self._urls[url] = status.removeprefix("URL_RETRIEVAL_STATUS_")
 
-    def _gemini_part(self, part: Json) -> None:
+    def _read_gemini_part(self, part: Json) -> None:
         code, result = part.get("executableCode"), part.get("codeExecutionResult")
         tool_call, answer = part.get("toolCall"), part.get("toolResponse")
         if isinstance(code, dict):
             inputs: Json = {"code": str(code.get("code") or "")}
-            self._code_call_id = self._call("", CODE_EXECUTION, inputs, "gemini", part)
+            self._code_call_id = self._add_call("", CODE_EXECUTION, inputs, "gemini", part)
         elif isinstance(result, dict):
-            target = self._code_call_id or self._call("", CODE_EXECUTION, {}, "gemini")
+            target = self._code_call_id or self._add_call("", CODE_EXECUTION, {}, "gemini")
             self._code_call_id = ""
             output = str(result.get("output") or "")
             if result.get("outcome") in {"OUTCOME_OK", None}:
                 self._add_result(target, output or "(no output)", part)
             else:
-                self._failure(target, output or str(result["outcome"]), part)
+                self._add_failure(target, output or str(result["outcome"]), part)
         elif isinstance(tool_call, dict):
             inputs = tool_call["args"] if isinstance(tool_call.get("args"), dict) else {}
             tool = str(tool_call.get("toolType") or "tool").lower()
-            self._call(str(tool_call.get("id") or ""), tool, inputs, "gemini", part)
+            self._add_call(str(tool_call.get("id") or ""), tool, inputs, "gemini", part)
         elif isinstance(answer, dict):
             target = str(answer.get("id") or next(reversed(self._open_calls), ""))
             if target in self._open_calls:
@@ -302,7 +292,7 @@ class ProviderCalls:
 
     # OpenAI's formats
 
-    def _chat(self, chunk: Any) -> None:
+    def _read_openai(self, chunk: Any) -> None:
         """Read the fields that servers add to OpenAI's chunks: citations, annotations, executed tools."""
         for name in ("citations", "search_results"):
             self._cite_all(field(chunk, name))
@@ -315,11 +305,9 @@ class ProviderCalls:
             self._cite_all(field(message, "annotations"))
             self._cite_all(field(message, "citations"))
             for tool in _as_list(field(message, "executed_tools")):
-                self._executed_tool(tool)
+                self._read_executed_tool(tool)
 
     def _cite_all(self, citations: Any) -> None:
-        if citations is None:
-            return
         for citation in _as_list(citations):
             if isinstance(citation, str):
                 self._cite(citation)
@@ -327,7 +315,7 @@ class ProviderCalls:
             inner = field(citation, "url_citation") or citation
             self._cite(field(inner, "url"), field(inner, "title"))
 
-    def _executed_tool(self, item: Any) -> None:
+    def _read_executed_tool(self, item: Any) -> None:
         """Read a tool run of Groq's, which is sent again once it has an output."""
         index = f"{field(item, 'index')}"
         output = field(item, "output")
@@ -336,56 +324,50 @@ class ProviderCalls:
         self._executed_indices.add(index)
         inputs = _parsed_object(str(field(item, "arguments") or ""))
         tool = str(field(item, "name") or field(item, "type") or "tool")
-        called = self._call("", tool, inputs or {}, "openai")
+        call_id = self._add_call("", tool, inputs or {}, "openai")
         results = result_text(_plain_sources(field(item, "search_results", "results")))
-        self._add_result(
-            called, "\n\n".join(text for text in (result_text(output), results) if text)
-        )
+        self._add_result(call_id, "\n\n".join(filter(None, (result_text(output), results))))
 
-    def _responses(self, event_type: str, chunk: Json) -> None:
+    def _read_responses(self, event_type: str, chunk: Json) -> None:
         if event_type == "response.output_text.annotation.added":
             self._cite_all([chunk.get("annotation")])
         elif event_type == "response.output_item.added":
-            self._responses_began(chunk.get("item"))
+            self._announce_item(chunk.get("item"))
         elif event_type == "response.output_item.done":
-            self._responses_item(chunk.get("item"))
+            self._read_item(chunk.get("item"))
         elif event_type in {"response.completed", "response.incomplete"}:
             # The end of an answer repeats its items; some servers send them only there.
             for item in objects(field(chunk, "response", "output")):
-                self._responses_item(item)
+                self._read_item(item)
 
-    def _responses_began(self, item: Any) -> None:
+    def _announce_item(self, item: Any) -> None:
         known_item = responses_item(item) if isinstance(item, dict) else None
         identifier = str(item.get("id") or "") if known_item is not None else ""
         if known_item is not None and identifier and identifier not in self._announced_ids:
             self._announced_ids.add(identifier)
-            self._events.append(
-                ToolInputStarted(identifier, known_item.tool, provider_executed=True)
-            )
+            tool = known_item.tool
+            self._events.append(ToolInputStarted(identifier, tool, provider_executed=True))
 
-    def _responses_item(self, item: Any) -> None:
+    def _read_item(self, item: Any) -> None:
         known_item = responses_item(item) if isinstance(item, dict) else None
         if known_item is None:
             return
         identifier = str(item.get("id") or "")
         # Without an id, an item repeated at the end of an answer is recognised by its content.
-        known = identifier or json.dumps(item, sort_keys=True, default=str)
-        if known in self._finished_ids:
+        finished_id = identifier or json.dumps(item, sort_keys=True, default=str)
+        if finished_id in self._finished_ids:
             return
-        self._finished_ids.add(known)
-        called = self._call(
-            identifier,
-            known_item.tool,
-            known_item.input,
-            RESPONSES,
-            is_begun=identifier in self._announced_ids,
+        self._finished_ids.add(finished_id)
+        is_begun = identifier in self._announced_ids
+        call_id = self._add_call(
+            identifier, known_item.tool, known_item.input, RESPONSES, is_begun=is_begun
         )
         for url, title in known_item.sources:
             self._cite(url, title)
         if known_item.problem is not None:
-            self._failure(called, known_item.problem)
+            self._add_failure(call_id, known_item.problem)
         elif known_item.output:
-            self._add_result(called, known_item.output)
+            self._add_result(call_id, known_item.output)
 
 
 def _plain_sources(sources: Any) -> list[Json]:

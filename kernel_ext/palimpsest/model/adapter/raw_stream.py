@@ -99,10 +99,10 @@ class StreamTap:
         make_call = getattr(stream, "make_call", None)
         if stream.completion_stream is None and make_call is not None:
 
-            async def tapped(*arguments: Any, **keywords: Any) -> Any:
+            async def make_tapped_call(*arguments: Any, **keywords: Any) -> Any:
                 return self._tapped_stream(await make_call(*arguments, **keywords))
 
-            stream.make_call = tapped
+            stream.make_call = make_tapped_call
             return True
         stream.completion_stream = self._tapped_stream(stream.completion_stream)
         return False
@@ -144,9 +144,8 @@ class StreamTap:
                 message = _first_field(chunk, "candidates", "finishMessage")
                 self.explanation = message or self.explanation
                 add_empty_inputs(chunk)
-            if self.provider_calls.read_chunk(chunk) is None or self.responses_calls.read_chunk(
-                chunk
-            ):
+            is_withheld = self.provider_calls.read_chunk(chunk) is None
+            if is_withheld or self.responses_calls.read_chunk(chunk):
                 return _empty_chunk(parse)
             self._calls.remove_repeated_calls(chunk)
             text = self._dropped_text.read_chunk(chunk)
@@ -178,9 +177,9 @@ class StreamTap:
             finish = getattr(choices[0], "finish_reason", None) if choices else None
         if finish and not self._has_native_calls:
             self.finish = str(finish)
-        reported = field(chunk, "usage")
-        if reported is not None:
-            self.usage = reported
+        usage = field(chunk, "usage")
+        if usage is not None:
+            self.usage = usage
         if not self._reads_before_parsing:
             self.provider_calls.read_chunk(chunk)
 

@@ -75,7 +75,7 @@ class ResponsesCalls:
             arguments = chunk.get("delta")
         else:
             arguments = chunk.get("arguments", chunk.get("input"))
-        self._input(chunk, arguments, is_whole=event_part == "done")
+        self._read_input(chunk, arguments, is_whole=event_part == "done")
         return True
 
     def _add_item(self, item: Json, index: Any, *, is_whole: bool) -> None:
@@ -92,7 +92,7 @@ class ResponsesCalls:
         if raw_input not in (None, "") or (is_whole and item.get("status") == "completed"):
             # An item with its input is whole, too, unless deltas continue it.
             is_object = raw_input is not None and not isinstance(raw_input, str)
-            self._add(call, raw_input, is_whole=is_whole or is_object)
+            self._add_input(call, raw_input, is_whole=is_whole or is_object)
 
     def _known_call(self, item: Json, index: int | None) -> ResponsesCall | None:
         """Return the known call that an item repeats; None for a new one."""
@@ -110,18 +110,14 @@ class ResponsesCalls:
 
     def _call_at(self, index: int | None) -> ResponsesCall | None:
         calls = [call for call in self._calls if index is not None and call.index == index]
-        if calls:
-            return calls[-1]
-        return self._calls[-1] if index is None and self._calls else None
+        newest_calls = calls or (self._calls if index is None else [])
+        return newest_calls[-1] if newest_calls else None
 
-    def _input(self, chunk: Json, arguments: Any, *, is_whole: bool) -> None:
+    def _read_input(self, chunk: Json, arguments: Any, *, is_whole: bool) -> None:
         item_id, index = _text(chunk.get("item_id")), chunk.get("output_index")
         position = index if isinstance(index, int) else None
-        matching = (
-            known_call for known_call in self._calls if item_id and item_id in known_call.item_ids
-        )
-        known = next(matching, None)
-        call = known or self._call_at(position)
+        known_calls = (call for call in self._calls if item_id and item_id in call.item_ids)
+        call = next(known_calls, None) or self._call_at(position)
         if call is None and position is not None and self._calls:
             call = self._calls[-1]
         if call is None:
@@ -129,25 +125,24 @@ class ResponsesCalls:
             call = ResponsesCall(len(self._calls), {item_id} - {""}, index=position)
             self._calls.append(call)
         if arguments not in (None, "") or is_whole:
-            self._add(call, arguments, is_whole=is_whole)
+            self._add_input(call, arguments, is_whole=is_whole)
 
-    def _add(self, call: ResponsesCall, arguments: Any, *, is_whole: bool) -> None:
+    def _add_input(self, call: ResponsesCall, arguments: Any, *, is_whole: bool) -> None:
         if call.is_whole and not is_whole:
             return
         text = json_text(arguments)
         call.is_whole = call.is_whole or is_whole
-        if not call.id:
+        if call.id:
+            self._add_piece(call, text, is_whole=is_whole)
+        else:
             call.held_pieces = [text] if is_whole else [*call.held_pieces, text]
-            return
-        self._add_piece(call, text, is_whole=is_whole)
 
     def _pass_on(self, call: ResponsesCall, *, at_last: bool) -> None:
         """Pass a call on as soon as its name is known, or ``at_last``."""
         if call.id or not (call.name or at_last):
             return
-        unique = call.call_id if NOT_UNIQUE.fullmatch(call.call_id) is None else ""
-        call.id = unique or next(iter(sorted(call.item_ids)), call.call_id)
-        call.id = call.id or f"call_{uuid4().hex}"
+        unique_id = call.call_id if NOT_UNIQUE.fullmatch(call.call_id) is None else ""
+        call.id = unique_id or min(call.item_ids, default=call.call_id) or f"call_{uuid4().hex}"
         self._add_piece(call, "", name=call.name or NAMELESS)
         held_pieces, call.held_pieces = call.held_pieces, []
         for text in held_pieces:
@@ -157,10 +152,8 @@ class ResponsesCalls:
         self, call: ResponsesCall, text: str, *, name: str | None = None, is_whole: bool = False
     ) -> None:
         function = SimpleNamespace(name=name, arguments=text)
-        piece = SimpleNamespace(
-            index=call.number, id=call.id, type="function", function=function, is_whole=is_whole
-        )
-        self._call_pieces.append(piece)
+        fields = {"index": call.number, "id": call.id, "type": "function", "function": function}
+        self._call_pieces.append(SimpleNamespace(**fields, is_whole=is_whole))
 
     def _take_final_calls(self, output: Any) -> None:
         """Take from an answer's final event the calls that no earlier event has sent."""
@@ -169,17 +162,16 @@ class ResponsesCalls:
         # A server with new ids at the end of an answer repeats its calls in the same order.
         is_renamed = not any(_is_same(call, item) for call in open_calls for item in items)
         for item in items:
-            matching_call = next(
-                (other for other in open_calls if is_renamed or _is_same(other, item)), None
-            )
-            if matching_call is None:
+            same_calls = (call for call in open_calls if is_renamed or _is_same(call, item))
+            call = next(same_calls, None)
+            if call is None:
                 self._add_item({**item, "status": "completed"}, None, is_whole=True)
                 continue
-            open_calls.remove(matching_call)
-            matching_call.name = matching_call.name or _text(item.get("name"))
-            self._pass_on(matching_call, at_last=True)
-            if not matching_call.is_whole:
-                self._add(matching_call, item.get(ITEMS[item["type"]]), is_whole=True)
+            open_calls.remove(call)
+            call.name = call.name or _text(item.get("name"))
+            self._pass_on(call, at_last=True)
+            if not call.is_whole:
+                self._add_input(call, item.get(ITEMS[item["type"]]), is_whole=True)
         for call in open_calls:
             self._pass_on(call, at_last=True)
 

@@ -1,12 +1,12 @@
 """Join the deltas of a provider's stream into our events.
 
-It depends on the shapes of chunks (spec/model-and-store.md A2), not on litellm: text is tested by
+It depends on the shapes of chunks, not on litellm: text is tested by
 truthiness, ``tool_call_joiner`` joins tool calls, ids stay unchanged, thinking is collected with its
 signature. Calls are announced as they are written, but completed only at a real finish, so that no tool
 ever runs on the input of an answer that broke off.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -102,9 +102,8 @@ class ThinkTags:
             yield from self._release_text(len(thought_text))
             self._position, self._held_text, self._has_begun = "after", answer_text, False
             return
-        held_chars = next(
-            (n for n in range(len(CLOSES) - 1, 0, -1) if thought_text.endswith(CLOSES[:n])), 0
-        )
+        lengths = range(len(CLOSES) - 1, 0, -1)
+        held_chars = next((size for size in lengths if thought_text.endswith(CLOSES[:size])), 0)
         yield from self._release_text(len(thought_text) - held_chars)
 
     def _release_text(self, length: int) -> Iterator[tuple[bool, str]]:
@@ -156,7 +155,7 @@ class StreamJoiner:
         """Ids of calls after which the answer has more text."""
         self._block_text: list[str] = []
         """Text of the open block."""
-        self._blocks = 0
+        self._block_count = 0
         self._text_id: str | None = None
         self._reasoning_id: str | None = None
         self._thinking: list[dict[str, Any]] = []
@@ -180,30 +179,28 @@ class StreamJoiner:
         reasoning = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
         blocks = getattr(delta, "thinking_blocks", None)
         if reasoning or blocks:
-            yield from self._add_reasoning(
-                reasoning if isinstance(reasoning, str) else "", blocks or ()
-            )
+            thoughts = reasoning if isinstance(reasoning, str) else ""
+            yield from self._add_reasoning(thoughts, blocks or ())
         refusal = getattr(delta, "refusal", None)
         self.is_refused = self.is_refused or bool(refusal)
         for content in (getattr(delta, "content", None), refusal):
-            for thought, text in (
-                self._tags.split_thinking(content) if isinstance(content, str) else ()
-            ):
-                yield from self._add_reasoning(text, ()) if thought else self._add_text(text)
+            if isinstance(content, str):
+                yield from self._add_content(self._tags.split_thinking(content))
         for piece in (*self._responses_pieces(), *(getattr(delta, "tool_calls", None) or ())):
-            yield from self._call(piece)
+            yield from self._add_call_piece(piece)
         function_call = getattr(delta, "function_call", None)
         if function_call is not None:
             # The older field for one function call, whose pieces have no index.
-            yield from self._call(SimpleNamespace(index=0, id=None, function=function_call))
+            yield from self._add_call_piece(
+                SimpleNamespace(index=0, id=None, function=function_call)
+            )
 
     def end_stream(self, finish: str = "stop") -> Iterator[StreamEvent]:
         """Close the open blocks and yield the complete calls; only after a real finish."""
         yield from self._provider_events()
-        for thought, text in self._tags.held_text():
-            yield from self._add_reasoning(text, ()) if thought else self._add_text(text)
+        yield from self._add_content(self._tags.held_text())
         for piece in self._responses_pieces():
-            yield from self._call(piece)
+            yield from self._add_call_piece(piece)
         yield from self._end_reasoning()
         yield from self._end_text()
         for call in self._calls.calls:
@@ -211,18 +208,12 @@ class StreamJoiner:
         server_calls = [call for call in self._calls.calls if self._is_run_by_server(call, finish)]
         self._calls.calls = [call for call in self._calls.calls if call not in server_calls]
         for call in self._calls.calls:
-            called = call.complete_call()
-            yield replace(called, tool=self._names.get(called.tool, called.tool))
-        for call in server_calls:
             whole_call = call.complete_call()
-            metadata = {DIALECT: "openai"}
-            yield ToolCalled(
-                whole_call.id,
-                whole_call.tool,
-                whole_call.input,
-                provider_executed=True,
-                metadata=metadata,
-            )
+            yield replace(whole_call, tool=self._names.get(whole_call.tool, whole_call.tool))
+        metadata = {DIALECT: "openai"}
+        for call in server_calls:
+            value = call.complete_call().input
+            yield ToolCalled(call.id, call.tool, value, provider_executed=True, metadata=metadata)
         if server_calls and self._provider_calls is None:
             self._provider_calls = ProviderCalls()
         if self._provider_calls is not None:
@@ -255,13 +246,16 @@ class StreamJoiner:
         our_reason = FINISHES.get(finish.lower(), "unknown")
         if self.is_refused and our_reason == "stop":
             return "content-filter"
-        return (
-            "tool-calls" if our_reason in {"stop", "unknown"} and self._calls.calls else our_reason
-        )
+        has_calls = our_reason in {"stop", "unknown"} and bool(self._calls.calls)
+        return "tool-calls" if has_calls else our_reason
 
     def _new_id(self, kind: str) -> str:
-        self._blocks += 1
-        return f"{kind}_{self._blocks}"
+        self._block_count += 1
+        return f"{kind}_{self._block_count}"
+
+    def _add_content(self, pieces: Iterable[tuple[bool, str]]) -> Iterator[StreamEvent]:
+        for is_thinking, text in pieces:
+            yield from self._add_reasoning(text, ()) if is_thinking else self._add_text(text)
 
     def _add_text(self, text: str) -> Iterator[StreamEvent]:
         if self._reasoning_id is not None:
@@ -326,7 +320,7 @@ class StreamJoiner:
         yield ReasoningEnded(self._reasoning_id, metadata)
         self._reasoning_id, self._thinking, self._open_thinking = None, [], None
 
-    def _call(self, piece: Any) -> Iterator[StreamEvent]:
+    def _add_call_piece(self, piece: Any) -> Iterator[StreamEvent]:
         newest_call = self._calls.calls[-1] if self._calls.calls else None
         joined_piece = self._calls.add_piece(piece)
         call = joined_piece.call

@@ -31,8 +31,9 @@ class StreamedCall:
 
     def replace_input(self, full_input: str) -> str:
         """Replace the pieces by the whole input; returns the text that it adds to them, for display."""
-        before, self.input_pieces = "".join(self.input_pieces), [full_input] if full_input else []
-        return full_input.removeprefix(before) if full_input.startswith(before) else ""
+        earlier_text = "".join(self.input_pieces)
+        self.input_pieces = [full_input] if full_input else []
+        return full_input.removeprefix(earlier_text) if full_input.startswith(earlier_text) else ""
 
     def complete_call(self) -> ToolCalled:
         """Return the complete call; an input that is no JSON becomes a problem, not an error."""
@@ -127,16 +128,16 @@ def input_text(pieces: Sequence[str]) -> str:
 
 def _last_of_equal(joined: str) -> str | None:
     """Return the only value in a text that repeats it, or has empty values before it."""
-    decoder, position, objects = json.JSONDecoder(), 0, set()
+    decoder, position, values = json.JSONDecoder(), 0, set()
     text = joined.strip()
     while position < len(text):
         try:
             _, value_end = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             return None
-        objects.add(text[position:value_end])
+        values.add(text[position:value_end])
         position = value_end + len(text[value_end:]) - len(text[value_end:].lstrip())
-    inputs = objects - NO_INPUT
+    inputs = values - NO_INPUT
     return inputs.pop() if len(inputs) == 1 else None
 
 
@@ -183,13 +184,11 @@ def tool_called(identifier: str, tool: str, raw_input: str) -> ToolCalled:
         # Some servers send null for a call without input.
         value = {} if value is None else value
     except ValueError as error:
-        return ToolCalled(
-            identifier, tool, {}, raw_input, problem=f"The input is no valid JSON: {error}."
-        )
+        problem = f"The input is no valid JSON: {error}."
+        return ToolCalled(identifier, tool, {}, raw_input, problem=problem)
     except RecursionError:
-        return ToolCalled(
-            identifier, tool, {}, raw_input, problem="The input is nested too deeply."
-        )
+        problem = "The input is nested too deeply."
+        return ToolCalled(identifier, tool, {}, raw_input, problem=problem)
     return ToolCalled(identifier, tool, value, raw_input)
 
 

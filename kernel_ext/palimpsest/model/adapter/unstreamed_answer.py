@@ -108,7 +108,7 @@ def stream_lines(text: str, response: Any = None) -> Iterator[str]:
     if isinstance(value, dict) and isinstance(value.get("choices"), list) and value["choices"]:
         return _openai_lines(value)
     if isinstance(value, dict) and isinstance(value.get("content"), list):
-        return _anthropic_lines(value)
+        return (line for event in _anthropic_events(value) for line in _named_event_lines(event))
     answers = value if isinstance(value, list) else [value]
     if answers and all(isinstance(answer, dict) and "candidates" in answer for answer in answers):
         return (line for answer in answers for line in _event_lines(answer))
@@ -128,11 +128,12 @@ def _is_line_of_objects(line: str) -> bool:
     return isinstance(value, dict) and "done" in value and "error" not in value
 
 
-def _event_lines(value: Any, name: str | None = None) -> Iterator[str]:
-    if name is not None:
-        yield f"event: {name}"
-    yield f"data: {value if isinstance(value, str) else json.dumps(value)}"
-    yield ""
+def _event_lines(value: Any) -> list[str]:
+    return [f"data: {value if isinstance(value, str) else json.dumps(value)}", ""]
+
+
+def _named_event_lines(event: dict[str, Any]) -> list[str]:
+    return [f"event: {event['type']}", *_event_lines(event)]
 
 
 def _openai_lines(value: dict[str, Any]) -> Iterator[str]:
@@ -145,34 +146,28 @@ def _openai_lines(value: dict[str, Any]) -> Iterator[str]:
     chunk["object"] = "chat.completion.chunk"
     finish = choice.get("finish_reason") or "stop"
     yield from _event_lines(chunk | {"choices": [{"index": 0, "delta": message}]})
-    yield from _event_lines(
-        chunk | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
-    )
+    last_choice = {"index": 0, "delta": dict[str, Any](), "finish_reason": finish}
+    yield from _event_lines({**chunk, "choices": [last_choice]})
     if value.get("usage"):
         yield from _event_lines(chunk | {"choices": [], "usage": value["usage"]})
     yield from _event_lines("[DONE]")
 
 
-def _anthropic_lines(value: dict[str, Any]) -> Iterator[str]:
+def _anthropic_events(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
     first_message = {**value, "content": [], "stop_reason": None}
-    yield from _event_lines({"type": "message_start", "message": first_message}, "message_start")
+    yield {"type": "message_start", "message": first_message}
     for index, block in enumerate(value["content"]):
         start, deltas = _start_and_deltas(block)
-        block_start = {"type": "content_block_start", "index": index, "content_block": start}
-        yield from _event_lines(block_start, "content_block_start")
+        yield {"type": "content_block_start", "index": index, "content_block": start}
         for delta in deltas:
-            block_delta = {"type": "content_block_delta", "index": index, "delta": delta}
-            yield from _event_lines(block_delta, "content_block_delta")
-        yield from _event_lines(
-            {"type": "content_block_stop", "index": index}, "content_block_stop"
-        )
-    last_message = {
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    yield {
         "type": "message_delta",
         "delta": {"stop_reason": value.get("stop_reason") or "end_turn", "stop_sequence": None},
         "usage": value.get("usage") or {},
     }
-    yield from _event_lines(last_message, "message_delta")
-    yield from _event_lines({"type": "message_stop"}, "message_stop")
+    yield {"type": "message_stop"}
 
 
 def _start_and_deltas(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -186,10 +181,9 @@ def _start_and_deltas(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[
             signed = {"type": "signature_delta", "signature": block.get("signature") or ""}
             return {"type": "thinking", "thinking": "", "signature": ""}, [thought, signed]
         case "tool_use":
-            input_delta = {
-                "type": "input_json_delta",
-                "partial_json": json.dumps(block.get("input") or {}),
-            }
-            return {**block, "input": {}}, [input_delta]
+            input_json = json.dumps(block.get("input") or {})
+            return {**block, "input": {}}, [
+                {"type": "input_json_delta", "partial_json": input_json}
+            ]
         case _:
             return block, []

@@ -61,11 +61,7 @@ def _count(value: Any) -> int:
 
 
 def _first_number(report: Any, *paths: tuple[str, ...]) -> int:
-    for path in paths:
-        count = _count(field(report, *path))
-        if count:
-            return count
-    return 0
+    return next(filter(None, (_count(field(report, *path)) for path in paths)), 0)
 
 
 def normalise_usage(report: Any) -> Usage | None:
@@ -95,9 +91,8 @@ def normalise_usage(report: Any) -> Usage | None:
     hour_cache_tokens = field(report, *HOUR_CACHE_PATH)
     reasoning = _count(field(report, "completion_tokens_details", "reasoning_tokens"))
     total_tokens = _count(field(report, "total_tokens"))
-    is_reasoning_separate = reasoning and (
-        reasoning > completion or total_tokens == prompt + completion + reasoning
-    )
+    is_sum = total_tokens == prompt + completion + reasoning
+    is_reasoning_separate = reasoning and (reasoning > completion or is_sum)
     return Usage(
         input=max(0, prompt - cache_read - cache_write),
         output=completion if is_reasoning_separate else completion - reasoning,
@@ -143,23 +138,17 @@ def with_estimates(
 
 def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
     """Return Anthropic's usage report in OpenAI's form, whose prompt includes cached tokens."""
-    rounds = [item for item in usage.get("iterations") or () if isinstance(item, dict)]
-    cache_read, cache_write = (
-        _sum(name, rounds or [usage])
-        for name in ("cache_read_input_tokens", "cache_creation_input_tokens")
-    )
-    prompt = _sum_of(_sum("input_tokens", rounds or [usage]), cache_read, cache_write)
-    completion = _sum("output_tokens", rounds or [usage])
-    hours = [
-        field(usage_round, "cache_creation", "ephemeral_1h_input_tokens")
-        for usage_round in rounds or [usage]
-    ]
-    reasoning_counts = [
-        field(usage_round, "output_tokens_details", "thinking_tokens")
-        for usage_round in rounds or [usage]
-    ]
-    known = [count for count in hours if count is not None]
-    hour = _sum_of(*known) if known else field(usage, "cache_creation", "ephemeral_1h_input_tokens")
+    rounds = [item for item in usage.get("iterations") or () if isinstance(item, dict)] or [usage]
+    cache_read = _sum("cache_read_input_tokens", rounds)
+    cache_write = _sum("cache_creation_input_tokens", rounds)
+    prompt = _sum_of(_sum("input_tokens", rounds), cache_read, cache_write)
+    completion = _sum("output_tokens", rounds)
+    hour_path = ("cache_creation", "ephemeral_1h_input_tokens")
+    hour_counts = [count for item in rounds if (count := field(item, *hour_path)) is not None]
+    hour_tokens = _sum_of(*hour_counts) if hour_counts else field(usage, *hour_path)
+    write_details = {"ephemeral_1h_input_tokens": hour_tokens}
+    reasoning_path = ("output_tokens_details", "thinking_tokens")
+    reasoning_counts = [field(item, *reasoning_path) for item in rounds]
     reasoning_tokens = None if None in reasoning_counts else _sum_of(*reasoning_counts)
     if isinstance(reasoning_tokens, int) and isinstance(completion, int):
         reasoning_tokens = min(max(0, reasoning_tokens), completion)
@@ -169,9 +158,7 @@ def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
         "total_tokens": _sum_of(prompt, completion),
         "cache_read_input_tokens": cache_read,
         "cache_creation_input_tokens": cache_write,
-        "prompt_tokens_details": {
-            "cache_creation_token_details": {"ephemeral_1h_input_tokens": hour}
-        },
+        "prompt_tokens_details": {"cache_creation_token_details": write_details},
         "completion_tokens_details": {"reasoning_tokens": reasoning_tokens},
         "service_tier": usage.get("service_tier"),
     }
@@ -183,7 +170,6 @@ def _sum(name: str, rounds: list[dict[str, Any]]) -> Any:
 
 def _sum_of(*values: Any) -> Any:
     """Return a sum; with any value that is no number, an impossible value that invalidates the whole report."""
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return "no number"
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+        return "no number"
     return sum(values)

@@ -7,7 +7,6 @@ falling back to another provider or the rehearsal model.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
@@ -119,9 +118,8 @@ def known_models(
 
     def add(model_id: str, reason: str) -> None:
         if model_id not in models:
-            models[model_id] = KnownModel(
-                model_info(model_id, overrides, environment=environment), reason
-            )
+            info = model_info(model_id, overrides, environment=environment)
+            models[model_id] = KnownModel(info, reason)
 
     for model_id in overrides or {}:
         if "/" in model_id:
@@ -131,9 +129,8 @@ def known_models(
         add(f"{COMPATIBLE}/{name}", f"listed by {address(base_url)}")
     for provider in KEY_VARIABLES:
         if has_key(provider, environment) and base_of(provider, environment) is None:
-            default = DEFAULT_MODELS.get(provider)
-            names = [default] if default else []
-            for name in (*names, *litellm_table.model_names(provider)):
+            default_names = filter(None, [DEFAULT_MODELS.get(provider)])
+            for name in (*default_names, *litellm_table.model_names(provider)):
                 add(f"{provider}/{name}", f"{key_variable(provider)} is set")
     for model in ollama(environment).models:
         add(f"{local.PROVIDER}/{model.name}", "Ollama runs here")
@@ -160,9 +157,8 @@ def _served_model(environment: Mapping[str, str]) -> ModelRef | None:
     local_models = local.served_models(base_url, environment)
     if local_models.names:
         return ModelRef(provider=COMPATIBLE, name=local_models.names[0])
-    problem, advice = _missing_text(
-        local_models.missing_reason, "Start it", f"Set {key_variable(COMPATIBLE)} to its key"
-    )
+    key_advice = f"Set {key_variable(COMPATIBLE)} to its key"
+    problem, advice = _missing_text(local_models.missing_reason, "Start it", key_advice)
     raise ConfigError(
         f"The server at {address(base_url)}, which {variable_of(COMPATIBLE, environment)} names, {problem}. {advice}, set "
         f"{SERVED_MODEL_VARIABLE} to the name of a model, or choose another model with --model."
@@ -177,16 +173,11 @@ def _models_by_address(
         if provider != COMPATIBLE and base_of(provider, environment) is not None:
             yield ModelRef(provider=provider, name=DEFAULT_MODELS[provider])
     for model_id, settings in (overrides or {}).items():
-        if "/" in model_id and _address_in(settings):
-            yield model_info(
-                model_id, overrides, environment=environment, trusted_ids=(model_id,)
-            ).ref
-
-
-def _address_in(settings: Any) -> str | None:
-    values = settings if isinstance(settings, Mapping) else vars(settings)
-    address = values.get("api_base")
-    return str(address) if address else None
+        values = settings if isinstance(settings, Mapping) else vars(settings)
+        if "/" in model_id and values.get("api_base"):
+            trusted_ids = (model_id,)
+            info = model_info(model_id, overrides, environment=environment, trusted_ids=trusted_ids)
+            yield info.ref
 
 
 def _no_local_model(local_models: LocalModels, environment: Mapping[str, str]) -> str:
@@ -204,13 +195,15 @@ def _no_local_model(local_models: LocalModels, environment: Mapping[str, str]) -
     )
 
 
-def _missing_text(missing_reason: local.Missing, start_advice: str, key: str) -> tuple[str, str]:
+def _missing_text(
+    missing_reason: local.Missing, start_advice: str, key_advice: str
+) -> tuple[str, str]:
     """Return why a server's models are not known, and the first advice, as parts of a sentence."""
     match missing_reason:
         case "silent":
             return "does not answer", start_advice
         case "refused":
-            return "wants a key, or another one", key
+            return "wants a key, or another one", key_advice
         case "other":
             return "does not list its models", "Check the address"
         case "":

@@ -53,16 +53,15 @@ def meant_model(ref: ModelRef) -> MeantModel:
     match = next(_by_provider(ref.id.split("/")), None)
     if match is not None:
         return match
+    plain_name = ref.name.rpartition("/")[2]
     is_ambiguous = False
-    for name in _spellings(ref.name.rpartition("/")[2]):
+    for name in _spellings(plain_name):
         match = _sold_by_maker(name) or _named_in_one_word(name)
         if match is not None and match.key is not None:
             return match
         is_ambiguous = is_ambiguous or match is not None
-    return MeantModel(
-        is_ambiguous=is_ambiguous
-        or bool(litellm_table.entries_of_name(ref.name.rpartition("/")[2]))
-    )
+    is_ambiguous = is_ambiguous or bool(litellm_table.entries_of_name(plain_name))
+    return MeantModel(is_ambiguous=is_ambiguous)
 
 
 def source_remark(info: ModelInfo) -> str:
@@ -70,11 +69,8 @@ def source_remark(info: ModelInfo) -> str:
     if info.listed_as is not None:
         return f"limits and price are estimates (~), by the name {info.listed_as} of litellm's list"
     is_unknown = info.window_assumed and info.price.input is None
-    if (
-        is_unknown
-        and litellm_table.find_model(info.ref) is None
-        and meant_model(info.ref).is_ambiguous
-    ):
+    is_listed = not is_unknown or litellm_table.find_model(info.ref) is not None
+    if not is_listed and meant_model(info.ref).is_ambiguous:
         return (
             "window and price are not known: litellm's list has this name at other servers with different prices or "
             f'windows; set them below [models."{info.ref.id}"]'
@@ -112,14 +108,14 @@ def _sold_by_maker(name: str) -> MeantModel | None:
     own_entry = litellm_table.entry(name)
     if own_entry is not None and own_entry.get("mode") in litellm_table.MODES:
         return MeantModel(name, litellm_table.completed_entry(name, own_entry))
-    providers_by_key = {
-        key: entry.get("litellm_provider")
-        for key, entry in litellm_table.entries_of_name(name).items()
-    }
-    keys = [
-        key for key, maker in providers_by_key.items() if maker in MAKERS and key.count("/") <= 1
+    entries = litellm_table.entries_of_name(name).items()
+    makers_by_key = {key: entry.get("litellm_provider") for key, entry in entries}
+    ranked_keys = [
+        (MAKERS.index(maker), key)
+        for key, maker in makers_by_key.items()
+        if maker in MAKERS and key.count("/") <= 1
     ]
-    return _single_model(sorted(keys, key=lambda key: (MAKERS.index(providers_by_key[key]), key)))
+    return _single_model([key for _, key in sorted(ranked_keys)])
 
 
 def _named_in_one_word(name: str) -> MeantModel | None:
@@ -143,10 +139,8 @@ def _single_model(keys: Sequence[str]) -> MeantModel | None:
     if not keys:
         return None
     entries = [(key, litellm_table.entry(key) or {}) for key in keys]
-    price_window_pairs = {
-        (litellm_table.price(entry), entry.get("max_input_tokens")) for _, entry in entries
-    }
-    if len(price_window_pairs) > 1:
+    offers = {(litellm_table.price(entry), entry.get("max_input_tokens")) for _, entry in entries}
+    if len(offers) > 1:
         return MeantModel(is_ambiguous=True)
     key, facts = entries[0]
     return MeantModel(key, litellm_table.completed_entry(key, facts))

@@ -54,8 +54,8 @@ def list_name() -> str:
     """Return the list's name: litellm's version, and the date of the copy or of litellm's file on this disk."""
     file = path()
     if file == COPY:
-        made = entry(COPY_ORIGIN) or {}
-        return f"the list of prices of litellm {made['litellm']}, copied on {made['date']}"
+        origin = entry(COPY_ORIGIN) or {}
+        return f"the list of prices of litellm {origin['litellm']}, copied on {origin['date']}"
     try:
         default_name = f"litellm {version('litellm')}'s list of prices"
         day = datetime.fromtimestamp(file.stat().st_mtime, UTC).date()
@@ -69,23 +69,11 @@ def _table_text() -> str:
 
 
 @cache
-def _entry_offsets() -> dict[str, int]:
-    """Return the offset of each entry's object in the text."""
-    return {match[1]: match.end() - 1 for match in ENTRY.finditer(_table_text())}
-
-
-_entries: dict[str, dict[str, Any] | None] = {}
-
-
 def entry(key: str) -> dict[str, Any] | None:
-    """Return the entry of exactly this key."""
-    if key not in _entries:
-        _entries[key] = _read_entry(key)
-    return _entries[key]
+    """Return the entry of exactly this key.
 
-
-def _read_entry(key: str) -> dict[str, Any] | None:
-    """Find one entry in the bytes of the table, most of which are neither decoded nor looked at otherwise."""
+    It is found in the bytes of the table, most of which are neither decoded nor looked at otherwise.
+    """
     content, name = path().read_bytes(), f'"{key}": {{'.encode("utf-8", "surrogatepass")
     name_index = content.rfind(name)
     while name_index >= 0:
@@ -101,15 +89,15 @@ def _read_entry(key: str) -> dict[str, Any] | None:
 
 
 def _object_in(content: bytes) -> dict[str, Any]:
-    found: dict[str, Any] = JSONDecoder().raw_decode(content.decode("utf-8", "replace"))[0]
-    return found
+    value: dict[str, Any] = JSONDecoder().raw_decode(content.decode("utf-8", "replace"))[0]
+    return value
 
 
 @cache
 def _keys_by_name() -> dict[str, list[str]]:
     """Return the keys of all entries by their folded names, without providers."""
     keys_by_name: dict[str, list[str]] = {}
-    keys = list(_entry_offsets())
+    keys = list(dict.fromkeys(match[1] for match in ENTRY.finditer(_table_text())))
     for key, folded in zip(keys, _folded("\n".join(keys)).split("\n"), strict=True):
         keys_by_name.setdefault(folded.rpartition("/")[2], []).append(key)
     return keys_by_name
@@ -146,11 +134,11 @@ FAMILY_DEFAULTS = "fallback_generalizations"
 
 
 def _family_defaults(key: str, provider: str) -> dict[str, Any]:
-    general: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for pattern, providers, facts in _family_rules():
         if provider in providers and pattern.search(key):
-            general |= facts
-    return general
+            defaults |= facts
+    return defaults
 
 
 @cache
@@ -186,9 +174,9 @@ def _spellings(ref: ModelRef) -> Iterator[str]:
         yield name.rpartition(":")[0]
     elif ref.provider == PUBLISHER_PROVIDER:
         yield from (f"meta/{ref.name}", f"{ref.id}@latest", f"{ref.name}@latest")
-    copied = NUMBER if ref.provider in NUMBERED_PROVIDERS else DATED
-    short = copied.sub("", ref.name)
-    yield from (f"{ref.provider}/{short}", short, f"{ref.provider}/{ref.id}")
+    suffix = NUMBER if ref.provider in NUMBERED_PROVIDERS else DATED
+    short_name = suffix.sub("", ref.name)
+    yield from (f"{ref.provider}/{short_name}", short_name, f"{ref.provider}/{ref.id}")
 
 
 def _is_of_provider(facts: dict[str, Any], provider: str) -> bool:
@@ -240,9 +228,8 @@ def all_model_names(provider: str) -> tuple[str, ...]:
 
 def model_names(provider: str) -> tuple[str, ...]:
     """Return the names of a provider's models that chat and call tools, dated copies left out."""
-    return tuple(
-        name for name in _models().get(f"{provider} tools", ()) if not NOT_OFFERED.search(name)
-    )
+    names = _models().get(f"{provider} tools", ())
+    return tuple(name for name in names if not NOT_OFFERED.search(name))
 
 
 NOT_OFFERED = re.compile(
@@ -262,16 +249,12 @@ def price(facts: dict[str, Any]) -> Price:
 
 
 def _tier_price(facts: dict[str, Any], service: str) -> Price:
-    tiers = []
-    for name in facts:
-        match = LONG_PROMPT.match(name)
-        if match:
-            suffix = f"_above_{match[1]}k_tokens"
-            tiers.append(
-                PriceTier(above=int(match[1]) * 1000, price=_rates(facts, suffix, service))
-            )
-    ordered = tuple(sorted(tiers, key=lambda tier: tier.above))
-    return _rates(facts, "", service).model_copy(update={"tiers": ordered})
+    thousands = sorted(int(match[1]) for match in map(LONG_PROMPT.match, facts) if match)
+    tiers = tuple(
+        PriceTier(above=count * 1000, price=_rates(facts, f"_above_{count}k_tokens", service))
+        for count in thousands
+    )
+    return _rates(facts, "", service).model_copy(update={"tiers": tiers})
 
 
 INPUT = "input_cost_per_token"
@@ -303,14 +286,12 @@ def _price_value(facts: dict[str, Any], name: str, suffix: str, service: str) ->
     if exact is not None or not (suffix or service):
         return exact
     if suffix and service:
-        long_price, tier = (
-            _price_value(facts, name, suffix, ""),
-            _price_value(facts, name, "", service),
-        )
+        long_price = _price_value(facts, name, suffix, "")
+        service_price = _price_value(facts, name, "", service)
         base_price = _number(facts, name)
-        if long_price is not None and tier is not None and base_price:
-            return long_price * tier / base_price
-        return tier
+        if long_price is not None and service_price is not None and base_price:
+            return long_price * service_price / base_price
+        return service_price
     base_price, plain_input = _number(facts, name), _number(facts, INPUT)
     dearer_input = _number(facts, f"{INPUT}{suffix}{service}")
     if base_price is None or not plain_input or dearer_input is None or name.startswith("output"):

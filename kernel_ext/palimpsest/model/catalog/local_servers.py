@@ -27,10 +27,10 @@ LISTING_ERRORS = (OSError, HTTPException, ValueError, KeyError, TypeError, Attri
 TIMEOUT_SECONDS = 0.5
 REMOTE_SECONDS = 2.0
 """Timeout for a server on another machine, which is queried only where the environment names it."""
-WINDOW_CAP = 32_768
+MAX_WINDOW = 32_768
 """A longer window costs gigabytes of memory on the user's machine; config may raise it."""
 USUAL_WINDOW = 4_096
-ASKED_MODELS = 12
+MAX_QUERIED_MODELS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +86,11 @@ def models(environment: Mapping[str, str]) -> LocalModels:
     address = ollama_address(environment)
     timeout = _timeout(address)
     try:
-        listed = _query(f"{address}/api/tags", timeout=timeout)["models"] or ()
-        names = [str(item["name"]) for item in listed]
+        entries = _query(f"{address}/api/tags", timeout=timeout)["models"] or ()
+        names = [str(entry["name"]) for entry in entries]
     except LISTING_ERRORS as error:
         return LocalModels(missing_reason=_missing_reason(error))
-    read_models = (_model(address, name, timeout) for name in names[:ASKED_MODELS])
+    read_models = (_model(address, name, timeout) for name in names[:MAX_QUERIED_MODELS])
     return LocalModels(tuple(model for model in read_models if model is not None))
 
 
@@ -110,13 +110,11 @@ def served_models(
     key = key_of(provider, environment or {})
     headers = {"authorization": f"Bearer {key}"} if key else {}
     try:
-        listed = _query(
-            f"{base_url.rstrip('/')}/models", headers=headers, timeout=_timeout(base_url)
-        )
-        entries = listed.get("data") or listed.get("models") or ()
-        names = tuple(
-            str(model.get("id") or model["name"]) for model in entries if _is_chat_model(model)
-        )
+        address = f"{base_url.rstrip('/')}/models"
+        listing = _query(address, headers=headers, timeout=_timeout(base_url))
+        entries = listing.get("data") or listing.get("models") or ()
+        chat_models = (model for model in entries if _is_chat_model(model))
+        names = tuple(str(model.get("id") or model["name"]) for model in chat_models)
     except LISTING_ERRORS as error:
         return ServedModels(missing_reason=_missing_reason(error))
     return ServedModels(names, missing_reason="" if entries else "other")
@@ -154,7 +152,7 @@ def _model(address: str, name: str, timeout: float) -> LocalModel | None:
     stated_lengths = (value for name, value in facts.items() if name.endswith(".context_length"))
     # A window of 0 means no limit, which only the user may set.
     lengths = [value for value in stated_lengths if isinstance(value, int) and value > 0]
-    window = min(max(lengths, default=USUAL_WINDOW), WINDOW_CAP)
+    window = min(max(lengths, default=USUAL_WINDOW), MAX_WINDOW)
     return LocalModel(name, window, "tools" in (details.get("capabilities") or ()))
 
 
@@ -166,14 +164,12 @@ def _query(
     timeout: float = TIMEOUT_SECONDS,
 ) -> dict[str, Any]:
     data = None if body is None else json.dumps(body).encode()
-    request = Request(
-        url, data=data, headers={"content-type": "application/json"} | dict(headers or {})
-    )
+    all_headers = {"content-type": "application/json", **(headers or {})}
+    request = Request(url, data=data, headers=all_headers)
     # Requests to this machine must not go through a proxy that the environment names.
     direct_handlers = (ProxyHandler({}),) if is_loopback(url) else ()
-    with build_opener(*direct_handlers, _RedirectRefuser()).open(
-        request, timeout=timeout
-    ) as response:
+    opener = build_opener(*direct_handlers, _RedirectRefuser())
+    with opener.open(request, timeout=timeout) as response:
         value = json.load(response)
     return value if isinstance(value, dict) else {}
 

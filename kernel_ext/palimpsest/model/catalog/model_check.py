@@ -59,7 +59,7 @@ def known_effort(variant: str | None) -> str | None:
 def _accepts_effort(variant: str, ref: ModelRef | None) -> bool:
     if variant not in EFFORTS:
         return False
-    facts = (litellm_table.find_model(ref) or meant_model(ref).facts) if ref is not None else {}
+    facts = {} if ref is None else litellm_table.find_model(ref) or meant_model(ref).facts
     stated = facts.get(f"supports_{variant}_reasoning_effort")
     return stated is not False or variant not in OPTIONAL_EFFORTS
 
@@ -104,10 +104,9 @@ def closest_name(name: str, known_names: Collection[str]) -> str | None:
     >>> closest_name("claude-sonet-4-5", ["claude-sonnet-4-5"]), closest_name("gpt-5.2", ["gpt-5.1"])
     ('claude-sonnet-4-5', None)
     """
-    for candidate in difflib.get_close_matches(name, known_names, 8, TYPING_ERROR_SIMILARITY):
-        if DIGITS.findall(candidate) == DIGITS.findall(name):
-            return candidate
-    return None
+    candidates = difflib.get_close_matches(name, known_names, 8, TYPING_ERROR_SIMILARITY)
+    digits = DIGITS.findall(name)
+    return next((known for known in candidates if DIGITS.findall(known) == digits), None)
 
 
 def model_lister(environment: Mapping[str, str]) -> ListModels:

@@ -32,6 +32,8 @@ ROUND_TOKENS = 10_000
 REHEARSAL = ModelRef(provider="rehearsal", name="rehearsal")
 REHEARSAL_WINDOW = 200_000
 REHEARSAL_OUTPUT = 8_192
+LIMIT_FIELDS = {"window": "window", "input": "input_limit", "output": "output_limit"}
+"""Fields of a model's limits by the names of their settings."""
 FREE = Price(input=0.0, output=0.0, cache_read=0.0, cache_write=0.0)
 
 Overrides = Mapping[str, Any]
@@ -146,7 +148,7 @@ def _local_info(ref: ModelRef, base_url: str | None, environment: Mapping[str, s
 
     models = {model.name: model for model in local.models(environment).models}
     model = models.get(ref.name) or models.get(f"{ref.name}:latest")
-    window = model.window if model else local.WINDOW_CAP
+    window = model.window if model else local.MAX_WINDOW
     return ModelInfo(
         ref=ref,
         window=window,
@@ -163,11 +165,7 @@ def _from_table(ref: ModelRef, facts: dict[str, Any], base_url: str | None) -> M
     output_limit = _limit(facts, "max_output_tokens") or ASSUMED_OUTPUT
     window = input_limit or ASSUMED_WINDOW
     # OpenAI states an input limit that is a round window minus the output limit, such as 272,000 of 400,000.
-    is_remainder = (
-        input_limit is not None
-        and input_limit % ROUND_TOKENS != 0
-        and (input_limit + output_limit) % ROUND_TOKENS == 0
-    )
+    is_remainder = window % ROUND_TOKENS != 0 and (window + output_limit) % ROUND_TOKENS == 0
     has_separate_limits = profile(ref).input_limit_listed and is_remainder
     return ModelInfo(
         ref=ref,
@@ -185,11 +183,8 @@ def _from_table(ref: ModelRef, facts: dict[str, Any], base_url: str | None) -> M
 
 
 def _limit(facts: Mapping[str, Any], *names: str) -> int | None:
-    for name in names:
-        value = facts.get(name)
-        if isinstance(value, int | float) and value > 0:
-            return int(value)
-    return None
+    values = map(facts.get, names)
+    return next((int(v) for v in values if isinstance(v, int | float) and v > 0), None)
 
 
 def _settings(ref: ModelRef, model_id: str, overrides: Overrides) -> dict[str, Any]:
@@ -205,11 +200,7 @@ def _settings(ref: ModelRef, model_id: str, overrides: Overrides) -> dict[str, A
 
 def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
     changes: dict[str, Any] = {}
-    for field_name, setting_name in (
-        ("window", "window"),
-        ("input_limit", "input"),
-        ("output_limit", "output"),
-    ):
+    for setting_name, field_name in LIMIT_FIELDS.items():
         if setting_name in settings:
             changes[field_name] = _tokens(facts.ref, setting_name, settings[setting_name])
     if "window" in changes:
@@ -228,8 +219,8 @@ def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
 
 
 def _tokens(ref: ModelRef, name: str, value: Any) -> int:
-    least = 0 if name == "window" else 1
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    minimum = 0 if name == "window" else 1
+    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
         raise ConfigError(f"models.{ref.id}.{name} must be a number of tokens, not {value!r}.")
     return value
 

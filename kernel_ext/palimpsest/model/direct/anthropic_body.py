@@ -42,21 +42,15 @@ def anthropic_body(request: ModelRequest) -> Body:
     """Return the body of a request, without parameters that its model refuses."""
     ref = request.model.ref
     messages = sendable_messages(request.messages, request.model)
-    body: Body = {
-        "model": ref.name,
-        "messages": _merged_messages(
-            [message for message in messages if message["role"] != "system"]
-        ),
-        "stream": True,
-    }
+    turns = _merged_messages([message for message in messages if message["role"] != "system"])
+    body: Body = {"model": ref.name, "messages": turns, "stream": True}
     system = list(_system(messages))
     if system:
         body["system"] = system
     target = profile(ref)
     tools = [anthropic_tool(tool_definition(spec, target)) for spec in request.tools]
-    if not tools and any(
-        message.get("tool_calls") or message["role"] == "tool" for message in messages
-    ):
+    has_calls = any(m.get("tool_calls") or m["role"] == "tool" for m in messages)
+    if not tools and has_calls:
         tools = [UNUSED_TOOL]
     if tools:
         body["tools"] = tools
@@ -69,17 +63,17 @@ def anthropic_body(request: ModelRequest) -> Body:
 def accepted_parameters(ref: ModelRef, parameters: Body) -> Body:
     """Return the request's parameters that a model accepts, in Anthropic's form."""
     accepted: Body = {"max_tokens": parameters["max_tokens"]}
+    is_free = not is_denied(ref.name, "supports_sampling_params")
+    is_free = is_free and not any(series in ref.name.lower() for series in WITHOUT_SAMPLING)
     for name in ("temperature", "top_p"):
         value = parameters.get(name)
-        is_free = not is_denied(ref.name, "supports_sampling_params")
-        is_free = is_free and not any(series in ref.name.lower() for series in WITHOUT_SAMPLING)
         if value is not None and (is_free or (name == "temperature" and value == 1)):
             accepted[name] = value
     choice = _choice(parameters.get("tool_choice"))
     if choice is not None:
         is_forced = choice["type"] in ("any", "tool")
-        refused = is_forced and is_denied(ref.name, "supports_forced_tool_use")
-        accepted["tool_choice"] = {"type": "auto"} if refused else choice
+        is_refused = is_forced and is_denied(ref.name, "supports_forced_tool_use")
+        accepted["tool_choice"] = {"type": "auto"} if is_refused else choice
     effort = parameters.get("reasoning_effort")
     if effort in EFFORTS:
         if model_facts(ref).get("supports_adaptive_thinking") is True:
@@ -113,49 +107,43 @@ def _system(messages: Sequence[Body]) -> Iterator[Body]:
 
 def _merged_messages(messages: Sequence[Body]) -> list[Body]:
     """Merge consecutive messages of one side, so that the sides alternate."""
-    merged_list: list[Body] = []
-    called: set[str] = set()
+    turns: list[Body] = []
+    called_ids: set[str] = set()
     for message in messages:
         role = "assistant" if message["role"] == "assistant" else "user"
-        if not merged_list or merged_list[-1]["role"] != role:
-            merged_list.append({"role": role, "content": []})
-            called = set()
-        merged_list[-1]["content"] += (
-            _answer_messages(message, called) if role == "assistant" else _question(message)
-        )
-    merged_list = [turn for turn in merged_list if turn["content"]]
-    if merged_list and merged_list[-1]["role"] == "assistant":
-        merged_list[-1]["content"] = [
+        if not turns or turns[-1]["role"] != role:
+            turns.append({"role": role, "content": []})
+            called_ids = set()
+        is_answer = role == "assistant"
+        blocks = _answer_blocks(message, called_ids) if is_answer else _question_blocks(message)
+        turns[-1]["content"] += blocks
+    turns = [turn for turn in turns if turn["content"]]
+    if turns and turns[-1]["role"] == "assistant":
+        turns[-1]["content"] = [
             {**block, "text": block["text"].rstrip()} if block["type"] == "text" else block
-            for block in merged_list[-1]["content"]
+            for block in turns[-1]["content"]
         ]
-    return merged_list
+    return turns
 
 
-def _question(message: Body) -> Iterator[Body]:
+def _question_blocks(message: Body) -> Iterator[Body]:
     content = message.get("content")
     if message["role"] == "tool":
-        result: Body = {
-            "type": "tool_result",
-            "tool_use_id": _id(message["tool_call_id"]),
-            "content": [_block(block) for block in content]
-            if isinstance(content, list)
-            else content,
-        }
+        if isinstance(content, list):
+            content = [_block(block) for block in content]
+        call_id = _id(message["tool_call_id"])
+        result: Body = {"type": "tool_result", "tool_use_id": call_id, "content": content}
         yield _with_mark(result, message)
     elif isinstance(content, list):
         for block in content:
-            yield _block(
-                {**block, "text": block["text"] if block["text"].strip() else EMPTY_TEXT}
-                if block["type"] == "text"
-                else block
-            )
+            is_empty = block["type"] == "text" and not block["text"].strip()
+            yield _block({**block, "text": EMPTY_TEXT} if is_empty else block)
     else:
         text = content if content and content.strip() else EMPTY_TEXT
         yield _with_mark({"type": "text", "text": text}, message)
 
 
-def _answer_messages(message: Body, called: set[str]) -> Iterator[Body]:
+def _answer_blocks(message: Body, called_ids: set[str]) -> Iterator[Body]:
     yield from message.get("thinking_blocks") or ()
     content = message.get("content")
     if isinstance(content, list):
@@ -169,9 +157,9 @@ def _answer_messages(message: Body, called: set[str]) -> Iterator[Body]:
         yield _with_mark({"type": "text", "text": text}, message)
     for call in message.get("tool_calls") or ():
         identifier = _id(call["id"])
-        if identifier in called:
+        if identifier in called_ids:
             continue
-        called.add(identifier)
+        called_ids.add(identifier)
         function = call["function"]
         arguments = function.get("arguments")
         yield {

@@ -67,12 +67,11 @@ class AnthropicEvents:
         if "text" in delta:
             return Delta(delta["text"])
         if "partial_json" in delta:
-            number = self._calls.get(index)
-            text = delta["partial_json"]
-            piece = Function(None, text if isinstance(text, str) else "")
-            if number is None:
+            if index not in self._calls:
                 return None
-            return Delta(tool_calls=[CallPiece(number, None, "function", piece)])
+            text = delta["partial_json"]
+            function = Function(None, text if isinstance(text, str) else "")
+            return Delta(tool_calls=[CallPiece(self._calls[index], None, "function", function)])
         return _thinking(delta)
 
     def _start(self, index: Any, block: dict[str, Any]) -> Delta | None:
@@ -88,8 +87,8 @@ class AnthropicEvents:
                 self._calls[index] = number
                 return Delta(tool_calls=[CallPiece(number, block.get("id"), "function", function)])
             case "redacted_thinking":
-                sealed = {"type": "redacted_thinking", "data": block["data"]}
-                return Delta(reasoning_content="", thinking_blocks=[sealed])
+                redacted = {"type": "redacted_thinking", "data": block["data"]}
+                return Delta(reasoning_content="", thinking_blocks=[redacted])
             case "thinking":
                 return _thinking(block)
             case _:
@@ -103,13 +102,10 @@ class AnthropicEvents:
 
 
 def _thinking(delta: dict[str, Any]) -> Delta | None:
-    thinking_text, signature = delta.get("thinking"), delta.get("signature")
-    if isinstance(thinking_text, str) and thinking_text:
-        block = {"type": "thinking", "thinking": thinking_text}
-        if isinstance(signature, str) and signature:
-            block["signature"] = signature
-        return Delta(reasoning_content=thinking_text, thinking_blocks=[block])
+    text, signature = delta.get("thinking"), delta.get("signature")
+    block = {"type": "thinking", "thinking": text if isinstance(text, str) else ""}
     if isinstance(signature, str) and signature:
-        block = {"type": "thinking", "thinking": "", "signature": signature}
-        return Delta(reasoning_content="", thinking_blocks=[block])
-    return None
+        block["signature"] = signature
+    if not block["thinking"] and "signature" not in block:
+        return None
+    return Delta(reasoning_content=block["thinking"], thinking_blocks=[block])

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
+from functools import partial
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -28,6 +29,7 @@ from palimpsest.model.adapter.litellm_model import LitellmModel, no_provider
 from palimpsest.model.adapter.raw_stream import StreamTap
 from palimpsest.model.direct.anthropic_body import anthropic_body
 from palimpsest.model.direct.anthropic_events import AnthropicEvents
+from palimpsest.model.direct.deltas import Delta
 from palimpsest.model.direct.event_stream import stream_values
 from palimpsest.model.direct.openai_body import openai_body
 from palimpsest.model.direct.openai_chunks import openai_delta
@@ -134,17 +136,12 @@ class DirectModel:
         headers = request_headers(ref.provider, provider, request.model.api_base)
         body = anthropic_body(request) if provider.format == "anthropic" else openai_body(request)
         clients = await _clients()
-        request_context = clients.post(
-            endpoint(base_address, ENDPOINTS[provider.format]),
-            headers,
-            _encoded_body(body),
-            read_timeout(base_address, self._read_timeout),
-        )
-        read = (
-            AnthropicEvents(tap).delta
-            if provider.format == "anthropic"
-            else lambda chunk: openai_delta(chunk, tap)
-        )
+        address = endpoint(base_address, ENDPOINTS[provider.format])
+        timeout = read_timeout(base_address, self._read_timeout)
+        request_context = clients.post(address, headers, _encoded_body(body), timeout)
+        read_delta: Callable[[Any], Delta | None] = partial(openai_delta, tap=tap)
+        if provider.format == "anthropic":
+            read_delta = AnthropicEvents(tap).delta
         async with request_context as answer:
             yield None
             has_begun = False
@@ -152,7 +149,7 @@ class DirectModel:
             try:
                 async with aclosing(values), aclosing(yielding_to_others(values)) as paced:
                     async for value in paced:
-                        delta = read(value)
+                        delta = read_delta(value)
                         if delta is not None:
                             has_begun = True
                             yield delta
@@ -202,11 +199,8 @@ def request_headers(name: str, provider: DirectProvider, api_base: str | None) -
     Raises MissingKey where the provider's own server requires a key and none is set.
     """
     key = key_of(name, os.environ)
-    headers = {
-        "content-type": "application/json",
-        "accept": "application/json",
-        "user-agent": AGENT,
-    }
+    json_type = "application/json"
+    headers = {"content-type": json_type, "accept": json_type, "user-agent": AGENT}
     if provider.format == "anthropic":
         headers["anthropic-version"] = ANTHROPIC_VERSION
         token = os.environ.get("ANTHROPIC_AUTH_TOKEN", "").strip()

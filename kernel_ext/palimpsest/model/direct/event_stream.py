@@ -27,23 +27,20 @@ async def stream_values(
     async for piece in chunks:
         first_bytes += piece
         if not is_event_stream:
-            is_event_stream = is_stream(first_bytes)
-            if not is_event_stream and len(first_bytes) > MAX_EVENT_BYTES:
-                break
-            first_bytes = (
-                first_bytes.removeprefix(BYTE_MARK).lstrip() if is_event_stream else first_bytes
-            )
-        if not is_event_stream:
-            continue
-        complete, first_bytes = first_bytes, b""
-        for value in decoder.decode_piece(complete):
+            if not is_stream(first_bytes):
+                if len(first_bytes) > MAX_EVENT_BYTES:
+                    break
+                continue
+            is_event_stream = True
+            first_bytes = first_bytes.removeprefix(BYTE_MARK).lstrip()
+        received, first_bytes = first_bytes, b""
+        for value in decoder.decode_piece(received):
             yield value
         if decoder.is_done:
             on_done()
             return
-    for value in (
-        decoder.decode_rest() if is_event_stream else _unstreamed(first_bytes, response, decoder)
-    ):
+    unstreamed = _unstreamed(first_bytes, response, decoder)
+    for value in decoder.decode_rest() if is_event_stream else unstreamed:
         yield value
     if decoder.is_done:
         on_done()

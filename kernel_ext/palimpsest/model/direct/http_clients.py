@@ -38,8 +38,10 @@ VARIABLES = (
 """Variables of the environment that decide how a client connects."""
 NO = frozenset({"false", "0", "no", "off"})
 
-Kept = dict[tuple[str | None, ...], list[httpx.AsyncClient]]
-_kept: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Kept] = weakref.WeakKeyDictionary()
+IdleClients = dict[tuple[str | None, ...], list[httpx.AsyncClient]]
+_idle_clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, IdleClients] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 class StreamedResponse:
@@ -74,7 +76,7 @@ class BorrowedClient:
 
     async def end_request(self, *, is_whole: bool) -> None:
         """Keep the client for the next request, or close it with its connection."""
-        clients = _kept.setdefault(asyncio.get_running_loop(), {})
+        clients = _idle_clients.setdefault(asyncio.get_running_loop(), {})
         idle_clients = clients.setdefault(_client_key(is_secure=self.is_secure), [])
         if not is_whole or len(idle_clients) >= MAX_IDLE_CLIENTS:
             await self.client.aclose()
@@ -92,31 +94,29 @@ async def post(
     Raises httpx's exceptions where no answer came, and HTTPStatusError with the body for an error response.
     """
     is_secure = url.lower().startswith("https:")
-    lease = BorrowedClient(await _client(is_secure=is_secure), is_secure=is_secure)
+    borrowed = BorrowedClient(await _client(is_secure=is_secure), is_secure=is_secure)
     answer: StreamedResponse | None = None
     try:
-        request = lease.client.build_request(
-            "POST", _address(url), headers=dict(headers), content=content, timeout=seconds
+        request = borrowed.client.build_request(
+            "POST", _parsed_url(url), headers=dict(headers), content=content, timeout=seconds
         )
-        answer = StreamedResponse(await _send(lease, request))
+        answer = StreamedResponse(await _send(borrowed, request))
         if answer.response.is_error:
             raise await _refusal(answer)
         yield answer
     finally:
         if answer is not None:
             await answer.response.aclose()
-        await lease.end_request(is_whole=answer is not None and answer.is_whole)
+        await borrowed.end_request(is_whole=answer is not None and answer.is_whole)
 
 
-@lru_cache(maxsize=16)
-def _address(url: str) -> httpx.URL:
-    return httpx.URL(url)
+_parsed_url = lru_cache(maxsize=16)(httpx.URL)
 
 
-async def _send(lease: BorrowedClient, request: httpx.Request) -> httpx.Response:
+async def _send(borrowed: BorrowedClient, request: httpx.Request) -> httpx.Response:
     history: list[httpx.Response] = []
     while True:
-        response = await lease.client.send(request, stream=True)
+        response = await borrowed.client.send(request, stream=True)
         response.history = list(history)
         next_request = response.next_request
         if next_request is None:
@@ -128,8 +128,8 @@ async def _send(lease: BorrowedClient, request: httpx.Request) -> httpx.Response
         if _origin(next_request.url) != _origin(request.url):
             for name in KEYS:
                 next_request.headers.pop(name, None)
-        if next_request.url.scheme == "https" and not lease.is_secure:
-            await lease.renew_client()
+        if next_request.url.scheme == "https" and not borrowed.is_secure:
+            await borrowed.renew_client()
         request = next_request
 
 
@@ -147,25 +147,17 @@ async def _refusal(answer: StreamedResponse) -> httpx.HTTPStatusError:
     else:
         answer.is_whole = True
     original = answer.response
-    headers = [
-        (name, value)
-        for name, value in original.headers.multi_items()
-        if name.lower() not in ("content-encoding", "content-length", "transfer-encoding")
-    ]
-    response = httpx.Response(
-        original.status_code, headers=headers, content=body, request=original.request
-    )
+    status, request, headers = original.status_code, original.request, original.headers.copy()
+    for name in ("content-encoding", "content-length", "transfer-encoding"):
+        headers.pop(name, None)
+    response = httpx.Response(status, headers=headers, content=body, request=request)
     response.history = original.history
-    return httpx.HTTPStatusError(
-        f"Status {original.status_code}", request=original.request, response=response
-    )
+    return httpx.HTTPStatusError(f"Status {status}", request=request, response=response)
 
 
 async def _client(*, is_secure: bool) -> httpx.AsyncClient:
-    idle_clients = _kept.setdefault(asyncio.get_running_loop(), {}).get(
-        _client_key(is_secure=is_secure)
-    )
-    if idle_clients:
+    clients = _idle_clients.setdefault(asyncio.get_running_loop(), {})
+    if idle_clients := clients.get(_client_key(is_secure=is_secure)):
         return idle_clients.pop()
     if not is_secure:
         return _new_client(verify=False)
@@ -198,21 +190,18 @@ def _certificates(
     """Return the ``verify`` setting for server certificates; raises UnreadableCertificates."""
     if verify is not None and verify.strip().lower() in NO:
         return False
-    path_set = next(
-        (path for path in (verify, file, bundle) if path and Path(path).is_file()), None
-    )
-    existing = folder if folder and Path(folder).is_dir() else None
+    files = [path for path in (verify, file, bundle) if path and Path(path).is_file()]
+    cafile = files[0] if files else None
+    capath = folder if folder and Path(folder).is_dir() else None
     try:
-        if path_set is not None:
-            return ssl.create_default_context(cafile=path_set)
-        return (
-            ssl.create_default_context(capath=existing) if existing else httpx.create_ssl_context()
-        )
+        if cafile:
+            return ssl.create_default_context(cafile=cafile)
+        return ssl.create_default_context(capath=capath) if capath else httpx.create_ssl_context()
     except OSError as error:
         problem = str(error)
     # Raised outside of the handler, whose OSError would count as a failed connection.
     message = (
-        f"The certificates in {path_set or existing} cannot be read ({problem}). Set SSL_CERT_FILE to a file of certificates "
+        f"The certificates in {cafile or capath} cannot be read ({problem}). Set SSL_CERT_FILE to a file of certificates "
         "in PEM format before the kernel starts."
     )
     raise UnreadableCertificates(message)

@@ -48,25 +48,19 @@ ANY_EFFORT = frozenset({"max"})
 def openai_body(request: ModelRequest) -> Body:
     """Return the body of a request, without parameters and fields that its model or server refuses."""
     ref = request.model.ref
-    row = direct_provider(ref.provider) or DirectProvider()
+    provider = direct_provider(ref.provider) or DirectProvider()
     is_openai_form = ref.provider == "openai" or ref.provider not in DIRECT_PROVIDERS
-    body: Body = {
-        "model": ref.name,
-        "messages": [
-            _message(message, ref) for message in sendable_messages(request.messages, request.model)
-        ],
-        "stream": True,
-    }
-    if row.asks_usage:
+    messages = [_message(m, ref) for m in sendable_messages(request.messages, request.model)]
+    body: Body = {"model": ref.name, "messages": messages, "stream": True}
+    if provider.asks_usage:
         body["stream_options"] = {"include_usage": True}
     target = profile(ref)
-    tools = [
-        _tool(tool_definition(spec, target), ref.provider, is_openai_form) for spec in request.tools
-    ]
+    definitions = [tool_definition(spec, target) for spec in request.tools]
+    tools = [_tool(tool, ref.provider, is_openai_form) for tool in definitions]
     if tools:
         body["tools"] = tools
     parameters = request.all_parameters
-    if not can_think(request.messages, request.model) or not row.takes_effort:
+    if not can_think(request.messages, request.model) or not provider.takes_effort:
         parameters.pop("reasoning_effort", None)
     set_parameters = {name: value for name, value in parameters.items() if value is not None}
     if not tools:
@@ -80,10 +74,8 @@ def openai_body(request: ModelRequest) -> Body:
     is_o_series = is_openai_form and _is_o_series(ref.name)
     if is_o_series and _facts(ref.name).get("supports_system_messages") is not True:
         body["messages"] = [
-            {"content": message["content"], "role": "user"}
-            if message["role"] == "system"
-            else message
-            for message in body["messages"]
+            {"content": m["content"], "role": "user"} if m["role"] == "system" else m
+            for m in messages
         ]
     if target.caches_by_session and request.model.api_base is None and request.session_id:
         body["prompt_cache_key"] = request.session_id
@@ -110,10 +102,8 @@ def accepted_parameters(name: str, parameters: Mapping[str, Any]) -> Body:
 
 def is_thinking_series(name: str) -> bool:
     """Return whether a model belongs to an OpenAI series that always thinks."""
-    return (
-        any(series in name for series in THINKING_SERIES)
-        and "gpt-5-chat" not in name.split("/")[-1]
-    )
+    is_in_series = any(series in name for series in THINKING_SERIES)
+    return is_in_series and "gpt-5-chat" not in name.split("/")[-1]
 
 
 def is_listed(name: str) -> bool:
@@ -159,9 +149,8 @@ def _is_refused(facts: Mapping[str, Any], effort: str) -> bool:
 def _message(message: Body, ref: ModelRef) -> Body:
     """Return a message with cache marks where its server accepts them, and plain ids of calls."""
     if CACHE_MARK_FIELD in message or isinstance(message.get("content"), list):
-        takes_marks = ref.provider == "openrouter" and any(
-            series in ref.name.lower() for series in MARKED_MODELS
-        )
+        is_marked_model = any(series in ref.name.lower() for series in MARKED_MODELS)
+        takes_marks = ref.provider == "openrouter" and is_marked_model
         message = _marked_inside(message) if takes_marks else without_marks(message)
     if message["role"] == "assistant":
         return _answer_message(message)
@@ -174,8 +163,8 @@ def _message(message: Body, ref: ModelRef) -> Body:
 def _answer_message(message: Body) -> Body:
     calls = message.get("tool_calls")
     if calls and any(SIGNATURE in call["id"] for call in calls):
-        plain = [{**call, "id": call["id"].partition(SIGNATURE)[0]} for call in calls]
-        message = {**message, "tool_calls": plain}
+        unsigned_calls = [{**call, "id": call["id"].partition(SIGNATURE)[0]} for call in calls]
+        message = {**message, "tool_calls": unsigned_calls}
     # Some servers refuse a field that is null.
     return {name: value for name, value in message.items() if value is not None}
 
@@ -186,12 +175,9 @@ def _marked_inside(message: Body) -> Body:
         return message
     unmarked = {name: value for name, value in message.items() if name != CACHE_MARK_FIELD}
     content = unmarked.get("content")
-    if isinstance(content, list):
-        blocks = (
-            [*content[:-1], {**content[-1], CACHE_MARK_FIELD: cache_mark}] if content else content
-        )
-    else:
-        blocks = [{"type": "text", "text": content, CACHE_MARK_FIELD: cache_mark}]
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    if blocks:
+        blocks = [*blocks[:-1], {**blocks[-1], CACHE_MARK_FIELD: cache_mark}]
     return {**unmarked, "content": blocks}
 
 

@@ -45,18 +45,20 @@ def openai_delta(chunk: Any, tap: StreamTap) -> Delta | None:
 
 
 def _delta(delta: dict[str, Any]) -> Delta:
-    calls = delta.get("tool_calls")
+    calls = delta.get("tool_calls") or None
+    if calls and not isinstance(calls, list):
+        raise TypeError("The calls of a chunk are no list.")
     old_call = delta.get("function_call")
     reasoning = delta.get("reasoning_content") or delta.get("reasoning")
     content = delta.get("content")
     if isinstance(content, list):
-        content, thought = _part_texts(content)
-        reasoning = reasoning or thought
+        content, thinking_text = _part_texts(content)
+        reasoning = reasoning or thinking_text
     return Delta(
         content,
         reasoning_content=reasoning,
         thinking_blocks=_thinking_blocks(delta.get("thinking_blocks")),
-        tool_calls=[_piece(call) for call in _checked_list(calls)] if calls else None,
+        tool_calls=calls and [_piece(call) for call in calls],
         function_call=_function(old_call) if isinstance(old_call, dict) else None,
         refusal=delta.get("refusal"),
     )
@@ -82,12 +84,6 @@ def _thinking_blocks(blocks: Any) -> Any:
     """Return the signed thinking that a gateway passes on from Claude."""
     is_valid = isinstance(blocks, list) and all(isinstance(item, dict) for item in blocks)
     return blocks if is_valid else None
-
-
-def _checked_list(calls: Any) -> list[Any]:
-    if not isinstance(calls, list):
-        raise TypeError("The calls of a chunk are no list.")
-    return calls
 
 
 def _piece(call: Any) -> CallPiece:

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -145,9 +146,8 @@ def litellm_reason(
 
 def request_reason(request: ModelRequest) -> str | None:
     """Return why one request to a model with direct requests goes through litellm; None where it does not."""
-    unknown = sorted(name for name in request.parameters if name not in PARAMETERS)
-    if unknown:
-        return f"the parameter {unknown[0]!r} is left to litellm"
+    if unknown_names := request.parameters.keys() - PARAMETERS:
+        return f"the parameter {min(unknown_names)!r} is left to litellm"
     ref, effort = request.model.ref, request.parameters.get("reasoning_effort")
     if effort is not None:
         with_effort = ref.model_copy(update={"variant": effort})
@@ -170,11 +170,9 @@ def request_reason(request: ModelRequest) -> str | None:
 def _anthropic_request_reason(request: ModelRequest) -> str | None:
     if not all(TOOL_NAME.fullmatch(tool.name) for tool in request.tools):
         return "a tool's name that Anthropic does not take is left to litellm"
-    begun = False
-    for message in request.messages:
-        begun = begun or message["role"] != "system"
-        if begun and message["role"] == "system":
-            return "a system message in the middle is left to litellm"
+    later_messages = dropwhile(lambda message: message["role"] == "system", request.messages)
+    if any(message["role"] == "system" for message in later_messages):
+        return "a system message in the middle is left to litellm"
     return None
 
 
@@ -228,9 +226,8 @@ def is_openai(address: str | None) -> bool:
 
 def model_facts(ref: ModelRef) -> dict[str, Any]:
     """Return the entry of litellm's table for a model, completed by the entry of its family."""
-    return litellm_table.find_model(ref) or litellm_table.completed_entry(
-        ref.name, {"litellm_provider": ref.provider}
-    )
+    defaults = {"litellm_provider": ref.provider}
+    return litellm_table.find_model(ref) or litellm_table.completed_entry(ref.name, defaults)
 
 
 def is_denied(name: str, ability: str) -> bool:

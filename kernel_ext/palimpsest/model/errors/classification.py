@@ -95,9 +95,8 @@ def classify(
     server = server_name(provider, url)
     if details.redirected_from is not None:
         server = f"{address(details.redirected_from)} leads to {server}, which"
-    if details.has_answer:
-        reason = None
-    else:
+    reason = None
+    if not details.has_answer:
         reason = connection_failure(details.causes, server, address(api_base), url)
     if reason is not None and not (reason.may_be_midway and details.mid_stream):
         return ApiError(
@@ -118,11 +117,11 @@ def classify(
     if details.status is None and not _is_connection(details) and not is_transient(details.message):
         return UnknownError(message=details.message)
     code = refusal_code(details.message, details.code, refusals)
-    is_passing = _is_retryable(details, code, refusals)
+    is_temporary = _is_retryable(details, code, refusals)
     return ApiError(
-        message=_error_text(details, provider, server, code, is_passing=is_passing),
+        message=_error_text(details, provider, server, code, is_temporary=is_temporary),
         status=details.status,
-        retryable=is_passing,
+        retryable=is_temporary,
         headers=details.headers or None,
         response_body=details.message if details.has_unreadable_event else details.body,
         metadata={"code": code} if code else None,
@@ -131,9 +130,7 @@ def classify(
 
 def refusal_code(message: str, code: str | None, refusals: Refusals = "union") -> str | None:
     """Return the code to classify an error by: its own, or ``no_credit`` if the message is about billing."""
-    if code not in HOPELESS_CODES and is_billing(message, refusals):
-        return NO_CREDIT
-    return code
+    return NO_CREDIT if code not in HOPELESS_CODES and is_billing(message, refusals) else code
 
 
 def overflow_error(
@@ -192,7 +189,7 @@ def _is_retryable(details: ExceptionDetails, code: str | None, refusals: Refusal
 
 
 def _error_text(
-    details: ExceptionDetails, provider: str, server: str, code: str | None, *, is_passing: bool
+    details: ExceptionDetails, provider: str, server: str, code: str | None, *, is_temporary: bool
 ) -> str:
     if details.was_silent and not details.has_answer:
         return silent_sentence(provider, server)
@@ -207,6 +204,6 @@ def _error_text(
         details.status,
         details.message,
         details.code,
-        page=details.page,
-        is_passing=is_passing,
+        is_page=details.is_page,
+        is_temporary=is_temporary,
     )

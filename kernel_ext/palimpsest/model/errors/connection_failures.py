@@ -20,6 +20,11 @@ CLOSED_CONNECTION_CLASSES = frozenset({
     "RemoteProtocolError", "ServerDisconnectedError", "ClientOSError", "ReadError", "WriteError",
     "CloseError",
 })  # fmt: skip
+UNRELATED_TLS_ERRORS = (
+    *(ssl.SSLWantReadError, ssl.SSLWantWriteError),
+    *(ssl.SSLEOFError, ssl.SSLZeroReturnError),
+)
+"""Errors that also occur where the server speaks TLS."""
 QUOTED_TLS_ALERT = r"bytearray(b'\x15\x03"
 """Part of the HTTP client's error message where the server answered with a TLS alert that contains a line end."""
 NOT_HTTP_MESSAGE = "illegal request line"
@@ -67,10 +72,9 @@ def connection_failure(
     ``request_url`` the address that the request was sent to.
     """
     names = {cls.__name__ for cause in causes for cls in type(cause).__mro__}
-    failure = _tls_failure(causes, names, shown_address, request_url) or _address_failure(
-        names, configured_address or shown_address
-    )
-    if failure is not None:
+    named_address = configured_address or shown_address
+    failure = _tls_failure(causes, names, shown_address, request_url)
+    if failure := failure or _address_failure(names, named_address):
         return failure
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         host = urlsplit(request_url or "").hostname
@@ -80,7 +84,7 @@ def connection_failure(
         )
         return ConnectionFailure("unknown_host", message, is_temporary=True)
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return _refused_connection(configured_address or shown_address, request_url)
+        return _refused_connection(named_address, request_url)
     if any(isinstance(cause, OSError) and cause.errno in NO_NETWORK_ERRNOS for cause in causes):
         message = f"There is no way to {shown_address} from here. Check the network, or a VPN that it needs."
         return ConnectionFailure("no_network", message, is_temporary=True)
@@ -93,32 +97,21 @@ def connection_failure(
 def _tls_failure(
     causes: Sequence[BaseException], names: set[str], shown_address: str, request_url: str | None
 ) -> ConnectionFailure | None:
-    untrusted_cause = next(
-        (cause for cause in causes if isinstance(cause, ssl.SSLCertVerificationError)), None
-    )
-    if untrusted_cause is not None:
-        message = (
-            f"The certificate of {shown_address} is not trusted ({untrusted_cause.verify_message}). Set SSL_CERT_FILE to the file "
-            "of your organisation's certificates before the kernel starts."
-        )
-        return ConnectionFailure("certificate", message, is_temporary=False)
-    unrelated_classes = (
-        ssl.SSLWantReadError,
-        ssl.SSLWantWriteError,
-        ssl.SSLEOFError,
-        ssl.SSLZeroReturnError,
-    )
-    is_broken = any(
-        isinstance(cause, ssl.SSLError) and not isinstance(cause, unrelated_classes)
-        for cause in causes
-    )
-    has_hung = "ConnectTimeout" in names and any(
-        isinstance(cause, ssl.SSLWantReadError) for cause in causes
-    )
-    is_cut = (request_url or "").startswith("https:") and any(
-        isinstance(cause, ssl.SSLEOFError) for cause in causes
-    )
-    if is_broken or has_hung or is_cut:
+    errors = [cause for cause in causes if isinstance(cause, ssl.SSLError)]
+    for error in errors:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            message = (
+                f"The certificate of {shown_address} is not trusted ({error.verify_message}). Set SSL_CERT_FILE to the "
+                "file of your organisation's certificates before the kernel starts."
+            )
+            return ConnectionFailure("certificate", message, is_temporary=False)
+    waits_for_bytes = any(isinstance(error, ssl.SSLWantReadError) for error in errors)
+    was_ended = any(isinstance(error, ssl.SSLEOFError) for error in errors)
+    if (
+        any(not isinstance(error, UNRELATED_TLS_ERRORS) for error in errors)
+        or ("ConnectTimeout" in names and waits_for_bytes)
+        or ((request_url or "").startswith("https:") and was_ended)
+    ):
         message = f"{shown_address} did not answer in TLS. Write its address with http:// if it speaks plain HTTP."
         return ConnectionFailure("tls", message, is_temporary=False)
     return None

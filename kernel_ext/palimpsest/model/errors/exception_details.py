@@ -1,8 +1,7 @@
 """Extract the server's real answer from a model call's exception, or the reason why there was none.
 
 litellm reports a refused connection as status 500, hides retry-after outside the response, and wraps
-failures in mid-stream (spec/model-and-store.md A4). So exceptions are unwrapped down to those of the HTTP
-client and of the system. litellm is not imported; names of classes are compared as text.
+failures in mid-stream. So exceptions are unwrapped down to those of the HTTP client and of the system. litellm is not imported; names of classes are compared as text.
 """
 
 import json
@@ -99,7 +98,7 @@ class ExceptionDetails:
     code: str | None
     headers: dict[str, str]
     body: str | None
-    page: bool
+    is_page: bool
     """Whether the answer was a web page, or anything else that no model server sends."""
     while_streaming: bool
     """Whether it was raised while the answer was read, perhaps before its first token."""
@@ -117,30 +116,25 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
     """Read status, code, message and headers from an exception and its causes."""
     causes = tuple(causes_of(exception))
     wrapped_errors = tuple(_wrapped_errors(exception))
-    unwrapped_error = (
-        wrapped_errors[-1] if type(exception).__name__ in INTERRUPTED_CLASSES else exception
-    )
-    mid_stream = unwrapped_error is not exception and not getattr(
-        exception, "is_pre_first_chunk", False
-    )
+    is_interrupted = type(exception).__name__ in INTERRUPTED_CLASSES
+    unwrapped_error = wrapped_errors[-1] if is_interrupted else exception
+    while_streaming = unwrapped_error is not exception
     response = _response(causes)
     not_a_stream = next((cause for cause in causes if isinstance(cause, NotAStream)), None)
     body = _error_body(unwrapped_error, response, not_a_stream)
-    status = (
-        getattr(response, "status_code", None) if not_a_stream is None else _status_in_body(body)
-    )
-    if response is None and not_a_stream is None:
+    if not_a_stream is not None:
+        status = _status_in_body(body)
+    elif response is not None:
+        status = getattr(response, "status_code", None)
+    else:
         status = _status(unwrapped_error)
-        status = None if unwrapped_error is not exception and status == INVENTED_STATUS else status
+        status = None if while_streaming and status == INVENTED_STATUS else status
     message = scrub(body.message)
     redirects = getattr(response, "history", None)
     class_name = "" if response is not None else type(unwrapped_error).__name__
     return ExceptionDetails(
         classes=frozenset(
-            base.__name__
-            for error in wrapped_errors
-            for base in type(error).__mro__
-            if base is not object
+            base.__name__ for error in wrapped_errors for base in type(error).__mro__[:-1]
         ),
         causes=causes,
         has_answer=response is not None or not_a_stream is not None,
@@ -151,12 +145,12 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
         code=body.code,
         headers=_headers(causes),
         body=scrub(json.dumps(body.value))[:MAX_BODY_CHARS] if body.value else None,
-        page=body.page or (not_a_stream is not None and body.value is None),
-        while_streaming=unwrapped_error is not exception,
-        mid_stream=mid_stream and not_a_stream is None,
-        has_unreadable_event=unwrapped_error is not exception
+        is_page=body.is_page or (not_a_stream is not None and body.value is None),
+        while_streaming=while_streaming,
+        mid_stream=while_streaming
         and not_a_stream is None
-        and _is_unreadable(causes),
+        and not getattr(exception, "is_pre_first_chunk", False),
+        has_unreadable_event=while_streaming and not_a_stream is None and _is_unreadable(causes),
         is_broken_connection=any(_is_network_error(cause) for cause in causes),
         was_silent=_has_timed_out(causes),
     )
@@ -235,14 +229,14 @@ def _status(exception: BaseException) -> int | None:
 
 
 def _headers(causes: Sequence[BaseException]) -> dict[str, str]:
-    for item in reversed(causes):
-        for name in ("litellm_response_headers", "headers"):
-            headers = _kept_headers(getattr(item, name, None))
-            if headers:
+    for cause in reversed(causes):
+        own_headers = (
+            getattr(cause, name, None) for name in ("litellm_response_headers", "headers")
+        )
+        response_headers = getattr(getattr(cause, "response", None), "headers", None)
+        for candidate in (*own_headers, response_headers):
+            if headers := _kept_headers(candidate):
                 return headers
-        headers = _kept_headers(getattr(getattr(item, "response", None), "headers", None))
-        if headers:
-            return headers
     return {}
 
 
@@ -258,9 +252,8 @@ def _is_network_error(exception: BaseException) -> bool:
 
 
 def _is_unreadable(causes: Sequence[BaseException]) -> bool:
-    if any(_is_network_error(cause) for cause in causes):
-        return False
-    return any(type(cause).__name__ in UNREADABLE_CLASSES for cause in causes)
+    has_class = any(type(cause).__name__ in UNREADABLE_CLASSES for cause in causes)
+    return has_class and not any(_is_network_error(cause) for cause in causes)
 
 
 def _has_timed_out(causes: Sequence[BaseException]) -> bool:

@@ -50,26 +50,22 @@ def refusal_text(
     server_message: str,
     code: str | None,
     *,
-    page: bool,
-    is_passing: bool = False,
+    is_page: bool,
+    is_temporary: bool = False,
 ) -> str:
-    """Return the sentences about a refused request; ``is_passing`` where waiting may help."""
-    heading = f"{server} answered {status}" if status is not None else f"{server} answered"
-    is_unknown_model = (
-        code in UNKNOWN_MODEL_CODES or UNKNOWN_MODEL_WORDS.search(server_message) is not None
-    )
-    advice = (
-        WAIT
-        if is_passing and status is None
-        else refusal_advice(status, page=page, is_unknown=is_unknown_model)
-    )
+    """Return the sentences about a refused request; ``is_temporary`` where waiting may help."""
+    heading = f"{server} answered" if status is None else f"{server} answered {status}"
+    is_unknown = code in UNKNOWN_MODEL_CODES or bool(UNKNOWN_MODEL_WORDS.search(server_message))
+    advice = refusal_advice(status, is_page=is_page, is_unknown=is_unknown)
+    if is_temporary and status is None:
+        advice = WAIT
     return f"{sentence(f'{heading}: {server_message}' if server_message else heading)} {advice}"
 
 
-def refusal_advice(status: int | None, *, page: bool = False, is_unknown: bool = False) -> str:
+def refusal_advice(status: int | None, *, is_page: bool = False, is_unknown: bool = False) -> str:
     """Return the advice about a refusal; ``is_unknown`` where the server lacks the model."""
     is_busy = status is not None and (status == BUSY or status >= SERVER_ERROR)
-    if page and not is_busy and status != FORBIDDEN:
+    if is_page and not is_busy and status != FORBIDDEN:
         return "Check the address in api_base, which ends in /v1 for most servers: no model server answers there."
     if is_unknown and not is_busy:
         return UNKNOWN_MODEL
@@ -97,13 +93,9 @@ def auth_sentence(provider: str, detail: str = "", server: str | None = None) ->
 
 def money_sentence(provider: str, server: str, server_message: str, code: str | None) -> str:
     """Return the sentence about an account without credit or quota."""
-    if code == NO_CREDIT:
-        return (
-            f"The account at {provider!r} has no credit left. Add some there, or choose another model"
-            f" with --model. ({server} said: {server_message})"
-        )
+    problem = "credit left. Add some" if code == NO_CREDIT else "quota left. Raise it"
     return (
-        f"The account at {provider!r} has no quota left. Raise it there, or choose another model with --model. "
+        f"The account at {provider!r} has no {problem} there, or choose another model with --model. "
         f"({server} said: {server_message})"
     )
 
@@ -116,9 +108,10 @@ def silent_sentence(provider: str, where: str) -> str:
 
 def broken_off(server: str, server_message: str, *, connection: bool) -> str:
     """Return the sentence about an incomplete answer: the connection broke, or the server stopped."""
+    problem = f"{server} broke the answer off"
     if connection:
-        return f"{sentence(f'The connection to {server} broke in the middle of the answer: {server_message}')} {WAIT}"
-    return f"{sentence(f'{server} broke the answer off: {server_message}')} {WAIT}"
+        problem = f"The connection to {server} broke in the middle of the answer"
+    return f"{sentence(f'{problem}: {server_message}')} {WAIT}"
 
 
 def unreadable_sentence(provider: str, server: str) -> str:

@@ -19,8 +19,8 @@ LimitKind = Literal["pictures", "side", "pixels", "picture_bytes", "request_byte
 OTHER_STATUS = frozenset({401, 402, 403, 404, 408, 409, 425, 429})
 """Statuses of refusals that are not about a request's content."""
 TOO_LARGE = 413
-NO_BODY = lazy_pattern(r"\b413\b.{0,40}\(no body\)", re.IGNORECASE)
 """A refusal with this status is about the size of the request, regardless of its text."""
+NO_BODY = lazy_pattern(r"\b413\b.{0,40}\(no body\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,11 @@ class NamedLimit:
 
     def maximum_below(self, sent_amount: int) -> int:
         """Return the maximum where ``sent_amount`` was too much: the named number, or else half of ``sent_amount``."""
-        stated = [
-            number for number in self.numbers[: self.stated_count] if 0 < number < sent_amount
-        ]
-        if stated:
-            return min(stated)
-        below = [number for number in self.numbers if 0 < number < sent_amount]
-        return max(below) if below else max(1, sent_amount // 2)
+        stated_numbers = self.numbers[: self.stated_count]
+        if smaller := [number for number in stated_numbers if 0 < number < sent_amount]:
+            return min(smaller)
+        smaller = [number for number in self.numbers if 0 < number < sent_amount]
+        return max(smaller, default=max(1, sent_amount // 2))
 
 
 _IGNORE_CASE = re.IGNORECASE
@@ -143,9 +141,8 @@ def _kind(text: str, message: str) -> LimitKind | None:
         return "side"
     if WHOLE_REQUEST.search(text) and BYTES.search(text):
         return "request_bytes"
-    if re.search(r"\d ?[kmg]i?b\b|\bbytes\b", text, _IGNORE_CASE) is None and PICTURE_COUNT.search(
-        text
-    ):
+    has_byte_count = re.search(r"\d ?[kmg]i?b\b|\bbytes\b", text, _IGNORE_CASE) is not None
+    if not has_byte_count and PICTURE_COUNT.search(text):
         return "pictures"
     return "picture_bytes" if BYTES.search(text) else None
 

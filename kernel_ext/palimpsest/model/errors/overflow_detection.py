@@ -106,10 +106,9 @@ def _table(refusals: Refusals) -> "RefusalPatterns":
 
 def _is_about_something_else(text: str, table: "RefusalPatterns") -> bool:
     """Return whether the text is about rate limits, billing, thinking or a window that is too small."""
-    is_billing_error = table.heeds_bills and _matches_billing(text, table)
-    return (
-        is_billing_error or _contains(text, table.excluded_first) or _contains(text, table.excluded)
-    )
+    if table.heeds_bills and _matches_billing(text, table):
+        return True
+    return _contains(text, (*table.excluded_first, *table.excluded))
 
 
 def _matches_billing(text: str, table: "RefusalPatterns") -> bool:

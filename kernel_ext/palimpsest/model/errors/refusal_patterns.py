@@ -2,12 +2,12 @@
 
 Data only; ``model/errors/overflow_detection.py`` reads it. Providers agree on neither status nor wording, so each table
 lists the patterns of one recorded agent, and ``UNION`` is ours: the certain patterns of all, without their guesses from
-words that merely occur near each other (spec/context-stability.md 1.9, spec/session-engine.md 1.9).
+words that merely occur near each other. The recorded agents are OpenCode, and OpenClaw 2026.2 and 2026.9.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 Words = tuple[re.Pattern[str], ...]
 
@@ -80,13 +80,13 @@ REASONING = (
 GUARD = "context window.*(?:too small|minimum is)"
 """The message of our own window check, since a compaction does not enlarge a window."""
 
-PAID = (
+STATUS_402 = (
     r"[\"']?(?:status|code)[\"']?\s*[:=]\s*402\b|\bhttp\s*402\b|\berror(?:\s+code)?\s*[:=]?\s*402\b"
     r"|\b(?:got|returned|received)\s+(?:a\s+)?402\b|\A\s*402\s+payment"
 )
 
 BILLING = (
-    PAID,
+    STATUS_402,
     "payment required",
     "insufficient credits",
     "insufficient[_ ]quota",
@@ -106,7 +106,7 @@ def billing_patterns(*patterns: str) -> BillingPatterns:
     """Return the billing patterns of a table: these, besides status 402 and the usual beginnings."""
     return BillingPatterns(
         words=phrase_patterns(*patterns),
-        status=phrase_patterns(PAID),
+        status=phrase_patterns(STATUS_402),
         beginnings=phrase_patterns(*BILLING_HEAD),
         continuations=phrase_patterns(*BILLING_TAIL),
     )
@@ -152,7 +152,7 @@ LIKELY_2026_2 = (
     phrase_patterns("request|input", "context|window|length|token", TOO_LONG),
 )
 
-UNLIKE = (
+EXCLUDING_LIKELY = (
     GUARD,
     "rate limit|too many requests|requests per (?:minute|hour|day)|quota|throttl|429\\b|tokens per day",
 )
@@ -164,7 +164,7 @@ OPENCLAW_2026_2 = RefusalPatterns(
     excluded_first=phrase_patterns(*TOKENS_PER_MINUTE, *REASONING),
     likely=LIKELY_2026_2,
     excluded=phrase_patterns(GUARD, *RATE_2026_2),
-    excluding_likely=phrase_patterns(*UNLIKE),
+    excluding_likely=phrase_patterns(*EXCLUDING_LIKELY),
     rate=phrase_patterns(*RATE_2026_2),
     bills=billing_patterns(*BILLING),
     compaction=phrase_patterns(*COMPACTION),
@@ -229,7 +229,7 @@ OPENCLAW_2026_9 = RefusalPatterns(
     likely=LIKELY_2026_2,
     excluded=phrase_patterns(GUARD, *RATE_2026_9),
     heeds_bills=True,
-    excluding_likely=phrase_patterns(*UNLIKE),
+    excluding_likely=phrase_patterns(*EXCLUDING_LIKELY),
     rate=phrase_patterns(*RATE_2026_9),
     bills=billing_patterns(*BILLING_2026_9),
     compaction=phrase_patterns(*COMPACTION),
@@ -280,7 +280,7 @@ OPENCODE = RefusalPatterns(
 NO_REFUSALS = RefusalPatterns(reads_code=False)
 """OpenCode 1.1 recognises no overflows."""
 
-OWN_MISTAKES = (
+SURE_OWN = (
     # Further patterns by which litellm recognises a request that is too long.
     r"string too long\. expected a string with maximum length",
     "model's maximum context limit",
@@ -318,14 +318,14 @@ RATE_OURS = (
 """Limits that pass after a short wait, unlike a plan's usage limit and its daily tokens."""
 
 UNION = RefusalPatterns(
-    sure=phrase_patterns(*SURE_2026_9, *SURE_OPENCODE, *OWN_MISTAKES),
+    sure=phrase_patterns(*SURE_2026_9, *SURE_OPENCODE, *SURE_OWN),
     excluded=phrase_patterns(
         *REASONING,
         *TOKENS_PER_MINUTE,
         GUARD,
         r"rate.?limit|too many (?:concurrent )?requests|requests per|tokens per (?:day|hour)|throttl"
         "|quota|usage limit|resource.?exhausted",
-        PAID,
+        STATUS_402,
         "payment required|insufficient (?:credits|balance)|credit balance|plans & billing|billing"
         "|requires more credits|extra usage",
     ),
@@ -354,13 +354,11 @@ UNION = RefusalPatterns(
     statuses=frozenset({413}),
 )
 
-TABLES = MappingProxyType(
-    {
-        "none": NO_REFUSALS,
-        "opencode": OPENCODE,
-        "openclaw-2026.2": OPENCLAW_2026_2,
-        "openclaw-2026.9": OPENCLAW_2026_9,
-        "union": UNION,
-    }
-)
+TABLES: Mapping[str, RefusalPatterns] = {
+    "none": NO_REFUSALS,
+    "opencode": OPENCODE,
+    "openclaw-2026.2": OPENCLAW_2026_2,
+    "openclaw-2026.9": OPENCLAW_2026_9,
+    "union": UNION,
+}
 """The tables by the name that a policy uses."""

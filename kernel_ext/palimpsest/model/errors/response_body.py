@@ -60,7 +60,7 @@ class ErrorBody:
     message: str
     """Empty where the body has no message."""
     code: str | None = None
-    page: bool = False
+    is_page: bool = False
     """Whether it was a web page, from another kind of server."""
     value: dict[str, Any] | None = None
 
@@ -74,10 +74,15 @@ def read_body(text: str) -> ErrorBody:
     'a web page with the title "502 Bad Gateway"'
     """
     body = _parsed_body(text, 0)
-    if not body.message and not body.page and parse_object(text) is not None:
+    if not body.message and not body.is_page and parse_object(text) is not None:
         # Without a message the whole body is shown.
         return replace(body, message=_excerpt(text.strip()))
     return body
+
+
+def server_message(body: str | None, message: str) -> str:
+    """Return the server's own message in an error's body, without its address and our advice; else ``message``."""
+    return (read_body(body).message if body else "") or message
 
 
 def _parsed_body(text: str, depth: int) -> ErrorBody:
@@ -99,9 +104,9 @@ def _parsed_body(text: str, depth: int) -> ErrorBody:
 def unwrap_message(text: str) -> str:
     """Return a server's own message without the text that litellm and SDKs add around it."""
     text = text.strip()
-    before = None
-    while before != text:
-        before = text
+    earlier_text = None
+    while earlier_text != text:
+        earlier_text = text
         for prefix in (CLASS_PREFIX, PROVIDER_PREFIX, STATUS_PREFIX):
             text = prefix.sub("", text)
     text = OBJECT.sub("", LITELLM_ADVICE.sub("", text)).strip()
@@ -116,9 +121,7 @@ def unwrap_message(text: str) -> str:
 
 def parse_object(text: str) -> dict[str, Any] | None:
     """Return the first object in a text, written as JSON, as a line of a stream or as a Python dict; else None."""
-    for object_start in sorted(
-        {place for opener in ("{", "[{") if (place := text.find(opener)) >= 0}
-    ):
+    for object_start in sorted({text.find("{"), text.find("[{")} - {-1}):
         value: Any = None
         try:
             value, _ = json.JSONDecoder().raw_decode(text, object_start)
@@ -171,11 +174,8 @@ def _upstream_error(value: dict[str, Any], depth: int) -> ErrorBody | None:
 
 
 def _sentence(value: dict[str, Any], depth: int) -> str:
-    for name in (*MESSAGES, *MORE_MESSAGES):
-        text = _field_text(value.get(name), depth)
-        if text:
-            return text
-    return ""
+    texts = (_field_text(value.get(name), depth) for name in (*MESSAGES, *MORE_MESSAGES))
+    return next(filter(None, texts), "")
 
 
 def _field_text(value: Any, depth: int) -> str:
@@ -219,11 +219,10 @@ def _page(text: str) -> ErrorBody:
         return ErrorBody(_excerpt(html.unescape(sentence[1])))
     title = next((plain for _, inside in TITLE.findall(text) if (plain := _plain_text(inside))), "")
     if title:
-        return ErrorBody(f'a web page with the title "{_excerpt(title, 120)}"', page=True)
+        return ErrorBody(f'a web page with the title "{_excerpt(title, 120)}"', is_page=True)
     excerpt = _excerpt(_plain_text(INVISIBLE.sub(" ", text)), 120)
-    return ErrorBody(
-        f'a web page that says "{excerpt}"' if excerpt else "an empty web page", page=True
-    )
+    message = f'a web page that says "{excerpt}"' if excerpt else "an empty web page"
+    return ErrorBody(message, is_page=True)
 
 
 def _plain_text(text: str) -> str:

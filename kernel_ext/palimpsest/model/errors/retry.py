@@ -35,20 +35,9 @@ NO_CREDIT = "no_credit"
 """Our own code for an error about billing, with any code and status."""
 
 HOPELESS_CODES = frozenset(
-    {
-        NO_CREDIT,
-        "insufficient_quota",
-        "budget_exceeded",
-        "usage_not_included",
-        "invalid_prompt",
-        "billing_hard_limit_reached",
-        "not_running",
-        "certificate",
-        "tls",
-        "no_address",
-        "redirects",
-        "proxy",
-    }
+    {NO_CREDIT, "insufficient_quota", "budget_exceeded", "usage_not_included", "invalid_prompt"}
+    | {"billing_hard_limit_reached", "not_running", "certificate", "tls", "no_address"}
+    | {"redirects", "proxy"}
 )
 """Codes that mean that a retry would fail again, regardless of the message."""
 
@@ -81,9 +70,8 @@ def is_retryable(error: ErrorValue) -> bool:
             text = f"{error.message}\n{error.response_body or ''}"
             return error.retryable or is_server_error or is_transient(text)
         case UnknownError(explained=None):
-            return (
-                is_transient(error.message) or TIMEOUT_MESSAGE.fullmatch(error.message) is not None
-            )
+            text = error.message
+            return is_transient(text) or TIMEOUT_MESSAGE.fullmatch(text) is not None
         case _:
             return False
 
@@ -124,12 +112,12 @@ def requested_seconds(headers: Mapping[str, str], now: float | None = None) -> f
     full again, so it counts only without those headers, for exhausted limits, and up to ten minutes.
     ``now`` is in seconds since 1970; without it points in time are ignored.
     """
-    lower = {name.lower(): value for name, value in headers.items()}
-    milliseconds = _number(lower.get("retry-after-ms"))
+    values = {name.lower(): value for name, value in headers.items()}
+    milliseconds = _number(values.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    ordered = _seconds(lower.get("retry-after"), now)
-    return _reset_seconds(lower, now) if ordered is None else ordered
+    seconds = _seconds(values.get("retry-after"), now)
+    return _reset_seconds(values, now) if seconds is None else seconds
 
 
 def _reset_seconds(headers: Mapping[str, str], now: float | None) -> float | None:

@@ -37,20 +37,15 @@ def media(block: MediaBlock, model: ModelInfo, target: ProviderProfile) -> dict[
     declared_type = label or block.mime
     if model.vision and declared_type in target.pictures | target.documents:
         content = _content(data)
-        recognised_type = next(
-            (recognised_type for recognised_type, begins in _BEGINNINGS if begins(content)), None
-        )
+        recognised_type = next((kind for kind, begins in _BEGINNINGS if begins(content)), None)
         if recognised_type in target.pictures:
             return {"type": "image_url", "image_url": {"url": _url(recognised_type, data)}}
         if recognised_type in target.documents:
-            return {
-                "type": "file",
-                "file": {"filename": name, "file_data": _url(recognised_type, data)},
-            }
+            file = {"filename": name, "file_data": _url(recognised_type, data)}
+            return {"type": "file", "file": file}
         if recognised_type is None:
-            return _text_block(
-                f"[{name} ({declared_type}) is damaged and was left out. Tell the user.]"
-            )
+            note = f"[{name} ({declared_type}) is damaged and was left out. Tell the user.]"
+            return _text_block(note)
     note = f"[{name} ({block.mime}) was left out: {model.ref.id} cannot read it. Tell the user.]"
     return _text_block(note)
 
@@ -71,7 +66,7 @@ def _content(data: str) -> bytes:
     """Return the bytes of base64 data; empty where it is not valid."""
     try:
         return binascii.a2b_base64(data, strict_mode=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return b""
 
 

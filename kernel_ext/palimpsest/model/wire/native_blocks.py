@@ -5,11 +5,12 @@ the thinking. A block without its other half, which a reduction removed or the a
 Border: pure; the adapter carries the blocks through litellm.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
 
 from palimpsest.model.wire.tool_call_text import json_value
 from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
     NeutralMessage,
     NeutralMessages,
     ReasoningBlock,
@@ -43,27 +44,25 @@ def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralM
         # A block that JSON would change cannot be sent back.
         if any(json_value(native) != native for native in natives):
             return False
-        own_calls = {native["id"] for native in natives if isinstance(native.get("id"), str)}
-        own_results = {
-            native["tool_use_id"]
-            for native in natives
-            if isinstance(native.get("tool_use_id"), str)
-        }
+        own_calls, own_results = _text_fields(natives, "id"), _text_fields(natives, "tool_use_id")
         return (is_continued or own_calls <= answered_ids) and own_results <= call_ids
 
+    def accepted_form(block: Block, *, is_continued: bool) -> Block:
+        if not is_native(block) or is_accepted(block, is_continued=is_continued):
+            return block
+        return block.model_copy(update={"metadata": without_native(block.metadata)})
+
     return tuple(
-        message
-        if not any(map(is_native, message.blocks))
-        else message.model_copy(
+        message.model_copy(
             update={
                 "blocks": tuple(
-                    block
-                    if not is_native(block) or is_accepted(block, is_continued=index == continued)
-                    else block.model_copy(update={"metadata": without_native(block.metadata)})
+                    accepted_form(block, is_continued=index == continued)
                     for block in message.blocks
                 )
             }
         )
+        if any(map(is_native, message.blocks))
+        else message
         for index, message in enumerate(messages)
     )
 
@@ -85,14 +84,12 @@ def _continued_answer(messages: NeutralMessages) -> int:
 
 def _ids(messages: NeutralMessages, name: str) -> set[str]:
     """Return the ids in the field ``name`` of all native blocks."""
-    return {
-        native[name]
-        for message in messages
-        for block in message.blocks
-        if is_native(block)
-        for native in native_of(getattr(block, "metadata", None))
-        if isinstance(native.get(name), str)
-    }
+    native_blocks = (b for message in messages for b in message.blocks if is_native(b))
+    return _text_fields((n for block in native_blocks for n in native_of(block.metadata)), name)
+
+
+def _text_fields(natives: Iterable[Body], name: str) -> set[str]:
+    return {native[name] for native in natives if isinstance(native.get(name), str)}
 
 
 def native_content(
@@ -103,12 +100,8 @@ def native_content(
     ``native_blocks`` are the thinking blocks of the answer that may be sent back; where the wire has them in the content, they
     keep their place.
     """
-    is_inline = target.wire == "anthropic"
-    return [
-        item
-        for block in message.blocks
-        for item in _block_items(block, native_blocks if is_inline else [])
-    ]
+    inline_blocks = native_blocks if target.wire == "anthropic" else []
+    return [item for block in message.blocks for item in _block_items(block, inline_blocks)]
 
 
 def _block_items(block: Any, native_blocks: list[Body]) -> Iterator[Body]:

@@ -2,7 +2,7 @@
 
 Pure. Each provider has its own rules, which its profile states: the ids of tool calls, the places of images, the
 thinking that may be sent back. The result has OpenAI's shape, which litellm translates further; the same input always
-gives the same bytes, since prompt caches and the recorded hashes depend on it (spec/session-engine.md 1.11).
+gives the same bytes, since prompt caches and the recorded hashes depend on it.
 """
 
 import hashlib
@@ -100,20 +100,17 @@ class _WireWriter:
                 self._send_held_media()
             match message.role:
                 case "system":
-                    self._system(message)
+                    self._write_system(message)
                 case "user":
-                    self._user(message)
+                    self._write_user(message)
                 case "assistant":
-                    self._assistant(message)
+                    self._write_assistant(message)
                 case "tool":
-                    self._results(message)
+                    self._write_results(message)
         self._send_held_media()
-        if self._messages and all(
-            wire_message.body["role"] == "system" for wire_message in self._messages
-        ):
-            self._messages.append(
-                ProviderMessage({"role": "user", "content": EMPTY_CONVERSATION}, None, ())
-            )
+        if {written.body["role"] for written in self._messages} == {"system"}:
+            body = {"role": "user", "content": EMPTY_CONVERSATION}
+            self._messages.append(ProviderMessage(body, None, ()))
         return self._messages
 
     def _put_message(self, body: Body, message: NeutralMessage, blocks: Iterable[Any]) -> None:
@@ -122,7 +119,7 @@ class _WireWriter:
             parts = tuple(dict.fromkeys(parts))
         self._messages.append(ProviderMessage(body, message.message_id, parts))
 
-    def _system(self, message: NeutralMessage) -> None:
+    def _write_system(self, message: NeutralMessage) -> None:
         text = _text_of(message)
         if not text.strip():
             return
@@ -134,40 +131,36 @@ class _WireWriter:
         ):
             # Chat templates of local models refuse a second system message.
             body = {"role": "system", "content": last_message.body["content"] + SEPARATOR + text}
-            parts = tuple(b.part_id for b in message.blocks if b.part_id is not None)
-            self._messages[-1] = ProviderMessage(
-                body, last_message.message_id, last_message.part_ids + parts
-            )
+            part_ids = tuple(b.part_id for b in message.blocks if b.part_id is not None)
+            part_ids = last_message.part_ids + part_ids
+            self._messages[-1] = ProviderMessage(body, last_message.message_id, part_ids)
             return
         self._put_message({"role": "system", "content": text}, message, message.blocks)
 
-    def _user(self, message: NeutralMessage) -> None:
-        content = self._content(message.blocks)
+    def _write_user(self, message: NeutralMessage) -> None:
+        content = self._written_content(message.blocks)
         if not content:
             return
-        if (
-            self._target.needs_answer_after_results
-            and self._messages
-            and self._messages[-1].body["role"] == "tool"
-        ):
+        follows_results = bool(self._messages) and self._messages[-1].body["role"] == "tool"
+        if follows_results and self._target.needs_answer_after_results:
             self._put_message({"role": "assistant", "content": TEXT_BETWEEN}, message, ())
         self._put_message({"role": "user", "content": content}, message, message.blocks)
 
-    def _content(self, blocks: Iterable[Any]) -> str | list[Body]:
+    def _written_content(self, blocks: Iterable[Any]) -> str | list[Body]:
         """Return plain text where possible, since strict servers accept nothing else."""
         pieces: list[Body] = []
         for block in blocks:
             if isinstance(block, TextBlock) and block.text.strip():
                 pieces.append({"type": "text", "text": joined_surrogates(block.text)})
             elif isinstance(block, MediaBlock):
-                pieces.append(self._media(block))
+                pieces.append(self._written_media(block))
         if all(piece["type"] == "text" for piece in pieces):
             return SEPARATOR.join(piece["text"] for piece in pieces)
         return pieces
 
-    def _assistant(self, message: NeutralMessage) -> None:
+    def _write_assistant(self, message: NeutralMessage) -> None:
         body: Body = {"role": "assistant", "content": _text_of(message) or None}
-        calls = [self._call(block) for block in message.blocks if block.type == "call"]
+        calls = [self._written_call(block) for block in message.blocks if block.type == "call"]
         if calls:
             body["tool_calls"] = calls
         if not calls and not (body["content"] or "").strip():
@@ -180,25 +173,17 @@ class _WireWriter:
         body |= thinking_fields
         self._put_message(body, message, message.blocks)
 
-    def _call(self, block: CallBlock) -> Body:
-        return {
-            "id": self._ids(block.call_id),
-            "type": "function",
-            "function": {
-                "name": tool_name(block.tool, self._target),
-                "arguments": arguments(block.input),
-            },
-        }
+    def _written_call(self, block: CallBlock) -> Body:
+        name = tool_name(block.tool, self._target)
+        function = {"name": name, "arguments": arguments(block.input)}
+        return {"id": self._ids(block.call_id), "type": "function", "function": function}
 
-    def _results(self, message: NeutralMessage) -> None:
+    def _write_results(self, message: NeutralMessage) -> None:
         for block in message.blocks:
             if block.type == "result":
                 content = self._result_content(block, message)
-                body: Body = {
-                    "role": "tool",
-                    "tool_call_id": self._ids(block.call_id),
-                    "content": content,
-                }
+                call_id = self._ids(block.call_id)
+                body: Body = {"role": "tool", "tool_call_id": call_id, "content": content}
                 if self._target.results_named:
                     body["name"] = tool_name(block.tool, self._target)
                 self._put_message(body, message, (block,))
@@ -214,16 +199,14 @@ class _WireWriter:
         if not media_inside:
             return text
         first = [{"type": "text", "text": text}] if text.strip() else []
-        return [*first, *map(self._media, media_inside)]
+        return [*first, *map(self._written_media, media_inside)]
 
     def _may_stay(self, block: MediaBlock) -> bool:
         """Return whether a file may stay inside a result."""
-        accepted_media = self._target.media_in_results
-        return accepted_media == "all" or (
-            accepted_media == "images" and block.mime.startswith("image/")
-        )
+        accepted = self._target.media_in_results
+        return accepted == "all" or (accepted == "images" and block.mime.startswith("image/"))
 
-    def _media(self, block: MediaBlock) -> Body:
+    def _written_media(self, block: MediaBlock) -> Body:
         # A file's name may contain lone surrogates.
         repaired = block.model_copy(update={"filename": joined_surrogates(block.filename or "")})
         return media(repaired, self._model, self._target)
@@ -235,10 +218,9 @@ class _WireWriter:
         source = self._held_media[-1][1]
         blocks = [item for item, _ in self._held_media]
         self._held_media = []
-        notice = TextBlock(text=MEDIA_NOTICE)
-        self._user(
-            NeutralMessage(role="user", blocks=(notice, *blocks), message_id=source.message_id)
-        )
+        all_blocks = (TextBlock(text=MEDIA_NOTICE), *blocks)
+        message = NeutralMessage(role="user", blocks=all_blocks, message_id=source.message_id)
+        self._write_user(message)
 
 
 def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
@@ -299,10 +281,8 @@ def with_marks(messages: Sequence[Body], mark_positions: Iterable[int]) -> tuple
 def _with_cache_mark(message: Body) -> Body:
     content = message.get("content")
     if isinstance(content, list) and content:
-        return {
-            **message,
-            "content": [*content[:-1], {**content[-1], CACHE_MARK_FIELD: CACHE_MARK}],
-        }
+        last_block = {**content[-1], CACHE_MARK_FIELD: CACHE_MARK}
+        return {**message, "content": [*content[:-1], last_block]}
     return {**message, CACHE_MARK_FIELD: CACHE_MARK}
 
 
@@ -311,13 +291,13 @@ def without_marks(message: Body) -> Body:
     content = message.get("content")
     if not isinstance(content, list) and CACHE_MARK_FIELD not in message:
         return message
-    unmarked_messages = {name: value for name, value in message.items() if name != CACHE_MARK_FIELD}
+    unmarked_message = {name: value for name, value in message.items() if name != CACHE_MARK_FIELD}
     if isinstance(content, list):
-        unmarked_messages["content"] = [
+        unmarked_message["content"] = [
             {name: value for name, value in block.items() if name != CACHE_MARK_FIELD}
             for block in content
         ]
-    return unmarked_messages
+    return unmarked_message
 
 
 def sendable_messages(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
@@ -365,9 +345,8 @@ def _text_form(value: dict[str, Any]) -> str | None:
     if len(value) == 2:
         return f'{{"content":{quoted(content)},"role":{quoted(role)}}}'
     if len(value) == 3 and type(call) is str:
-        return (
-            f'{{"content":{quoted(content)},"role":{quoted(role)},"tool_call_id":{quoted(call)}}}'
-        )
+        text = f'"content":{quoted(content)},"role":{quoted(role)},"tool_call_id":{quoted(call)}'
+        return f"{{{text}}}"
     return None
 
 
@@ -401,6 +380,5 @@ def prompt_text(messages: Iterable[Body], tools: Iterable[ToolSpec] = ()) -> str
 def _content_texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content]
-    return [
-        str(b["text"]) for b in content or () if isinstance(b, dict) and b.get("type") == "text"
-    ]
+    blocks = (block for block in content or () if isinstance(block, dict))
+    return [str(block["text"]) for block in blocks if block.get("type") == "text"]

@@ -79,47 +79,32 @@ def with_plain_names(schema: Any, accepted_name: re.Pattern[str]) -> Any:
     if not isinstance(schema, dict):
         return schema
     # The keys of these mappings are names of properties, which must not be read as keywords.
-    schema_maps = {
-        key: value
-        for key, value in schema.items()
-        if key in SCHEMA_MAPS and isinstance(value, dict)
-    }
-    kept_fields = {
-        key: value
-        if key in ("enum", "const", "default", "examples")
-        else with_plain_names(value, accepted_name)
-        for key, value in schema.items()
-        if key not in schema_maps
-    }
-    for key, schemas in schema_maps.items():
-        kept_fields[key] = {
-            name: with_plain_names(value, accepted_name) for name, value in schemas.items()
-        }
-    refused_names = [
-        property_name
-        for property_name in schema_maps.get("properties", ())
-        if not accepted_name.fullmatch(property_name)
-    ]
+    kept_fields: Schema = {}
+    for key, value in schema.items():
+        if key in SCHEMA_MAPS and isinstance(value, dict):
+            kept_fields[key] = {
+                name: with_plain_names(inner, accepted_name) for name, inner in value.items()
+            }
+        elif key in ("enum", "const", "default", "examples"):
+            kept_fields[key] = value
+        else:
+            kept_fields[key] = with_plain_names(value, accepted_name)
+    properties = kept_fields.get("properties")
+    names = list(properties) if isinstance(properties, dict) else []
+    refused_names = [name for name in names if not accepted_name.fullmatch(name)]
     if refused_names:
-        for property_name in refused_names:
-            del kept_fields["properties"][property_name]
-        required_names = kept_fields.pop("required", ())
-        required = []
-        if isinstance(required_names, list):
-            required = [
-                property_name
-                for property_name in required_names
-                if property_name in kept_fields["properties"]
-            ]
-        kept_fields |= {"required": required} if required else {}
-        names_text = ", ".join(
-            json.dumps(property_name, ensure_ascii=False) for property_name in refused_names
-        )
-        kept_fields["description"] = (
-            f"{kept_fields.get('description', '')} It also takes {names_text}.".strip()
-        )
-    # In the order of the original keys.
-    return {key: kept_fields[key] for key in sorted(kept_fields, key=[*schema, *kept_fields].index)}
+        for name in refused_names:
+            del kept_fields["properties"][name]
+        required = kept_fields.get("required")
+        if isinstance(required, list):
+            required = [name for name in required if name in kept_fields["properties"]]
+            kept_fields["required"] = required
+        if not isinstance(required, list) or not required:
+            kept_fields.pop("required", None)
+        names_text = ", ".join(json.dumps(name, ensure_ascii=False) for name in refused_names)
+        description = f"{kept_fields.get('description', '')} It also takes {names_text}."
+        kept_fields["description"] = description.strip()
+    return kept_fields
 
 
 def _one_object(schema: Schema, branches: list[Any]) -> Schema:
@@ -176,9 +161,8 @@ def _repaired_value(value: Any) -> Any:
     _convert_exclusive_limits(value, repaired)
     _shorten_enumeration(repaired)
     if "required" in repaired and "properties" in repaired:
-        repaired["required"] = [
-            name for name in repaired["required"] if name in repaired["properties"]
-        ]
+        names, properties = repaired["required"], repaired["properties"]
+        repaired["required"] = [name for name in names if name in properties]
         if not repaired["required"]:
             del repaired["required"]
     _add_item_schema(value, repaired)
@@ -192,11 +176,8 @@ def _repaired_keyword(key: str, value: Any) -> Any:
     if key in SCHEMA_KEYWORDS:
         return _repaired_value(value) if isinstance(value, bool | Mapping) else None
     if key in SCHEMA_LISTS:
-        return (
-            [_repaired_branch(item) for item in value]
-            if isinstance(value, list) and value
-            else None
-        )
+        branches = value if isinstance(value, list) else []
+        return [_repaired_branch(branch) for branch in branches] or None
     if key in SCHEMA_MAPS:
         return _repaired_properties(value)
     if key == "required":
@@ -279,9 +260,7 @@ def _convert_exclusive_limits(schema: Mapping[str, Any], repaired: Schema) -> No
 def _shorten_enumeration(repaired: Schema) -> None:
     """Replace an enumeration that is too long by a sentence, and drop a default of the wrong type."""
     choices = repaired.get("enum", [])
-    texts = [
-        choice if isinstance(choice, str) else json.dumps(choice, default=str) for choice in choices
-    ]
+    texts = [c if isinstance(c, str) else json.dumps(c, default=str) for c in choices]
     if len(texts) > MAX_CHOICES or sum(map(len, texts)) > MAX_CHOICES_CHARS:
         del repaired["enum"]
         examples = ", ".join(text[:80] for text in texts[:MAX_CHOICES_NAMED])
@@ -317,17 +296,13 @@ def _add_item_schema(schema: Mapping[str, Any], repaired: Schema) -> None:
         repaired["items"] = {"anyOf": item_schemas} if item_schemas else {}
     if repaired.get("prefixItems") == []:
         del repaired["prefixItems"]
-    if (
-        "properties" in repaired
-        and kinds is None
-        and not any(key in repaired for key in SCHEMA_LISTS)
-    ):
-        kinds = repaired["type"] = "object"
-    elif "items" in repaired and kinds is None and not any(key in repaired for key in SCHEMA_LISTS):
-        kinds = repaired["type"] = "array"
-    if "array" in (kinds if isinstance(kinds, list) else [kinds]) and not isinstance(
-        repaired.get("items"), dict
-    ):
+    if kinds is None and SCHEMA_LISTS.isdisjoint(repaired):
+        if "properties" in repaired:
+            kinds = repaired["type"] = "object"
+        elif "items" in repaired:
+            kinds = repaired["type"] = "array"
+    is_array = "array" in (kinds if isinstance(kinds, list) else [kinds])
+    if is_array and not isinstance(repaired.get("items"), dict):
         # Several providers accept only objects as schemas, not ``true`` and ``false``.
         item_schemas = repaired.get("prefixItems", [])
         repaired["items"] = {"anyOf": item_schemas} if item_schemas else {}
@@ -335,6 +310,5 @@ def _add_item_schema(schema: Mapping[str, Any], repaired: Schema) -> None:
 
 def _distinct_values(values: list[Any]) -> list[Any]:
     """Return the values of an enumeration without duplicates."""
-    return list(
-        {json.dumps(value, sort_keys=True, default=str): value for value in values}.values()
-    )
+    by_json = {json.dumps(value, sort_keys=True, default=str): value for value in values}
+    return list(by_json.values())

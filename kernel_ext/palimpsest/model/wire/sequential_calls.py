@@ -39,10 +39,8 @@ def _split_answer(message: NeutralMessage) -> list[NeutralMessage]:
             blocks_of_steps[0].append(block)
             continue
         call = (block.tool, repr(block.input))
-        step = next(
-            (index for index, calls in enumerate(calls_of_steps) if call not in calls),
-            len(calls_of_steps),
-        )
+        free_steps = (index for index, calls in enumerate(calls_of_steps) if call not in calls)
+        step = next(free_steps, len(calls_of_steps))
         if step == len(calls_of_steps):
             blocks_of_steps.append([])
             calls_of_steps.append([])

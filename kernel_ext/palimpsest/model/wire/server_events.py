@@ -51,7 +51,7 @@ class EventDecoder:
             lines = text_bytes.split(b"\n")
         unfinished_line = lines.pop()
         for line in lines:
-            yield from self._line(line)
+            yield from self._read_line(line)
             if self.is_done:
                 return
         if unfinished_line:
@@ -64,7 +64,7 @@ class EventDecoder:
         if self.is_done:
             return
         try:
-            values = [*self._line(last_line), *self._line(b"")]
+            values = [*self._read_line(last_line), *self._read_line(b"")]
         except ValueError:
             return
         yield from values
@@ -75,27 +75,26 @@ class EventDecoder:
             raise StreamTooLong("An event of the stream is too long.")
         self._rest_pieces.append(chunk)
 
-    def _line(self, line: bytes) -> Iterator[Any]:
+    def _read_line(self, line: bytes) -> Iterator[Any]:
         if line.startswith(b"data:"):
             text = line[6 if line[5:6] == b" " else 5 :].decode()
             if text.startswith(END_MARK):
                 self.is_done = True
                 return
-            yield from self._add(text)
+            yield from self._add_data(text)
         elif not line:
-            yield from self._dispatch()
+            yield from self._end_event()
         elif line.startswith(b"event:"):
             self._name = line[6:].strip().decode("utf-8", "replace")
 
-    def _add(self, text: str) -> Iterator[Any]:
+    def _add_data(self, text: str) -> Iterator[Any]:
         if self._data:
             self._data_chars += len(text)
             if self._data_chars > MAX_EVENT_BYTES:
                 raise StreamTooLong("An event of the stream is too long.")
             self._data.append(text)
-            value = (
-                _parsed_value("\n".join(self._data)) if text.rstrip().endswith(("}", "]")) else None
-            )
+            is_end = text.rstrip().endswith(("}", "]"))
+            value = _parsed_value("\n".join(self._data)) if is_end else None
         elif not text.strip():
             return
         else:
@@ -106,7 +105,7 @@ class EventDecoder:
             self._data = []
             yield self._error_by_name(value[0])
 
-    def _dispatch(self) -> Iterator[Any]:
+    def _end_event(self) -> Iterator[Any]:
         """End an event; its data must now be JSON, else ValueError is raised."""
         data, self._data = self._data, []
         if data:

@@ -95,10 +95,10 @@ def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[
         for block in message.blocks:
             if (block.type == "call" or block.type == "result") and block.call_id not in new_ids:
                 new_id = _allowed_id(block.call_id, target.id_rule)
-                received = _received_id(new_id, target)
-                if received in taken_ids or (new_id and not received):
-                    new_id = received = _allowed_id(_id_hash(block.call_id), target.id_rule)
-                taken_ids.add(received)
+                received_id = _received_id(new_id, target)
+                if received_id in taken_ids or (new_id and not received_id):
+                    new_id = received_id = _allowed_id(_id_hash(block.call_id), target.id_rule)
+                taken_ids.add(received_id)
                 new_ids[block.call_id] = new_id
     return new_ids.__getitem__
 

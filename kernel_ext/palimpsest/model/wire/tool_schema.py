@@ -35,12 +35,12 @@ def tool_definition(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
 
     Its parameters are cached for the next request with the same spec, so callers must not change them.
     """
+    subset, plain_names = target.schema_subset, target.restricted_property_names
+    parameters = _parameters(SameSpec(spec), subset, plain_names)
     function = {
         "name": tool_name(spec.name, target),
         "description": spec.description,
-        "parameters": _parameters(
-            SameSpec(spec), target.schema_subset, target.restricted_property_names
-        ),
+        "parameters": parameters,
     }
     return {"type": "function", "function": function}
 
@@ -73,9 +73,8 @@ def in_subset(
     With ``plain_names`` the provider accepts only letters, digits, dots, dashes and underscores in the names of
     properties.
     """
-    reduced_schema: dict[str, Any] = with_plain_names(
-        repaired_schema(schema), PLAIN_NAMES if plain_names else ANY_NAMES
-    )
+    accepted_name = PLAIN_NAMES if plain_names else ANY_NAMES
+    reduced_schema: dict[str, Any] = with_plain_names(repaired_schema(schema), accepted_name)
     match subset:
         case "json_schema":
             return reduced_schema
@@ -130,11 +129,9 @@ def _with_inner(schema: Mapping[str, Any]) -> dict[str, Any]:
             for name, inner_schema in properties.items()
             if isinstance(inner_schema, Mapping)
         }
-    if schema.get("type") == "array":
-        items = schema.get("items")
-        inner_schemas["items"] = (
-            _openapi(items) if isinstance(items, Mapping) else {"type": "string"}
-        )
-    elif isinstance(schema.get("items"), Mapping):
-        inner_schemas["items"] = _openapi(schema["items"])
+    items = schema.get("items")
+    if isinstance(items, Mapping):
+        inner_schemas["items"] = _openapi(items)
+    elif schema.get("type") == "array":
+        inner_schemas["items"] = {"type": "string"}
     return inner_schemas

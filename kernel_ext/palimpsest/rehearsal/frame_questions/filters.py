@@ -30,9 +30,8 @@ def parse_filters(
     filters, used_starts = _value_filters(columns, values)
     for position, word in enumerate(words):
         number = number_of(word.text)
-        if number is None or _counts_rows(words, position):
-            continue
-        if any(mention.start <= position < mention.end for mention in columns):
+        is_in_name = any(mention.start <= position < mention.end for mention in columns)
+        if number is None or is_in_name or _counts_rows(words, position):
             continue
         nearest = min(
             (mention for mention in columns if mention.column.is_numeric),

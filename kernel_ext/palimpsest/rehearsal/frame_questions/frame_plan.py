@@ -37,38 +37,33 @@ def frame_plan(
 
     ``known_variables`` are the variables, if they were listed already; ``table`` is one that was described already.
     """
-    found_data = FoundTable(table) if table else (yield from find_data(runner, known_variables))
-    if isinstance(found_data, Variable):
-        return (yield from show_variable(runner, found_data))
+    found_table = FoundTable(table) if table else (yield from find_data(runner, known_variables))
+    if isinstance(found_table, Variable):
+        return (yield from show_variable(runner, found_table))
     if request.op == "columns":
-        return _columns(found_data)
+        return _columns(found_table)
     runner.require_tool("python", "to compute this")
-    spec, notes = yield from query_steps(runner, request, found_data)
+    spec, notes = yield from query_steps(runner, request, found_table)
     return (yield from compute_plan(runner, spec, notes))
 
 
 def query_steps(
-    runner: PlanRunner, request: DataRequest, found_data: FoundTable
+    runner: PlanRunner, request: DataRequest, found_table: FoundTable
 ) -> Steps[tuple[QuerySpec, list[str]]]:
     """Return the query for a prompt about a table, with notes about the words of the prompt."""
-    table = found_data.table
+    table = found_table.table
     linked_prompt = yield from _link(runner, table)
     spec = make_query_spec(request, linked_prompt, table)
     spans = _linked_spans(runner, linked_prompt.columns, table)
     spans += [(value.start, value.end) for value in linked_prompt.values]
-    unused_words = [
-        linked_prompt.prompt.words[index].text
-        for index in sorted(unlinked_words(linked_prompt.prompt.words, spans))
-    ]
-    unused_words += [
-        word.text
-        for word in linked_prompt.prompt.words
-        if word.text in QUALITIES and not spec.measures
-    ]
-    spec = fill_defaults(spec, runner.prompt.words)
+    words = runner.prompt.words
+    unused_words = [words[index].text for index in sorted(unlinked_words(words, spans))]
+    if not spec.measures:
+        unused_words += [word.text for word in words if word.text in QUALITIES]
+    spec = fill_defaults(spec, words)
     spec, fit_note = fit_to_types(spec)
     notes = [
-        found_data.note,
+        found_table.note,
         fit_note,
         *_rival_notes(linked_prompt, spec),
         _ignored_words_note(unused_words, spec),

@@ -61,7 +61,8 @@ def _statistic(spec: QuerySpec) -> str:
     is_single = len(spec.measures) == 1
     columns_code = f"[{key_source(spec.measures)}]" if spec.measures else ""
     if not spec.groups:
-        return _plain_statistic(spec, rows)
+        arguments = "" if spec.measures else "numeric_only=True"
+        return f"{rows}{columns_code}.{spec.statistic}({arguments})"
     grouping_code = f"{rows}.groupby({key_source(spec.groups)})"
     if spec.statistic is None:
         return f"{grouping_code}{columns_code}.agg({STATISTICS_LIST}).reset_index()"
@@ -72,13 +73,6 @@ def _statistic(spec: QuerySpec) -> str:
         f".sort_values({sort_key}, ascending={is_ascending})" if is_single and spec.order else ""
     )
     return f"{grouping_code}{columns_code}.{spec.statistic}().reset_index(){sort_code}"
-
-
-def _plain_statistic(spec: QuerySpec, rows: str) -> str:
-    selection = f"[{key_source(spec.measures)}]" if spec.measures else '.select_dtypes("number")'
-    if not spec.measures:
-        return f"{rows}.{spec.statistic}(numeric_only=True)"
-    return f"{rows}{selection}.{spec.statistic}()"
 
 
 def _count(spec: QuerySpec) -> str:
@@ -135,19 +129,15 @@ def shown_columns(spec: QuerySpec) -> tuple[Column, ...]:
 def _head(spec: QuerySpec) -> str:
     columns = spec.measures + spec.groups
     selection = f"[{key_list_source(columns)}]" if columns else ""
-    return f"{rows_source(spec)}{selection}.{'tail' if spec.tail else 'head'}({spec.number or ROWS_SHOWN})"
+    return f"{rows_source(spec)}{selection}.{'tail' if spec.is_tail else 'head'}({spec.number or ROWS_SHOWN})"
 
 
 def _describe(spec: QuerySpec) -> str:
     rows = rows_source(spec)
     columns = spec.measures + spec.groups
     if len(columns) == 1:
-        column = f"{rows}[{as_source(columns[0].key)}]"
-        return (
-            f"{column}.describe()"
-            if columns[0].is_numeric
-            else f"{column}.value_counts(dropna=False)"
-        )
+        method = "describe()" if columns[0].is_numeric else "value_counts(dropna=False)"
+        return f"{rows}[{as_source(columns[0].key)}].{method}"
     table = f"{rows}[{key_list_source(columns)}]" if columns else rows
     lines = [f'print(len({rows}), "rows,", {table}.isna().sum().sum(), "missing values")']
     described_columns = columns or spec.table.columns
@@ -173,5 +163,4 @@ WRITERS: dict[str, Callable[[QuerySpec], str]] = {
     "describe": _describe,
     "shape": lambda spec: f"{rows_source(spec)}.shape",
 }
-
 """Functions that write the code of a query, by operation; plots are in ``plot_code``."""

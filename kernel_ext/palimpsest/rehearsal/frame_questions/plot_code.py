@@ -12,8 +12,11 @@ from palimpsest.rehearsal.parsing.tables import Column
 
 
 def write_code(spec: QuerySpec) -> str:
-    """Return the code for a spec."""
-    return write_plot(spec) if spec.op == "plot" else WRITERS[spec.op](spec)
+    """Return the code for a spec; that of a plot ends with an expression for the plot's numbers."""
+    if spec.op != "plot":
+        return WRITERS[spec.op](spec)
+    drawing, numbers = plot_lines(spec)
+    return "\n".join(["import matplotlib.pyplot as plt", "", *drawing, "plt.show()", numbers])
 
 
 def chart_of(spec: QuerySpec) -> str:
@@ -33,23 +36,15 @@ def chart_of(spec: QuerySpec) -> str:
     return chart
 
 
-def write_plot(spec: QuerySpec) -> str:
-    """Return code that draws a plot and ends with an expression for its numbers."""
-    drawing, numbers = plot_lines(spec)
-    start = "import matplotlib.pyplot as plt"
-    return "\n".join([start, "", *drawing, "plt.show()", numbers])
-
-
 def plot_lines(spec: QuerySpec) -> tuple[list[str], str]:
     """Return the lines that draw the plot, and the expression for its numbers."""
     numbers = tuple(c for c in spec.measures if c.is_numeric)
     if not numbers and (spec.groups or spec.measures):
         return _plot_counts(spec, spec.groups or spec.measures)
     if not numbers:
-        numbers_shown = f'select_dtypes("number").agg({STATISTICS_LIST}).T'
-        return [
-            f"{rows_source(spec)}.hist(figsize=(10, 6))"
-        ], f"{rows_source(spec)}.{numbers_shown}"
+        rows = rows_source(spec)
+        numbers_code = f'{rows}.select_dtypes("number").agg({STATISTICS_LIST}).T'
+        return [f"{rows}.hist(figsize=(10, 6))"], numbers_code
     if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
         return _plot_scatter(spec, numbers)
     if not spec.groups:
@@ -68,15 +63,13 @@ def _plot_counts(spec: QuerySpec, columns: tuple[Column, ...]) -> tuple[list[str
 
 
 def _plot_scatter(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
-    x, y = (numbers[1], numbers[0]) if spec.against else (numbers[0], numbers[1])
-    rows = rows_source(spec)
+    x, y = (numbers[1], numbers[0]) if spec.is_against else (numbers[0], numbers[1])
+    rows = rows_code = rows_source(spec)
     colour = ""
     kind = chart_of(spec)
-    rows_code = rows
     if spec.groups and kind == "scatter":
-        name = as_source(
-            spec.groups[0].key
-        )  # as a category, so that the colour bar shows its names
+        # As a category, so that the colour bar shows its names.
+        name = as_source(spec.groups[0].key)
         rows_code = f'{rows}.astype({{{name}: "category"}})'
         colour = f', c={name}, colormap="viridis"'
     drawing = [f"{rows_code}.plot.{kind}(x={as_source(x.key)}, y={as_source(y.key)}{colour})"]
@@ -111,10 +104,8 @@ def _plot_grouped(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[st
     else:
         columns_code = f"[{key_source(numbers)}]"
         spread = ".unstack()" if len(spec.groups) > 1 else ""
-        kind = {"line": "line", "pie": "pie"}.get(chart, "bar")
-        label = (
-            as_source(f"{method} of {measure.label}") if len(numbers) == 1 else as_source(method)
-        )
+        kind = chart if chart in {"line", "pie"} else "bar"
+        label = as_source(f"{method} of {measure.label}" if len(numbers) == 1 else method)
         drawing = ["plt.figure()"] if len(numbers) == 1 and not spread else []
         drawing.append(f"{grouped}{columns_code}.{method}(){spread}.plot.{kind}(ylabel={label})")
     if len(numbers) > 1 or spec.statistic or chart in {"line", "bar", "pie"}:

@@ -75,9 +75,7 @@ def _count_values(spec: QuerySpec, words: frozenset[str]) -> QuerySpec:
 
 def _find_row(spec: QuerySpec, words: frozenset[str]) -> QuerySpec:
     """Find a row for *which penguin is the heaviest*, but a number for *what is the highest mass*."""
-    asks_for_row = (
-        bool(words & {"which", "who", "whose"}) and not spec.statistic and not spec.groups
-    )
+    asks_for_row = words & {"which", "who", "whose"} and not spec.statistic and not spec.groups
     if spec.op == "statistic" and asks_for_row and spec.measures:
         return replace(spec, op="top", number=spec.number or 1)
     return spec

@@ -6,10 +6,7 @@ An answer states only numbers that the output shows; output that cannot be parse
 from collections.abc import Callable, Sequence
 
 from palimpsest.rehearsal.frame_questions.filters import Filter
-from palimpsest.rehearsal.frame_questions.pandas_code import (
-    STATISTICS,
-    shown_columns,
-)
+from palimpsest.rehearsal.frame_questions.pandas_code import STATISTICS, shown_columns
 from palimpsest.rehearsal.frame_questions.query_spec import QuerySpec
 from palimpsest.rehearsal.parsing import tool_outputs
 from palimpsest.rehearsal.parsing.tables import Column
@@ -131,24 +128,11 @@ def _statistic(spec: QuerySpec, result: ToolResult) -> str | None:
     return titled_table(f"The {name} of each column{condition_text(spec)}:", ["column", name], rows)
 
 
-def _single_column_table(spec: QuerySpec, columns: Sequence[Column], rows: TextRows) -> str | None:
-    headers = ["statistic", columns[0].label]
-    return titled_table(f"{column_names(columns)}{condition_text(spec)}:", headers, rows)
-
-
-def group_headers(spec: QuerySpec) -> list[str] | None:
-    """Return the headers after the group columns in the output of a grouped statistic."""
-    if not spec.measures:
-        return None
-    if spec.statistic is None and len(spec.measures) == 1:
-        return list(STATISTICS)
-    return [column.label for column in spec.measures]
-
-
 def _grouped(spec: QuerySpec, result: ToolResult) -> str | None:
-    headers = group_headers(spec)
-    if headers is None:
+    if not spec.measures:
         return f"The {spec.statistic} of every column of numbers by {column_names(spec.groups)}{condition_text(spec)}:\n\n{text_block(result.value)}"
+    has_summary = spec.statistic is None and len(spec.measures) == 1
+    headers = [*STATISTICS] if has_summary else [column.label for column in spec.measures]
     rows = grouped_rows(spec, result.value, headers)
     subject, column = _comparison_column(spec, headers)
     statistic_name = (
@@ -209,9 +193,9 @@ def _count(spec: QuerySpec, result: ToolResult) -> str | None:
     return f"{inline_code(spec.table.name)} has **{value}** rows{tests}."
 
 
-def counts_text(spec: QuerySpec, text: str, column: Column | None = None) -> str | None:
-    """Describe the output of a count of values."""
-    column = column or (spec.groups or spec.measures)[0]
+def counts_text(spec: QuerySpec, text: str) -> str | None:
+    """Describe the output of a count of the values of the first column."""
+    column = (spec.groups or spec.measures)[0]
     rows: TextRows = [
         (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", value)
         for label, value in series_items(text)
@@ -223,7 +207,7 @@ def counts_text(spec: QuerySpec, text: str, column: Column | None = None) -> str
 
 def _distinct(spec: QuerySpec, result: ToolResult) -> str | None:
     if spec.groups + spec.measures:
-        return counts_text(spec, result.value, column=(spec.groups + spec.measures)[0])
+        return counts_text(spec, result.value)
     title = f"Different values of each column{condition_text(spec)}:"
     return titled_table(title, ["column", "different values"], [*series_items(result.value)])
 
@@ -244,13 +228,10 @@ def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
 
 def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
     numeric = [column for column in spec.measures + spec.groups if column.is_numeric]
-    value, columns_text = single_value(result.value), f"(Pearson) of {column_names(numeric)}"
     if len(numeric) == 2:
-        return (
-            f"The correlation {columns_text}{condition_text(spec)} is **{shortened_number(value)}**."
-            if value
-            else None
-        )
+        value = single_value(result.value)
+        subject = f"The correlation (Pearson) of {column_names(numeric)}{condition_text(spec)}"
+        return f"{subject} is **{shortened_number(value)}**." if value else None
     return f"Correlations (Pearson) of all columns of numbers{condition_text(spec)}:\n\n{text_block(result.value)}"
 
 
@@ -281,8 +262,10 @@ def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
     columns = spec.measures + spec.groups
     if len(columns) == 1:
         if not columns[0].is_numeric:
-            return counts_text(spec, result.value, column=columns[0])
-        return _single_column_table(spec, columns, [*series_items(result.value)])
+            return counts_text(spec, result.value)
+        title = f"{column_names(columns)}{condition_text(spec)}:"
+        headers = ["statistic", columns[0].label]
+        return titled_table(title, headers, [*series_items(result.value)])
     row_count_text, _, value_counts_text = result.stdout.partition("\n")
     parts = [
         f"{inline_code(spec.table.name)} has **{row_count_text.strip()}** and {len(columns or spec.table.columns)} columns."
@@ -321,7 +304,7 @@ _WRITERS: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
     "correlation": _correlation,
     "top": _top,
     "head": lambda spec, result: (
-        f"{'Last' if spec.tail else 'First'} rows{condition_text(spec)}:\n\n{text_block(result.value)}"
+        f"{'Last' if spec.is_tail else 'First'} rows{condition_text(spec)}:\n\n{text_block(result.value)}"
     ),
     "rows": _rows,
     "describe": _describe,
@@ -354,7 +337,7 @@ def _plotted_numbers(
             return titled_table(
                 "", headers, grouped_rows(spec, result.value, ["count"]), len(columns)
             )
-        return counts_text(spec, result.value, column=columns[0])
+        return counts_text(spec, result.value)
     value = single_value(result.value)
     if value is not None:
         return f"The correlation (Pearson) of {column_names(numeric[:2])} is **{shortened_number(value)}**."

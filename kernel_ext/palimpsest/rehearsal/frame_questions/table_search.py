@@ -30,7 +30,7 @@ class FoundTable:
 
 
 def find_data(
-    runner: PlanRunner, known_variables: tuple[Variable, ...] | None = None
+    runner: PlanRunner, known_variables: tuple[Variable, ...] | None
 ) -> Steps[FoundTable | Variable]:
     """Return the table or variable that the prompt is about; raise ``PlanEnded`` where there is none.
 
@@ -82,13 +82,13 @@ def _best_other_variable(
 
 def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Table]]:
     """Call a tool for the columns of these tables, and return the tables with them."""
-    if len(names) == 1 and runner.offers("variables"):
+    if len(names) == 1 and "variables" in runner.tools:
         reasoning = f"I look at the columns of {names[0]}."
         result = yield runner.planned_call(reasoning, "variables", name=names[0])
         columns = parse_description(result.text)
         if columns:
             return [Table(names[0], columns)]
-    if not runner.offers("python"):
+    if "python" not in runner.tools:
         return []
     inner = ",\n".join(
         f"    {as_source(name)}: {name}.dtypes.astype(str).to_dict()" for name in names
@@ -112,12 +112,8 @@ def _best_table(
     best = max(tables, key=lambda table: scores[table.name], default=None)
     if best and (scores[best.name] > 0 or len(tables) == 1):
         ties = [n for n in scores if abs(scores[n] - scores[best.name]) < 0.01 and n != best.name]
-        note = (
-            f"{inline_code(ties[0])} would fit as well; I took {inline_code(best.name)}."
-            if ties
-            else ""
-        )
-        return FoundTable(best, note)
+        choice = f" would fit as well; I took {inline_code(best.name)}."
+        return FoundTable(best, inline_code(ties[0]) + choice if ties else "")
     table_names = ", ".join(
         inline_code(variable.name) for variable in variables if variable.is_table
     )

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from palimpsest.rehearsal.parsing.tool_outputs import python_literal
 
@@ -32,10 +33,7 @@ class CellSource:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        for line in self._lines:
-            starts.append(starts[-1] + len(line) + 1)
-        return starts
+        return list(accumulate((len(line) + 1 for line in self._lines), initial=0))
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -60,11 +58,9 @@ class CellSource:
         all_lines = range(1, len(self._lines) + 1)
         if line is None or self.tree is None:
             return all_lines
-        statements = [node for node in self.walk() if isinstance(node, ast.stmt)]
+        statements = (node for node in self.walk() if isinstance(node, ast.stmt))
         enclosing = [
-            statement
-            for statement in statements
-            if statement.lineno <= line <= (statement.end_lineno or line)
+            node for node in statements if node.lineno <= line <= (node.end_lineno or line)
         ]
         if not enclosing:
             return all_lines
@@ -77,9 +73,9 @@ class CellSource:
 
     def nodes(self, lines: range | None = None) -> list[ast.expr]:
         """Return the expressions that begin in these lines, in source order."""
-        expressions = [node for node in self.walk() if isinstance(node, ast.expr)]
-        expressions = [node for node in expressions if lines is None or node.lineno in lines]
-        return sorted(expressions, key=lambda node: (node.lineno, node.col_offset))
+        expressions = (node for node in self.walk() if isinstance(node, ast.expr))
+        selected = (node for node in expressions if lines is None or node.lineno in lines)
+        return sorted(selected, key=lambda node: (node.lineno, node.col_offset))
 
     def walk(self) -> Iterator[ast.AST]:
         """Yield all nodes; none where the text is not Python."""

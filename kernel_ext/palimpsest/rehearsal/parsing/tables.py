@@ -97,12 +97,10 @@ def parse_tables(text: str) -> list[Table]:
     """Parse ``{'table': {'column': 'dtype', ...}, ...}``."""
     tables = dict_in(text).items()
     return [
-        Table(str(name), _columns(dtypes)) for name, dtypes in tables if isinstance(dtypes, dict)
+        Table(str(name), tuple(Column(key, str(dtype)) for key, dtype in dtypes.items()))
+        for name, dtypes in tables
+        if isinstance(dtypes, dict)
     ]
-
-
-def _columns(dtypes: dict[Any, Any]) -> tuple[Column, ...]:
-    return tuple(Column(key, str(dtype)) for key, dtype in dtypes.items())
 
 
 _COUNTED = lazy_pattern(
@@ -120,20 +118,16 @@ def parse_description(text: str) -> tuple[Column, ...]:
         match = _COLUMN.match(line)
         if match:
             name = match[1].strip()
-            name = (
-                name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "`'\"" else name
-            )
+            if len(name) > 2 and name[0] == name[-1] and name[0] in "`'\"":
+                name = name[1:-1]
             if name not in {"dtype", "dtypes", "Name", "type"}:
                 dtypes.setdefault(name, match[2])
     sizes = _COUNTED.search(text)
     count = next((int(group) for group in sizes.groups() if group), None) if sizes else None
     # A key that looks like a number may be text or a number; only a Python literal would show which.
     has_unclear_key = any(re.match(r"-?\d|\(|True$|False$|None$|nan$", name) for name in dtypes)
-    return (
-        tuple(Column(*item) for item in dtypes.items())
-        if count == len(dtypes) and not has_unclear_key
-        else ()
-    )
+    is_certain = count == len(dtypes) and not has_unclear_key
+    return tuple(Column(*item) for item in dtypes.items()) if is_certain else ()
 
 
 def dict_in(text: str) -> dict[Any, Any]:

@@ -5,6 +5,7 @@ certainty is quoted instead.
 """
 
 import ast
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -192,11 +193,10 @@ def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
     # With any other text in the header the edges are not certain.
     other_text = header
     for name, _ in reversed(edges):
-        other_text = (
-            other_text.replace(name, "", 1)
-            if other_text.count(name) == 1
-            else re.sub(rf"{re.escape(name)}\s*\Z", "", other_text.rstrip())
-        )
+        if other_text.count(name) == 1:
+            other_text = other_text.replace(name, "", 1)
+        else:
+            other_text = re.sub(rf"{re.escape(name)}\s*\Z", "", other_text.rstrip())
     return edges if edges and not other_text.strip() else None
 
 
@@ -234,12 +234,10 @@ def shortened_number(number: str) -> str:
         value = float(number.replace(",", ""))
     except ValueError:
         return "missing" if number.lower() in {"nan", "nat", "<na>", "none"} else number
-    if (
-        ("." not in number and "e" not in number.lower())
-        or value != value
-        or value in {float("inf"), float("-inf")}
-    ):
-        return "missing" if value != value else number
+    if math.isnan(value):
+        return "missing"
+    if math.isinf(value) or ("." not in number and "e" not in number.lower()):
+        return number
     if "e" in number.lower() and abs(value) >= 1e5:
         return f"{value:.6e}"
     if value == int(value) and abs(value) < 1e15:

@@ -4,19 +4,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 
-NUMBER_WORDS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-)
+NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")  # fmt: skip
 _TOKEN = re.compile(
     r"[<>]=?|!=|==?|(?<![\w)])-?\d[\d,]*(?:\.\d+)?(?![^\W_])|\d+(?:\.\d+)?(?![^\W_])|[^\W_]+|[,;]"
 )
@@ -59,11 +47,6 @@ def shared_length(text: str, other: str) -> int:
     """Return the length of the common prefix of two texts."""
     pairs = enumerate(zip(text, other, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(text), len(other)))
-
-
-def joined_text(words: tuple[Word, ...]) -> str:
-    """Return words joined without spaces."""
-    return "".join(word.text for word in words)
 
 
 def number_of(word: str) -> float | int | None:

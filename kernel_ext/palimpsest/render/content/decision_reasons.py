@@ -39,6 +39,8 @@ MAX_NAMES = 5
 """Maximum lost names that a sentence lists; the decision has more."""
 MAX_NAME_CHARS = 48
 """Maximum characters of a lost name in a sentence, such as an error with its message."""
+MAX_REASON_CHARS = 600
+"""Maximum characters of a reason that is shown under a part."""
 
 PINNED_REASON = "Pinned: kept in every request"
 EXCLUDED_REASON = "Excluded from every request, as asked; it is kept here"
@@ -57,9 +59,8 @@ def reason_from_numbers(decision: Decision) -> str:
     """Return the reason that follows from a decision's rule and numbers; empty for an unknown rule."""
     rule, numbers = decision.rule, decision.numbers
     if is_of_own_policy(decision):
-        return (
-            f"Decided by your policy {one_line(rule.removeprefix(OWN_POLICY), MAX_REASON_CHARS)}."
-        )
+        policy = one_line(rule.removeprefix(OWN_POLICY), MAX_REASON_CHARS)
+        return f"Decided by your policy {policy}."
     pruning = rule.removeprefix(PRUNE_RULE)
     if pruning != rule:
         return why_pruned(pruning, numbers) if is_prune_rule(pruning) else ""
@@ -80,15 +81,9 @@ def decision_sentence(decision: Decision) -> str:
             return joined_sentences(f"{SET_ASIDE}.", reason_text)
         case "truncate" if decision.rule == PICTURES_RULE:
             return reason_text
-        case "truncate":
+        case "truncate" | "clear":
             return joined_sentences(
-                _reduction_sentence("Truncated", decision, ends_in="." if reason_text else ""),
-                reason_text,
-            )
-        case "clear":
-            return joined_sentences(
-                _reduction_sentence("Cleared", decision, ends_in="." if reason_text else ""),
-                reason_text,
+                _reduction_sentence(decision, ends_in="." if reason_text else ""), reason_text
             )
         case "summarise":
             return joined_sentences(_conversation_size(decision), reason_text)
@@ -98,11 +93,8 @@ def decision_sentence(decision: Decision) -> str:
             assert_never(decision.action)
 
 
-MAX_REASON_CHARS = 600
-"""Maximum characters of a reason that is shown under a part."""
-
-
-def _reduction_sentence(verb: str, decision: Decision, *, ends_in: str) -> str:
+def _reduction_sentence(decision: Decision, *, ends_in: str) -> str:
+    verb = "Truncated" if decision.action == "truncate" else "Cleared"
     before, after = count(decision.tokens_before), count(decision.tokens_after)
     return (
         f"{verb} for the model: {before} → {after} tokens, by rule {one_line(decision.rule)}; "
@@ -174,20 +166,17 @@ def _truncate_sentence(numbers: Numbers) -> str:
     if not lines or not limit:
         return kept_ends_text(numbers)
     tokens = number_text(numbers, "max_tokens")
-    sizes = (
-        f"{tokens} tokens, its share of the window" if tokens else f"{lines} lines or {limit} bytes"
-    )
-    longer = f"When the tool ended, its output was longer than {sizes}."
+    size = f"{lines} lines or {limit} bytes"
+    if tokens:
+        size = f"{tokens} tokens, its share of the window"
+    longer = f"When the tool ended, its output was longer than {size}."
     return joined_sentences(longer, kept_ends_text(numbers))
 
 
 def _oversized_sentence(numbers: Numbers) -> str:
     limit = number_text(numbers, "limit_chars")
-    what = "The request did not fit"
-    sentence = (
-        f"{what}, and the output was longer than {limit} characters." if limit else f"{what}."
-    )
-    return joined_sentences(sentence, kept_ends_text(numbers))
+    longer = f", and the output was longer than {limit} characters" if limit else ""
+    return joined_sentences(f"The request did not fit{longer}.", kept_ends_text(numbers))
 
 
 PICTURE_LIMITS = {
@@ -211,11 +200,7 @@ def _limit_sentence(numbers: Numbers) -> str:
     pictures = list(by_id.values()) if isinstance(by_id, Mapping) else []
     limited = [picture for picture in pictures if isinstance(picture, Mapping)]
     shrunk_pictures = [picture for picture in limited if LEFT_OUT not in picture]
-    omitted = [
-        _short_name(str(picture.get("name") or "picture"))
-        for picture in limited
-        if LEFT_OUT in picture
-    ]
+    omitted = [_short_name(str(p.get("name") or "picture")) for p in limited if LEFT_OUT in p]
     changes = []
     if shrunk_pictures:
         noun_and_verb = "picture is" if len(shrunk_pictures) == 1 else "pictures are"
@@ -240,22 +225,15 @@ def _summary_grade(numbers: Numbers) -> str:
     retention = numbers.get("retention")
     if not isinstance(retention, Mapping):
         return _summary_request(numbers)
-    counts_by_kind = {
-        str(kind): counts for kind, counts in retention.items() if isinstance(counts, Mapping)
-    }
-    lost_by_kind = {
-        kind: counts for kind, counts in counts_by_kind.items() if number_of(counts, "lost")
-    }
+    counts_by_kind = {str(k): c for k, c in retention.items() if isinstance(c, Mapping)}
+    lost_by_kind = {k: c for k, c in counts_by_kind.items() if number_of(c, "lost")}
     if not lost_by_kind:
         return "Every path, identifier, error and number of them is still in view."
-    kept_counts = [
-        text for kind, counts in counts_by_kind.items() if (text := _kept_count(kind, counts))
-    ]
-    names = "; ".join(text for counts in lost_by_kind.values() if (text := _names(counts)))
+    kept_counts = ", ".join(filter(None, (_kept_count(k, c) for k, c in counts_by_kind.items())))
+    names = "; ".join(filter(None, map(_lost_names, lost_by_kind.values())))
     not_kept = f"; not kept: {names}" if names else ""
-    return joined_sentences(
-        f"Keeps {', '.join(kept_counts)}{not_kept}.", _likely_needed(lost_by_kind, numbers)
-    )
+    likely_needed = _likely_needed(lost_by_kind, numbers)
+    return joined_sentences(f"Keeps {kept_counts}{not_kept}.", likely_needed)
 
 
 def _summary_request(numbers: Numbers) -> str:
@@ -265,22 +243,18 @@ def _summary_request(numbers: Numbers) -> str:
         return ""
     text = f"where they are sent as a text, at most {limit} characters of each tool output"
     stage = number_of(numbers, "stage")
-    missing = numbers.get("lacks")
-    repetition = (
-        f"It is requested once more, since the one before lacked: {' '.join(map(str, missing))}"
-        if isinstance(missing, list | tuple) and missing
-        else ""
-    )
+    missing, repetition = numbers.get("lacks"), ""
+    if isinstance(missing, list | tuple) and missing:
+        lacks = " ".join(map(str, missing))
+        repetition = f"It is requested once more, since the one before lacked: {lacks}"
     if stage is None:
         return joined_sentences(
             f"One request for the summary holds all messages that it replaces; {text}.", repetition
         )
     first, last = str(numbers.get("first") or ""), str(numbers.get("last") or "")
-    messages = (
-        f"the messages from {short_id(first)} to {short_id(last)}"
-        if first and last
-        else "no message"
-    )
+    messages = "no message"
+    if first and last:
+        messages = f"the messages from {short_id(first)} to {short_id(last)}"
     place = f"Part {count(round(stage))} of the history, {'the last' if numbers.get('final') else 'more follow'}"
     continuation = ", and the summary of the parts before it" if numbers.get("prior") else ""
     return joined_sentences(
@@ -305,7 +279,7 @@ def _kept_count(kind: str, counts: Numbers) -> str:
     return f"{count(max(0, round(total - lost)))} of {count(round(total))} {kind}"
 
 
-def _names(counts: Numbers) -> str:
+def _lost_names(counts: Numbers) -> str:
     lost = counts.get("names")
     first_lost = lost[:MAX_NAMES] if isinstance(lost, list | tuple) else ()
     names = [_short_name(str(name)) for name in first_lost]

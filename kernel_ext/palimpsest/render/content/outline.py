@@ -237,6 +237,7 @@ SUMMARY_TITLE = "Summary of what came before"
 DRAFT_TITLE = "Summary so far, of a part of it"
 REJECTED_TITLE = "Summary that lacked something and was written again"
 FAILED_TITLE = "Summary that was not used; nothing was cut"
+CUT_ANSWER = NoticeItem("✂", "The answer was cut at its length limit.", "Ask it to go on.", "error")
 
 
 def outline_message(
@@ -329,26 +330,20 @@ class _OutlineBuilder:
                 text = text_head(self.scrub(part.text), self.caps.bytes_per_text)[0]
                 return [ReasoningItem(text, _seconds(part.time)), *self._reduction_items(part)]
             case ToolPart():
-                return [self._call(part)]
+                return [self._call_item(part)]
             case FilePart():
-                name = self._line(part.filename or "file")
-                return [
-                    NoticeItem("▤", f"{name} ({one_line(part.mime)})"),
-                    *self._reduction_items(part),
-                ]
+                sentence = f"{self._line(part.filename or 'file')} ({one_line(part.mime)})"
+                return [NoticeItem("▤", sentence), *self._reduction_items(part)]
             case _:
                 return self._notice_items(part)
 
     def _notice_items(self, part: NotedPart) -> list[Item]:
         match part:
             case StepFinishPart():
-                return self._step_end(part)
+                return self._step_items(part)
             case CompactionPart():
-                return [
-                    ReductionItem(
-                        f"A summary of earlier messages, {_compaction_reason(part)}; all are kept"
-                    )
-                ]
+                reason = _compaction_reason(part)
+                return [ReductionItem(f"A summary of earlier messages, {reason}; all are kept")]
             case RetryPart():
                 return self._retry_items(part)
             case PatchPart():
@@ -356,9 +351,8 @@ class _OutlineBuilder:
             case AgentPart():
                 return [NoticeItem("@", self._line(part.name))]
             case SubtaskPart():
-                return [
-                    NoticeItem("→", f"{self._line(part.agent)}: {self._line(part.description)}")
-                ]
+                sentence = f"{self._line(part.agent)}: {self._line(part.description)}"
+                return [NoticeItem("→", sentence)]
             case NotebookPart():
                 return [NoticeItem("▤", cells_text(part)), *self._reduction_items(part)]
             case StepStartPart() | SnapshotPart():
@@ -375,17 +369,11 @@ class _OutlineBuilder:
         text, left_out = text_head(self.scrub(part.text), self.caps.bytes_per_text)
         return [TextItem(text, left_out), *self._reduction_items(part)]
 
-    def _step_end(self, part: StepFinishPart) -> list[Item]:
+    def _step_items(self, part: StepFinishPart) -> list[Item]:
         number, self.step = self.step, self.step + 1
         window = part.window if part.window is not None and part.window >= 0 else None
-        items: list[Item] = [OutlineStep(step_text(part, number), part.context_tokens, window)]
-        if part.reason == "length":
-            items.append(
-                NoticeItem(
-                    "✂", "The answer was cut at its length limit.", "Ask it to go on.", "error"
-                )
-            )
-        return items
+        step = OutlineStep(step_text(part, number), part.context_tokens, window)
+        return [step, CUT_ANSWER] if part.reason == "length" else [step]
 
     def _retry_items(self, part: RetryPart) -> list[Item]:
         if part.id in self.retries.merged_ids:
@@ -394,10 +382,8 @@ class _OutlineBuilder:
         if retry_run is None:  # The next attempt began at once, as with another model.
             sentence = self._reason(part.error.message)
             return [NoticeItem("↻", sentence if sentence.endswith((".", "…")) else f"{sentence}.")]
-        retry_run = replace(
-            retry_run,
-            reasons=tuple(dict.fromkeys(self._reason(reason) for reason in retry_run.reasons)),
-        )
+        reasons = tuple(dict.fromkeys(map(self._reason, retry_run.reasons)))
+        retry_run = replace(retry_run, reasons=reasons)
         sent_again = retry_run.failed_count if retry_run.outcome == "answered" else 0
         return [NoticeItem("↻", retry_words(retry_run), sent_again=sent_again)]
 
@@ -419,19 +405,16 @@ class _OutlineBuilder:
     def _line(self, text: str) -> str:
         return one_line(self.scrub(text))
 
-    def _call(self, part: ToolPart) -> OutlineCall:
-        state = part.state
+    def _call_item(self, part: ToolPart) -> OutlineCall:
+        state, caps = part.state, self.caps
         ask, reply = self.notes.question_and_reply(part)
-        lines = self.caps.read_only_lines if part.tool in READ_ONLY_TOOLS else self.caps.max_lines
-        max_bytes = max(
-            0, min(self.caps.bytes_per_call, self.caps.bytes_per_turn - self.used_bytes)
-        )
+        is_reading = part.tool in READ_ONLY_TOOLS
+        lines = caps.read_only_lines if is_reading else caps.max_lines
+        max_bytes = max(0, min(caps.bytes_per_call, caps.bytes_per_turn - self.used_bytes))
         outcome = call_outcome(part, reply)
+        excerpts = self._call_excerpts(part, ask, outcome)
         input_excerpt, output_excerpt = fit_excerpts(
-            *self._call_excerpts(part, ask, outcome),
-            max_bytes,
-            lines,
-            keep_tail=part.tool not in READ_ONLY_TOOLS,
+            *excerpts, max_bytes, lines, keep_tail=not is_reading
         )
         if outcome.reason == self.stop_error:
             outcome = replace(outcome, reason="")
@@ -446,7 +429,7 @@ class _OutlineBuilder:
             remark=self._line(_call_remark(part, reply, outcome)),
             reason=self._line(outcome.reason) if outcome.status == "error" else "",
             refused_by=outcome.refusal.by if outcome.refusal else "",
-            question=self._line(ask.title) if ask and not reply and _is_open(part) else "",
+            question=self._line(ask.title) if ask and is_waiting else "",
             reductions=self._reductions(part),
             record_hint=_record_hint(part, input_excerpt, output_excerpt),
             pictures=state.attachments if isinstance(state, ToolCompleted) else (),

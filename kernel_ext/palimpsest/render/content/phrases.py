@@ -112,22 +112,21 @@ def cells_text(part: NotebookPart) -> str:
     cells = part.cells
     numbers = [cell.number for cell in cells if cell.number is not None]
     failed_count = sum(cell.status == "error" for cell in cells)
-    edited = sum(edit.state == "edited" for edit in part.edits)
+    edited_count = sum(edit.state == "edited" for edit in part.edits)
     deleted_count = sum(edit.state == "deleted" for edit in part.edits)
     facts = [
         f"cell{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}" if numbers else "",
         f"{failed_count} with an error" if failed_count else "",
         f"{len(part.omitted)} only named" if part.omitted else "",
-        f"{edited} edited and not run" if edited else "",
+        f"{edited_count} edited and not run" if edited_count else "",
         f"{deleted_count} deleted" if deleted_count else "",
         f"{part.hidden} kept from it" if part.hidden else "",
         f"{count(part.tokens)} tokens" if part.tokens else "",
     ]
     if part.about != "runs":
         names = ", ".join(f"@{name}" for name in part.names)
-        sentences = [names, *(fact for fact in facts if fact)]
-        return f"Goes along: {', '.join(fact for fact in sentences if fact)}"
-    return f"What you ran was told: {', '.join(fact for fact in facts if fact)}"
+        return f"Goes along: {', '.join(filter(None, [names, *facts]))}"
+    return f"What you ran was told: {', '.join(filter(None, facts))}"
 
 
 def share_text(used_tokens: int, window: int) -> str:
@@ -185,11 +184,9 @@ def error_texts(error: ErrorValue) -> tuple[str, str]:
     problem = error.message.strip() or "Something failed that gave no reason."
     match error.type:
         case "auth":
-            advice = (
-                f"Set the key of {error.provider} in the environment of the kernel and ask again."
-            )
-            if "environment variable" in problem:
-                advice = "Then ask again, or use another model."
+            advice = "Then ask again, or use another model."
+            if "environment variable" not in problem:
+                advice = f"Set the key of {error.provider} in the environment of the kernel and ask again."
         case "output-length":
             advice = "Ask it to go on, or for a shorter answer."
         case "aborted":
@@ -197,9 +194,8 @@ def error_texts(error: ErrorValue) -> tuple[str, str]:
         case "context-overflow":
             advice = "Start a new session with --new, or choose a model with a larger window."
         case "api":
-            advice = (
-                "Ask again in a moment." if error.retryable else "Ask again, or use another model."
-            )
+            other_model = "Ask again, or use another model."
+            advice = "Ask again in a moment." if error.retryable else other_model
         case "content-filter":
             advice = "Say it differently, or use another model."
         case "structured-output":

@@ -42,8 +42,8 @@ def input_text(part: ToolPart) -> tuple[str, str]:
             return values[key], language
     if len(values) == 1:
         value = next(iter(values.values()))
-        return (value, "text") if isinstance(value, str) else (_json(values), "json")
-    return (_json(values), "json") if values else ("", "")
+        return (value, "text") if isinstance(value, str) else (_json_text(values), "json")
+    return (_json_text(values), "json") if values else ("", "")
 
 
 def _readable_input(part: ToolPart) -> str | None:
@@ -52,25 +52,22 @@ def _readable_input(part: ToolPart) -> str | None:
     if part.tool == "task" and isinstance(arguments.get("prompt"), str):
         return str(arguments["prompt"])
     if part.tool == "todowrite" and isinstance(arguments.get("todos"), list):
-        # The output repeats the list of the input.
-        is_done = isinstance(part.state, ToolCompleted)
-        if is_done:
-            return ""
-        return "\n".join(_label_text(todo, "content") for todo in arguments["todos"])
-    if part.tool == "question" and isinstance(arguments.get("questions"), list):
-        is_done = isinstance(part.state, ToolCompleted)
-        return "" if is_done else "\n".join(map(_question, arguments["questions"]))
-    return None
+        texts = [_label_text(todo, "content") for todo in arguments["todos"]]
+    elif part.tool == "question" and isinstance(arguments.get("questions"), list):
+        texts = list(map(_question_text, arguments["questions"]))
+    else:
+        return None
+    # The output of a completed call repeats its input.
+    return "" if isinstance(part.state, ToolCompleted) else "\n".join(texts)
 
 
-def _question(question: Any) -> str:
+def _question_text(question: Any) -> str:
     options = question.get("options") if isinstance(question, dict) else None
     lines = [_label_text(question, "question")]
     for option in options if isinstance(options, list) else ():
         description = option.get("description") if isinstance(option, dict) else ""
-        lines.append(
-            f"  - {_label_text(option, 'label')}{f': {description}' if description else ''}"
-        )
+        end = f": {description}" if description else ""
+        lines.append(f"  - {_label_text(option, 'label')}{end}")
     return "\n".join(lines)
 
 
@@ -78,7 +75,7 @@ def _label_text(value: Any, key: str) -> str:
     return str(value.get(key, "")) if isinstance(value, dict) else str(value)
 
 
-def _json(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1, default=repr)
 
 

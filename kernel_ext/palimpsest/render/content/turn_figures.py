@@ -65,12 +65,12 @@ def figure_words(figures: TurnFigures) -> list[str]:
     cached = f" ({_short_number(figures.cached)} cached)" if figures.cached > 0 else ""
     phrases = [
         f"{estimate_mark}{_short_number(figures.sent_tokens)} in{cached}",
-        _cost(figures.cost, figures.cost_is_estimate),
+        _cost_text(figures.cost, figures.cost_is_estimate),
     ]
     if figures.seconds is not None:
-        phrases.append(_seconds(figures.seconds))
+        phrases.append(_seconds_text(figures.seconds))
     if figures.waited_seconds > 0:
-        phrases.append(f"you took {_seconds(figures.waited_seconds)}")
+        phrases.append(f"you took {_seconds_text(figures.waited_seconds)}")
     return phrases
 
 
@@ -106,7 +106,7 @@ def _short_number(tokens: int) -> str:
     return f"{float(f'{tokens / divisor:.3g}'):g}{unit}"
 
 
-def _cost(dollars: float | None, is_estimate: bool) -> str:  # noqa: FBT001  # as the figures hold it
+def _cost_text(dollars: float | None, is_estimate: bool) -> str:  # noqa: FBT001  # as the figures hold it
     """Return a cost; ``~`` marks an estimate."""
     if dollars is None:
         return "cost unknown"
@@ -117,7 +117,7 @@ def _cost(dollars: float | None, is_estimate: bool) -> str:  # noqa: FBT001  # a
     return f"{estimate_mark}${dollars:.{digits}f}"
 
 
-def _seconds(value: float) -> str:
+def _seconds_text(value: float) -> str:
     """Return a duration: ``0.2 s``, ``1 min 5 s``."""
     if value < 60:
         return f"{value:.1f} s"

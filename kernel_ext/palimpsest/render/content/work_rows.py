@@ -114,30 +114,29 @@ def fold_work(items: Sequence[Item], *, is_running: bool = False) -> list[tuple[
     row_indices: list[int] = []
     insert_at = 0
 
-    def close() -> None:
-        shown_rows[insert_at:insert_at] = _rows(items, row_indices, corrected_indices)
+    def close_run() -> None:
+        shown_rows[insert_at:insert_at] = _run_rows(items, row_indices, corrected_indices)
         row_indices.clear()
 
     for number, item in enumerate(items):
-        is_folded = number != newest_index and (is_foldable(item) or number in corrected_indices)
-        if is_folded:
+        if number != newest_index and (is_foldable(item) or number in corrected_indices):
             if not any(_counts_in_row(items[position]) for position in row_indices):
                 insert_at = len(shown_rows)
             row_indices.append(number)
             continue
         if not _is_between(item):
-            close()
+            close_run()
         shown_rows.append((number, item))
-    close()
+    close_run()
     return shown_rows
 
 
 def without_row(items: Sequence[Item], rows: Iterable[tuple[int, Row]]) -> list[Item]:
     """Return the items that are in none of the rows: lone steps and short thoughts."""
-    shown_calls = {
+    shown_ids = {
         id(item) for _, row in rows for item in (row.items if isinstance(row, WorkRow) else (row,))
     }
-    return [item for item in items if id(item) not in shown_calls]
+    return [item for item in items if id(item) not in shown_ids]
 
 
 def _is_between(item: Item) -> bool:
@@ -152,7 +151,7 @@ def _counts_in_row(item: Item) -> bool:
     )
 
 
-def _rows(
+def _run_rows(
     items: Sequence[Item], row_indices: Sequence[int], corrected_indices: frozenset[int]
 ) -> list[tuple[int, Row]]:
     """Return the row of a run; a single item beside steps keeps its own row, except a corrected failure."""
@@ -177,15 +176,14 @@ def _deserves_row(counted_items: Sequence[Item]) -> bool:
 
 def _corrected_failures(items: Sequence[Item]) -> frozenset[int]:
     """Return the positions of failed calls after which a call with the same aim succeeded."""
-    done_subjects: set[str] = set()
+    reached_aims: set[str] = set()
     corrected_indices: set[int] = set()
-    for number in range(len(items) - 1, -1, -1):
-        item = items[number]
-        if isinstance(item, OutlineCall) and item.status == _DONE:
-            done_subjects.add(_aim(item))
-        elif (
-            isinstance(item, OutlineCall) and item.status == _FAILED and _aim(item) in done_subjects
-        ):
+    for number, item in reversed(list(enumerate(items))):
+        if not isinstance(item, OutlineCall):
+            continue
+        if item.status == _DONE:
+            reached_aims.add(_aim(item))
+        elif item.status == _FAILED and _aim(item) in reached_aims:
             corrected_indices.add(number)
     return frozenset(corrected_indices)
 
@@ -215,29 +213,24 @@ def _row_pieces(items: Iterable[Item]) -> list[list[WorkWord]]:
     variables = list(dict.fromkeys(subjects("variables")))
     files = list(dict.fromkeys(subjects("files")))
     skills = [[WorkWord(skill, is_name=True)] for skill in dict.fromkeys(subjects("skills"))]
+    skill_noun = "skills" if len(skills) > 1 else "skill"
     read_pieces = [
         _names_or_count([variable for variable in variables if variable], "variables", MAX_NAMES),
         _plain_piece("the variables") if "" in variables else [],
-        _names_or_count(files, "files", 1, _base),
+        _names_or_count(files, "files", 1, _last_part),
         _plain_piece("the notebook") if subjects("notebook") else [],
     ]
     read_text = _joined_pieces([piece for piece in read_pieces if piece], ", ")
     searches, recalled_count = len(subjects("searches")), len(subjects("recalled"))
+    recalled = "an output" if recalled_count == 1 else f"{recalled_count} outputs"
     failed_count = sum(call.status != _DONE for call in calls)
     resent_count = sum(item.sent_again for item in items if isinstance(item, NoticeItem))
     pieces = [
         [WorkWord("looked at "), *read_text] if read_text else [],
         _plain_piece(f"searched {_times_text(searches)}") if searches else [],
-        _plain_piece(f"recalled {_recalled_outputs_text(recalled_count)}")
-        if recalled_count
-        else [],
+        _plain_piece(f"recalled {recalled}") if recalled_count else [],
         _plain_piece("wrote its todo list") if subjects("todos") else [],
-        [
-            WorkWord(f"used the skill{'s' if len(skills) > 1 else ''} "),
-            *_joined_pieces(skills, ", "),
-        ]
-        if skills
-        else [],
+        [WorkWord(f"used the {skill_noun} "), *_joined_pieces(skills, ", ")] if skills else [],
         _plain_piece(_thinking_text(items)),
         _plain_piece(f"sent again {_times_text(resent_count)}") if resent_count else [],
         _plain_piece(f"{failed_count} failed, then mended") if failed_count else [],
@@ -249,27 +242,18 @@ def _times_text(times: int) -> str:
     return "once" if times == 1 else f"{times} times"
 
 
-def _recalled_outputs_text(recalled_count: int) -> str:
-    return "an output" if recalled_count == 1 else f"{recalled_count} outputs"
-
-
 def _thinking_text(items: Iterable[Item]) -> str:
     """Return a text on the time spent thinking; empty without any."""
-    thinking_items = [
-        thinking_item
-        for thinking_item in items
-        if isinstance(thinking_item, ReasoningItem) and _counts_in_row(thinking_item)
-    ]
-    if not thinking_items:
+    thoughts = [item for item in items if isinstance(item, ReasoningItem) and _counts_in_row(item)]
+    if not thoughts:
         return ""
-    seconds = sum(thinking_item.seconds or 0.0 for thinking_item in thinking_items)
+    seconds = sum(thought.seconds or 0.0 for thought in thoughts)
     if seconds < 1:
         return "thought"
     return f"thought {int(seconds)} s" if seconds < 60 else f"thought {duration(int(seconds))}"
 
 
-def _base(path: str) -> str:
-    """Return the last part of a path."""
+def _last_part(path: str) -> str:
     parts = [part for part in re.split(r"[\\/]", path) if part]
     return parts[-1] if parts else path
 

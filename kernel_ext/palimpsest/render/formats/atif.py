@@ -61,7 +61,7 @@ class TrajectoryHead:
 
 
 def atif_trajectory(
-    trajectory_head: TrajectoryHead,
+    head: TrajectoryHead,
     messages: Iterable[Message],
     time_text: Callable[[int], str | None],
     shown_outputs: Mapping[str, Sequence[OutputShown]] | None = None,
@@ -74,11 +74,9 @@ def atif_trajectory(
     before which they were made, and ``undone_ids`` the ids of summaries whose compaction was undone. ``children`` are the
     trajectories of subagents by the id of the call that began each.
     """
-    writer = _TrajectoryWriter(
-        trajectory_head, time_text, shown_outputs or {}, undone_ids, children or {}
-    )
+    writer = _TrajectoryWriter(head, time_text, shown_outputs or {}, undone_ids, children or {})
     for message in messages:
-        writer.add(message)
+        writer.add_message(message)
     return writer.trajectory()
 
 
@@ -86,7 +84,7 @@ def atif_trajectory(
 class _TrajectoryWriter:
     """Collects steps and their sums."""
 
-    _trajectory_head: TrajectoryHead
+    _head: TrajectoryHead
     _format_time: Callable[[int], str | None]
     _shown_outputs: Mapping[str, Sequence[OutputShown]]
     _undone_ids: frozenset[str]
@@ -101,8 +99,8 @@ class _TrajectoryWriter:
     _cost: float | None = None
 
     def __post_init__(self) -> None:
-        if self._trajectory_head.system is not None:
-            self._add_step("system", self._trajectory_head.system)
+        if self._head.system is not None:
+            self._add_step("system", self._head.system)
 
     def _add_step(self, source: str, message: Any, **fields: Any) -> None:
         values = {name: value for name, value in fields.items() if value not in (None, [], {})}
@@ -112,8 +110,8 @@ class _TrajectoryWriter:
     def _time_text(self, milliseconds: int | None) -> str | None:
         return None if milliseconds is None else self._format_time(milliseconds)
 
-    def add(self, message: Message) -> None:
-        """Add a message."""
+    def add_message(self, message: Message) -> None:
+        """Add the steps of a message."""
         info = message.info
         if isinstance(info, UserMessage):
             marker = next(
@@ -132,7 +130,7 @@ class _TrajectoryWriter:
         self._step_positions[message.id] = len(self._steps)
         extra: Json = {"by_program": True} if info.by_engine else {}
         extra |= _attachments(message.parts)
-        content = _content([item for item in map(_part_content, message.parts) if item is not None])
+        content = _content(map(_part_content, message.parts))
         self._add_step("user", content, timestamp=self._time_text(info.time.created), extra=extra)
 
     def _add_agent_step(self, message: Message, info: AssistantMessage) -> None:
@@ -140,21 +138,20 @@ class _TrajectoryWriter:
         self._step_positions[message.id] = len(self._steps)
         reasoning = [part.text for part in message.parts if isinstance(part, ReasoningPart)]
         calls = [part for part in message.parts if isinstance(part, ToolPart)]
-        error = None if info.error is None else info.error.message
         extra = {
             "finish": info.finish,
             "completed": self._time_text(info.time.completed),
-            "error": error,
+            "error": None if info.error is None else info.error.message,
         }
         results = [result for result in map(self._call_result, calls) if result is not None]
         self._add_step(
             "agent",
-            _content([item for item in map(_part_content, message.parts) if item is not None]),
+            _content(map(_part_content, message.parts)),
             timestamp=self._time_text(info.time.created),
             model_name=info.model.id,
             reasoning_effort=info.model.variant,
             reasoning_content="".join(reasoning) or None,
-            tool_calls=[_call(call) for call in calls],
+            tool_calls=[_tool_call(call) for call in calls],
             observation={"results": results} if results else None,
             metrics=self._count_metrics(message),
             llm_call_count=1,
@@ -184,10 +181,10 @@ class _TrajectoryWriter:
             extra=extra | ({"metrics": metrics} if metrics else {}),
         )
         for step in kept_steps:
-            copy = {
-                name: value for name, value in step.items() if name not in {"metrics", "step_id"}
-            }
-            self._add_step(**(copy | {"is_copied_context": True}))
+            copy = {**step, "is_copied_context": True}
+            for name in ("metrics", "step_id"):
+                copy.pop(name, None)
+            self._add_step(**copy)
 
     def _kept_steps(self, first_message_id: str | None) -> list[Json]:
         """Return the steps from a message on, which a compaction keeps in the context."""
@@ -222,8 +219,6 @@ class _TrajectoryWriter:
             return None
         files = state.attachments if isinstance(state, ToolCompleted) else ()
         output = state.output if isinstance(state, ToolCompleted) else state.error
-        contents: list[str | Json] = [output] if output else []
-        contents += [image for image in map(_image, files) if image is not None]
         extra: Json = {"is_error": True} if isinstance(state, ToolFailed) else {}
         extra |= {
             "started": self._time_text(state.time.start),
@@ -235,9 +230,9 @@ class _TrajectoryWriter:
         reference = {"trajectory_id": child["trajectory_id"]} if child is not None else None
         return {
             "source_call_id": part.call_id,
-            "content": _content(contents),
+            "content": _content([output or None, *map(_image, files)]),
             **({"subagent_trajectory_ref": [reference]} if reference else {}),
-            "extra": {name: value for name, value in extra.items() if value is not None},
+            "extra": _without_none(extra),
         }
 
     def _count_metrics(self, message: Message) -> Json | None:
@@ -254,28 +249,24 @@ class _TrajectoryWriter:
 
     def trajectory(self) -> Json:
         """Return the complete document."""
-        trajectory_head = self._trajectory_head
-        agent: Json = {
-            "name": trajectory_head.agent,
-            "version": trajectory_head.version,
-            "model_name": trajectory_head.model,
-        }
-        if trajectory_head.tools is not None:
-            agent["tool_definitions"] = [_definition(tool) for tool in trajectory_head.tools]
-        if trajectory_head.window:
-            agent["extra"] = {"context_window": trajectory_head.window}
+        head = self._head
+        agent: Json = {"name": head.agent, "version": head.version, "model_name": head.model}
+        if head.tools is not None:
+            agent["tool_definitions"] = [_definition(tool) for tool in head.tools]
+        if head.window:
+            agent["extra"] = {"context_window": head.window}
         final_metrics: Json = {f"total_{name}": value for name, value in self._sums.items()}
         final_metrics |= {"total_cost_usd": self._cost, "total_steps": len(self._steps)}
         document: Json = {
             "schema_version": VERSION,
-            "session_id": trajectory_head.session_id,
-            "trajectory_id": trajectory_head.session_id,
+            "session_id": head.session_id,
+            "trajectory_id": head.session_id,
             "agent": _without_none(agent),
             "steps": self._steps,
             "final_metrics": _without_none(final_metrics),
         }
-        if trajectory_head.title:
-            document["extra"] = {"title": trajectory_head.title}
+        if head.title:
+            document["extra"] = {"title": head.title}
         if self._children:
             unique_children = {child["trajectory_id"]: child for child in self._children.values()}
             document["subagent_trajectories"] = list(unique_children.values())
@@ -299,16 +290,14 @@ def _part_content(part: Part) -> str | Json | None:
             return part.words_for_model("user") or None
 
 
-def _content(contents: Sequence[str | Json]) -> str | list[Json]:
-    """Return contents in the format: a single text as a string, else a list of parts."""
-    if not contents:
+def _content(contents: Iterable[str | Json | None]) -> str | list[Json]:
+    """Return contents that are not None in the format: a single text as a string, else a list of parts."""
+    present = [content for content in contents if content is not None]
+    if not present:
         return ""
-    if len(contents) == 1 and isinstance(contents[0], str):
-        return contents[0]
-    return [
-        {"type": "text", "text": content} if isinstance(content, str) else content
-        for content in contents
-    ]
+    if len(present) == 1 and isinstance(present[0], str):
+        return present[0]
+    return [{"type": "text", "text": item} if isinstance(item, str) else item for item in present]
 
 
 def _image(file: FilePart | Attachment) -> Json | None:
@@ -326,12 +315,11 @@ def _attachments(parts: Iterable[Part]) -> Json:
     return {"attachments": [_other_file(file) for file in files]} if files else {}
 
 
-def _call(part: ToolPart) -> Json:
+def _tool_call(part: ToolPart) -> Json:
     return {"tool_call_id": part.call_id, "function_name": part.tool, "arguments": part.state.input}
 
 
 def _metrics(usage: Usage, cost: float | None) -> Json:
-    extra = {"reasoning_tokens": usage.reasoning, "cache_creation_input_tokens": usage.cache_write}
     metrics: Json = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.output + usage.reasoning,
@@ -339,6 +327,7 @@ def _metrics(usage: Usage, cost: float | None) -> Json:
     }
     if cost is not None:
         metrics["cost_usd"] = cost
+    extra = {"reasoning_tokens": usage.reasoning, "cache_creation_input_tokens": usage.cache_write}
     nonzero = {name: value for name, value in extra.items() if value}
     return metrics | ({"extra": nonzero} if nonzero else {})
 

@@ -1,23 +1,23 @@
 """Write a session as an HTML fragment inside another page; a cell saves it for ``session.view()``.
 
-Border: pure. The same text and the same escaping as the page of ``render/formats/html.py``; the style
-sheet has no effect outside the fragment. When not all turns fit, the oldest are left out.
+Border: pure. Text and escaping are those of ``render/formats/html.py``; the style sheet has no effect outside the
+fragment. When not all turns fit, the oldest are left out.
 """
 
 import html
-from collections.abc import Sequence
 
 from palimpsest.render.content.css import EXCERPT
 from palimpsest.render.content.outline import Caps, OutlineNotes, Scrub
 from palimpsest.render.content.phrases import count
-from palimpsest.render.formats.html import PAGE_CAPS, render_turns
-from palimpsest.render.formats.item_writer import begins_turn
+from palimpsest.render.formats.html import PAGE_CAPS, render_turn
+from palimpsest.render.formats.item_writer import in_turns
 from palimpsest.render.safety.escaping import in_html, one_line
-from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.values import Density
 
 MAX_HTML_CHARS = 500_000
 """Maximum characters of HTML of a session in a cell; a notebook is opened and sent in one piece."""
+NOTHING_SAID = '<p class="muted">Nothing was said in this session yet.</p>'
 
 
 def render_excerpt(
@@ -37,40 +37,26 @@ def render_excerpt(
     The newest turn is always included.
     """
     name = in_html(one_line(scrub(title)) or "Session")
-    shown_rows: list[str] = []
-    turns = _turns(messages)
+    shown_turns: list[str] = []
+    turns = [list(turn) for turn in in_turns(messages, caps)]
     for turn in reversed(turns):
-        turn_html = "\n".join(
-            piece for piece in render_turns(turn, caps, scrub, notes, density) if piece
-        )
+        turn_html = render_turn(turn, scrub=scrub, notes=notes, density=density, is_whole=True)
         max_chars -= len(turn_html)
-        if max_chars < 0 and shown_rows:
+        if max_chars < 0 and shown_turns:
             break
-        shown_rows.append(turn_html)
-    left_out = len(turns) - len(shown_rows)
-    body = (
-        "\n".join(reversed(shown_rows))
-        or '<p class="muted">Nothing was said in this session yet.</p>'
-    )
+        shown_turns.append(turn_html)
+    omitted_count = len(turns) - len(shown_turns)
+    body = "\n".join(reversed(shown_turns)) or NOTHING_SAID
     return (
         f'<div class="plm-Saved {html.escape(css_class)}"><div class="plm-Saved-words">'
         f"<style>{EXCERPT}</style>"
         f'<p class="title"><b>{name}</b></p>'
         f'<p class="facts">{in_html(one_line(remark))}</p>\n'
-        f"{_left_out_note(left_out)}{body}\n</div></div>"
+        f"{_omitted_turns_note(omitted_count)}{body}\n</div></div>"
     )
 
 
-def _turns(messages: Messages) -> Sequence[list[Message]]:
-    turns: list[list[Message]] = []
-    for message in messages:
-        if not turns or begins_turn(message):
-            turns.append([])
-        turns[-1].append(message)
-    return turns
-
-
-def _left_out_note(turns: int) -> str:
+def _omitted_turns_note(turns: int) -> str:
     if not turns:
         return ""
     subject = f"{count(turns)} earlier turn{'s are' if turns > 1 else ' is'}"

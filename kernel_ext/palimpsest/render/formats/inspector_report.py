@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from palimpsest.render.reports.saved_inspector import sentence_list
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.reports.timeline_picture import TimelinePicture, timeline_svg
-from palimpsest.render.safety.escaping import in_html, one_line
+from palimpsest.render.safety.escaping import line_in_html, one_line
 
 REPORT_MARK = '<meta name="generator" content="Palimpsest inspector report">'
 """Marks the head of each report, so that a report replaces only an older report, and no other file."""
@@ -85,9 +85,7 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
         f"<script>{LOADER}</script>\n"
     )
     tables = "\n".join(table.html for table in report.tables)
-    closing_html = "".join(
-        f"<p>{in_html(one_line(sentence, 400))}</p>" for sentence in report.closing_lines
-    )
+    closing_html = "".join(f"<p>{line_in_html(line, 400)}</p>" for line in report.closing_lines)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy, quote=False)}">\n'
@@ -96,9 +94,9 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         '<meta name="referrer" content="no-referrer">\n<meta name="robots" content="noindex">\n'
         f"<title>{title}</title>\n<style>{_style(style)}{_RULES}</style>\n</head>\n<body>\n"
-        f'<header><h1>{title}</h1><p class="about">{in_html(one_line(report.description, 600))}</p></header>\n'
+        f'<header><h1>{title}</h1><p class="about">{line_in_html(report.description)}</p></header>\n'
         f'<main>\n<div id="inspector" hidden></div>\n<div id="saved">\n{timeline_svg(report.picture)}\n'
-        f"<p>{in_html(one_line(report.picture.sentence, 600))}</p>\n"
+        f"<p>{line_in_html(report.picture.sentence)}</p>\n"
         f"{sentence_list(report.sentences)}\n{tables}\n</div>\n</main>\n"
         f"<footer>{closing_html}</footer>\n{scripts if script else ''}</body>\n</html>\n"
     )

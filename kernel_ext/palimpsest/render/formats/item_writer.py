@@ -43,14 +43,14 @@ def numbered_messages(messages: Iterable[Message], caps: Caps, step: int = 1) ->
 
 def in_turns(messages: Iterable[Message], caps: Caps) -> Iterator[Iterator[Numbered]]:
     """Yield each turn's messages; caps and step numbers start again with each turn."""
-    turn_start = 0
+    turn_count = 0
 
-    def turn(message: Message) -> int:
-        nonlocal turn_start
-        turn_start += begins_turn(message)
-        return turn_start
+    def turn_number(message: Message) -> int:
+        nonlocal turn_count
+        turn_count += begins_turn(message)
+        return turn_count
 
-    for _, turn_messages in itertools.groupby(messages, turn):
+    for _, turn_messages in itertools.groupby(messages, turn_number):
         yield numbered_messages(turn_messages, caps)
 
 
@@ -117,10 +117,8 @@ def turn_end(messages: Sequence[Message], hidden_items: Sequence[Item]) -> Seque
 
 
 def _without_content(message: Message) -> Message:
-    needed_parts = tuple(
-        part for part in message.parts if part.type in ("step-finish", "compaction")
-    )
-    return message.model_copy(update={"parts": needed_parts})
+    parts = tuple(part for part in message.parts if part.type in ("step-finish", "compaction"))
+    return message.model_copy(update={"parts": parts})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,20 +127,20 @@ class ItemWriter:
 
     render_text: Callable[[TextItem], str]
     render_reasoning: Callable[[ReasoningItem], str]
-    call: Callable[[OutlineCall], str]
-    step: Callable[[OutlineStep], str]
-    reduction: Callable[[str], str]
-    notice: Callable[[NoticeItem], str]
-    work: Callable[[WorkRow], str]
-    render_turn_end: Callable[[TurnEnd], str]
-    framed: Callable[[Message, str], str]
+    render_call: Callable[[OutlineCall], str]
+    render_step: Callable[[OutlineStep], str]
+    render_reduction: Callable[[str], str]
+    render_notice: Callable[[NoticeItem], str]
+    render_work: Callable[[WorkRow], str]
+    frame_message: Callable[[Message, str], str]
     """Returns a message, given its items."""
+    render_turn_end: Callable[[TurnEnd], str] | None = None
+    """None writes the figures of the turn as a step."""
     separator: str = "\n\n"
     """The separator between two items."""
     make_visible: Callable[[str], str] = str
     """Replaces characters that the format must not hold, before texts are shortened and again in each row."""
     default_caps: Caps | None = None
-    """Default caps."""
 
     def render_row(self, item: Row) -> str:
         """Return one row."""
@@ -152,15 +150,17 @@ class ItemWriter:
             case ReasoningItem():
                 return self.render_reasoning(item)
             case OutlineCall():
-                return self.call(item)
+                return self.render_call(item)
             case OutlineStep():
-                return self.step(item)
+                return self.render_step(item)
             case ReductionItem():
-                return self.reduction(item.sentence)
+                return self.render_reduction(item.sentence)
             case NoticeItem():
-                return self.notice(item)
+                return self.render_notice(item)
             case WorkRow():
-                return self.work(item)
+                return self.render_work(item)
+            case TurnEnd() if self.render_turn_end is None:
+                return self.render_step(item.step_figures)
             case TurnEnd():
                 return self.render_turn_end(item)
 
@@ -173,10 +173,8 @@ class ItemWriter:
         notes: OutlineNotes | None = None,
     ) -> str:
         """Return parts with all their steps; the same parts give the same text."""
-        scrub_text = self._scrub_of(scrub)
-        return self.rows(
-            outline_parts(parts, caps=caps or self.default_caps, scrub=scrub_text, notes=notes)
-        )
+        caps, scrub = caps or self.default_caps, self._scrub_of(scrub)
+        return self.rows(outline_parts(parts, caps=caps, scrub=scrub, notes=notes))
 
     def message(
         self,
@@ -202,34 +200,22 @@ class ItemWriter:
         is_whole: bool = False,
     ) -> str:
         """Return the messages of a turn, or of a piece of it; a whole one (``is_whole``) ends in its figures."""
-        clean = self._scrub_of(scrub)
         entries = turn_rows(
             turn,
-            scrub=clean,
+            scrub=self._scrub_of(scrub),
             notes=notes,
             density=density,
             is_running=is_running,
             is_whole=is_whole,
         )
-        return joined_blocks(self.framed(entry.message, self.rows(entry.rows)) for entry in entries)
-
-    def messages(
-        self,
-        messages: Iterable[Message],
-        caps: Caps,
-        scrub: Scrub,
-        notes: OutlineNotes | None,
-        density: Density,
-    ) -> Iterator[str]:
-        """Yield the text of each turn; caps and step numbers start again with each."""
-        for turn in in_turns(messages, caps):
-            yield self.turn(turn, scrub=scrub, notes=notes, density=density, is_whole=True)
+        return joined_blocks(
+            self.frame_message(entry.message, self.rows(entry.rows)) for entry in entries
+        )
 
     def rows(self, rows: Iterable[Row]) -> str:
         """Return rows, one below the other."""
-        return joined_blocks(
-            (self.make_visible(self.render_row(row)) for row in rows), self.separator
-        )
+        texts = (self.make_visible(self.render_row(row)) for row in rows)
+        return joined_blocks(texts, self.separator)
 
     def _scrub_of(self, scrub: Scrub) -> Scrub:
         return lambda text: self.make_visible(scrub(text))

@@ -40,7 +40,7 @@ from palimpsest.render.safety.escaping import (
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.messages import Message
 
-THOUGHT_CHARS = 240
+MAX_THOUGHT_CHARS = 240
 """Maximum characters of the one line that shows reasoning, since Markdown cannot collapse text."""
 
 
@@ -49,19 +49,17 @@ def _labelled_message(message: Message, body: str) -> str:
 
 
 def _text_block(item: TextItem) -> str:
-    omitted_note = (
-        f"*{size_text(item.left_out)} of text not shown here; all of it is kept in the session*"
-    )
-    return joined_blocks([safe_markdown(item.text), omitted_note if item.left_out else ""])
+    note = f"*{size_text(item.left_out)} of text not shown here; all of it is kept in the session*"
+    return joined_blocks([safe_markdown(item.text), note if item.left_out else ""])
 
 
 def _reasoning_block(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
-    line = one_line(item.text, THOUGHT_CHARS)
+    line = one_line(item.text, MAX_THOUGHT_CHARS)
     return f"> *{head}*" + (f" · {escape_inline(line)}" if line else "")
 
 
-def _call(item: OutlineCall) -> str:
+def _call_block(item: OutlineCall) -> str:
     row = [f"{CALL_SIGNS[item.status]} **{code_span(item.tool) or '`tool`'}**"]
     if item.subject:
         row.append(code_span(item.subject))
@@ -78,19 +76,21 @@ def _call(item: OutlineCall) -> str:
         [
             " · ".join(row),
             question,
-            _piece(item.input),
-            _piece(item.output),
+            _excerpt_block(item.input),
+            _excerpt_block(item.output),
             f"*{escape_inline(item.record_hint)}*" if item.record_hint else "",
-            *(_strip(sentence) for sentence in item.reductions),
+            *(_reduction_line(sentence) for sentence in item.reductions),
         ]
     )
 
 
-def _piece(piece: Excerpt | None) -> str:
-    return code_block(piece.text, piece.language) if piece and piece.text.strip() else ""
+def _excerpt_block(excerpt: Excerpt | None) -> str:
+    if excerpt is None or not excerpt.text.strip():
+        return ""
+    return code_block(excerpt.text, excerpt.language)
 
 
-def _step(item: OutlineStep) -> str:
+def _step_line(item: OutlineStep) -> str:
     row = f"*{escape_inline(item.summary)}*"
     if item.used_tokens is None or item.window is None:
         return row
@@ -100,40 +100,33 @@ def _step(item: OutlineStep) -> str:
     return f"{row} · `{bar}` {share}" if bar else f"{row} · {share}"
 
 
-def _strip(sentence: str) -> str:
+def _reduction_line(sentence: str) -> str:
     return f"╌╌╌ ⧄ *{escape_inline(sentence)}* ╌╌╌"
 
 
-def _notice(item: NoticeItem) -> str:
-    sentence = escape_inline(item.sentence) + (
-        "." if item.advice and item.sentence[-1:] not in ".!?…" else ""
-    )
+def _notice_line(item: NoticeItem) -> str:
+    lacks_full_stop = item.advice and item.sentence[-1:] not in ".!?…"
+    sentence = escape_inline(item.sentence) + ("." if lacks_full_stop else "")
     emphasised = f"**{sentence}**" if item.tone == "error" else f"*{sentence}*"
     return f"{item.sign} {emphasised}" + (f" {escape_inline(item.advice)}" if item.advice else "")
 
 
-def _work(row: WorkRow) -> str:
-    sentence = "".join(
-        code_span(word.text) if word.is_name else word.text  # Only names need escaping.
-        for word in row.word_list
-    )
-    return f"▸ {sentence}"
+def _work_line(row: WorkRow) -> str:
+    # Only names need escaping.
+    words = (code_span(word.text) if word.is_name else word.text for word in row.word_list)
+    return f"▸ {''.join(words)}"
 
 
-def _turn_end_markdown(row: TurnEnd) -> str:
-    return _step(row.step_figures)
+def _opening_work(row: WorkRow) -> str:
+    words = (code_element(word.text) if word.is_name else word.text for word in row.word_list)
+    return _details_block("".join(words), row.items)
 
 
-def _work_opened(row: WorkRow) -> str:
-    sentence = "".join(
-        code_element(word.text) if word.is_name else word.text for word in row.word_list
-    )
-    return _details_block(sentence, row.items)
-
-
-def _end_opened(row: TurnEnd) -> str:
+def _opening_turn_end(row: TurnEnd) -> str:
     hidden = [item for item in row.items if not isinstance(item, OutlineStep)]
-    return _details_block(row.step_figures.summary, hidden) if hidden else _step(row.step_figures)
+    return (
+        _details_block(row.step_figures.summary, hidden) if hidden else _step_line(row.step_figures)
+    )
 
 
 def _details_block(summary: str, items: Iterable[Item]) -> str:
@@ -144,16 +137,15 @@ def _details_block(summary: str, items: Iterable[Item]) -> str:
 WRITER = ItemWriter(
     _text_block,
     _reasoning_block,
-    _call,
-    _step,
-    _strip,
-    _notice,
-    _work,
-    _turn_end_markdown,
+    _call_block,
+    _step_line,
+    _reduction_line,
+    _notice_line,
+    _work_line,
     _labelled_message,
 )
 render_parts = WRITER.parts
 render_message = WRITER.message
 render_turn = WRITER.turn
-OPENING_WRITER = replace(WRITER, work=_work_opened, render_turn_end=_end_opened)
+OPENING_WRITER = replace(WRITER, render_work=_opening_work, render_turn_end=_opening_turn_end)
 """Writes a row of work as a ``details`` element, which Markdown cells of a notebook can open."""

@@ -74,9 +74,9 @@ def notebook(
     )
     writer.add_markdown(f"# {escape_inline(scrub(title)) or 'Session'}\n\n{facts_text}")
     if prompts == "cells":
-        writer.code("%load_ext palimpsest")
+        writer.add_code("%load_ext palimpsest")
     for message in messages:
-        writer.message(message)
+        writer.add_message(message)
     writer.end_turn()
     return {
         "cells": writer.cells,
@@ -97,7 +97,7 @@ class _NotebookWriter:
     _notes: OutlineNotes | None
     _prompts: Prompts
     _density: Density
-    _executed: int = 0
+    _execution_count: int = 0
     _unwritten_items: list[Item] = field(default_factory=list)
     """Items that the next Markdown cell will hold; in the density ``all steps`` those of one message at most."""
     _steps: list[Message] = field(default_factory=list)
@@ -111,7 +111,7 @@ class _NotebookWriter:
         if text.strip():
             self._add({"cell_type": "markdown", "source": text})
 
-    def code(
+    def add_code(
         self, source: str, outputs: Sequence[Json] = (), *, execution_count: int | None = None
     ) -> None:
         """Add a code cell."""
@@ -122,20 +122,19 @@ class _NotebookWriter:
         name = hashlib.sha256(f"{len(self.cells)} {cell['source']}".encode(errors="replace"))
         self.cells.append({"id": name.hexdigest()[:12], "metadata": {}, **cell})
 
-    def message(self, message: Message) -> None:
+    def add_message(self, message: Message) -> None:
         """Add the cells of one message; items that can be folded wait for the next message."""
         if begins_turn(message):
             self.end_turn()
         steps = tuple(part for part in message.parts if part.type == "step-finish")
         self._steps.append(message.model_copy(update={"parts": steps}))
-        shown_message = message.model_copy(
-            update={"parts": tuple(part for part in message.parts if part.type != "step-finish")}
-        )
+        other_parts = tuple(part for part in message.parts if part.type != "step-finish")
+        shown_message = message.model_copy(update={"parts": other_parts})
         files = [part for part in message.parts if isinstance(part, FilePart)]
-        prompt_text = _prompt_words(shown_message) if self._prompts == "cells" else ""
+        prompt_text = _prompt_text(shown_message) if self._prompts == "cells" else ""
         if prompt_text:
             self._write_pending()
-            self.code(f"%%agent\n{self._scrub(prompt_text)}")
+            self.add_code(f"%%agent\n{self._scrub(prompt_text)}")
         elif message.info.role == "user" or message.info.summary:
             self._write_pending()
             self.add_markdown(self._summary_line(shown_message))
@@ -143,7 +142,7 @@ class _NotebookWriter:
             self._write_answer(shown_message)
         for file in files:
             self._write_pending()
-            self.add_markdown(self._file(file))
+            self.add_markdown(self._file_markdown(file))
 
     def end_turn(self) -> None:
         """Add the pending items of the turn, and its figures."""
@@ -164,19 +163,17 @@ class _NotebookWriter:
     def _write_answer(self, message: Message) -> None:
         parts: list[Part] = []
         for part in message.parts:
-            if isinstance(part, ToolPart) and _code(part) is not None:
-                self._add_pending(parts)
-                self._write_pending()
-                self._call(part)
+            if isinstance(part, ToolPart) and _kernel_code(part) is not None:
+                self._write_parts(parts)
+                self._add_call(part)
                 parts = []
                 continue
             parts.append(part)
             if files := _call_attachments(part):
-                self._add_pending(parts)
-                self._write_pending()
+                self._write_parts(parts)
                 parts = []
                 for file in files:
-                    self.add_markdown(self._file(file))
+                    self.add_markdown(self._file_markdown(file))
         answer_message = message.model_copy(update={"parts": tuple(parts)})
         self._unwritten_items += outline_message(
             answer_message, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes
@@ -186,8 +183,9 @@ class _NotebookWriter:
         if self._density == "all steps":
             self._write_pending()
 
-    def _add_pending(self, parts: Sequence[Part]) -> None:
+    def _write_parts(self, parts: Sequence[Part]) -> None:
         self._unwritten_items += self._outline_items(parts)
+        self._write_pending()
 
     def _outline_items(self, parts: Sequence[Part]) -> Sequence[Item]:
         return outline_parts(parts, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
@@ -195,54 +193,57 @@ class _NotebookWriter:
     def _summary_line(self, message: Message) -> str:
         return render_message(message, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
 
-    def _call(self, part: ToolPart) -> None:
-        self._executed += 1
+    def _add_call(self, part: ToolPart) -> None:
+        self._execution_count += 1
         outputs = list(self._cell_outputs(part))
-        self.code(self._clean_text(_code(part) or ""), outputs, execution_count=self._executed)
+        self.add_code(
+            self._clean_text(_kernel_code(part) or ""),
+            outputs,
+            execution_count=self._execution_count,
+        )
         for call in self._outline_items([part]):
             for sentence in call.reductions if isinstance(call, OutlineCall) else ():
-                self.add_markdown(OPENING_WRITER.reduction(sentence))
+                self.add_markdown(OPENING_WRITER.render_reduction(sentence))
 
     def _cell_outputs(self, part: ToolPart) -> Iterator[Json]:
         state = part.state
         if isinstance(state, ToolFailed):
             printed = state.metadata.get("output")
             if isinstance(printed, str) and printed:
-                yield from self._printed(printed)
+                yield from self._printed_outputs(printed)
             reply = self._notes.question_and_reply(part)[1] if self._notes is not None else None
             if call_outcome(part, reply).status == "error":
-                yield self._error(state.error)
+                yield self._error_output(state.error)
             else:
-                yield self._stream("stdout", self._clean_text(state.error))
+                yield self._stream_output("stdout", self._clean_text(state.error))
         elif isinstance(state, ToolCompleted):
-            yield from self._printed(state.output)
+            yield from self._printed_outputs(state.output)
             for attachment in state.attachments:
-                yield from self._figure(self._embed(attachment))
+                yield self._figure_output(self._embed(attachment))
 
-    def _printed(self, output: str) -> Iterator[Json]:
+    def _printed_outputs(self, output: str) -> Iterator[Json]:
         labelled = sections(output)
         for name, body in [("stdout", output)] if labelled is None else labelled:
             text = self._clean_text(body)[:MAX_OUTPUT_CHARS]
             match name:
                 case "result":
-                    data = {"text/plain": text}
                     yield {
                         "output_type": "execute_result",
-                        "data": data,
+                        "data": {"text/plain": text},
                         "metadata": {},
-                        "execution_count": self._executed,
+                        "execution_count": self._execution_count,
                     }
                 case "error" | "interrupted":
-                    yield self._error(body)
+                    yield self._error_output(body)
                 case _ if text.strip():
-                    yield self._stream("stderr" if name == "stderr" else "stdout", text)
+                    yield self._stream_output("stderr" if name == "stderr" else "stdout", text)
                 case _:
                     pass
 
-    def _stream(self, name: str, text: str) -> Json:
+    def _stream_output(self, name: str, text: str) -> Json:
         return {"output_type": "stream", "name": name, "text": f"{text}\n"}
 
-    def _error(self, error: str) -> Json:
+    def _error_output(self, error: str) -> Json:
         text = self._clean_text(error)
         lines = text.split("\n")
         last_line = next((line for line in reversed(lines) if line.strip()), "")
@@ -255,7 +256,7 @@ class _NotebookWriter:
             "traceback": lines,
         }
 
-    def _figure(self, embedded_file: Any) -> Iterator[Json]:
+    def _figure_output(self, embedded_file: Any) -> Json:
         name = self._clean_text(embedded_file.name)
         data = {"text/plain": f"<{name}>"}
         if embedded_file.kind == "picture":
@@ -266,24 +267,21 @@ class _NotebookWriter:
             data = {"text/plain": embedded_file.content}
         elif embedded_file.omission_reason:
             data = {"text/plain": f"<{name}: {embedded_file.omission_reason}>"}
-        yield {"output_type": "display_data", "data": data, "metadata": {}}
+        return {"output_type": "display_data", "data": data, "metadata": {}}
 
-    def _file(self, file: FilePart | Attachment) -> str:
+    def _file_markdown(self, file: FilePart | Attachment) -> str:
         embedded_file = self._embed(file)
         name = escape_inline(self._scrub(embedded_file.name)) or "file"
         if embedded_file.kind == "picture" and embedded_file.mime != "image/svg+xml":
             return f"![{name}]({embedded_file.content})"
-        return f"▤ *{name}* ({escape_inline(embedded_file.mime)})" + (
-            f" {escape_inline(embedded_file.omission_reason)}"
-            if embedded_file.omission_reason
-            else ""
-        )
+        line = f"▤ *{name}* ({escape_inline(embedded_file.mime)})"
+        return f"{line} {escape_inline(embedded_file.omission_reason)}".rstrip(" ")
 
     def _clean_text(self, text: str) -> str:
         return self._scrub(clean(_COLOURS.sub("", text)))
 
 
-def _code(part: ToolPart) -> str | None:
+def _kernel_code(part: ToolPart) -> str | None:
     """Return the code that a call ran in the kernel; None for every other call."""
     if part.tool != "python" or not isinstance(part.state, ToolCompleted | ToolFailed):
         return None
@@ -298,7 +296,7 @@ def _call_attachments(part: Part) -> tuple[Attachment, ...]:
     return ()
 
 
-def _prompt_words(message: Message) -> str:
+def _prompt_text(message: Message) -> str:
     if message.info.role != "user":
         return ""
     texts = (part.text for part in message.parts if part.type == "text" and not part.synthetic)

@@ -25,7 +25,7 @@ from palimpsest.render.content.phrases import count, counted_noun, size_text
 from palimpsest.render.content.work_rows import Row, TurnEnd, WorkRow
 from palimpsest.render.formats.html import end_row, render_item, work_row
 from palimpsest.render.formats.item_writer import MessageRows, Numbered, in_turns, turn_rows
-from palimpsest.render.safety.escaping import clean, in_html, one_line
+from palimpsest.render.safety.escaping import clean, in_html, line_in_html, one_line
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment, FilePart
 from palimpsest.transcript.values import Density, Todo
@@ -43,7 +43,7 @@ ANSWER_LEVEL = 3
 """Level of the heading above each answer."""
 MAX_SUMMARY_CHARS = 2_000
 """Maximum characters of the model's summary of the session."""
-ROOM_CHARS = 32
+MAX_LINE_CHARS = 32
 """Maximum characters of a line that is assumed to fit into 280 pixels; a longer one is made scrollable, since a page
 without scripts cannot measure."""
 CELL_CHARS = 3
@@ -174,27 +174,25 @@ def share_page(
     writer = _BodyWriter(scrub, embed, time_text)
     yield '<main id="transcript" aria-label="Transcript">\n'
     for turn in in_turns(messages, SHARE_CAPS):
-        without_files = writer.without_files(turn)
-        message_rows = turn_rows(
-            without_files, scrub=scrub, notes=notes, density=density, is_whole=True
-        )
-        yield from map(writer.message, message_rows)
+        rest = writer.without_files(turn)
+        rows = turn_rows(rest, scrub=scrub, notes=notes, density=density, is_whole=True)
+        yield from map(writer.message_html, rows)
     yield "</main>\n<footer>\n"
     for sentence in closing_lines():
-        yield f"<p>{_escaped_words(sentence)}</p>\n"
+        yield f"<p>{line_in_html(sentence)}</p>\n"
     yield "</footer>\n</div>\n</body>\n</html>\n"
 
 
 def _head_html(head: SharePageHead, scrub: Scrub) -> Iterator[str]:
     name = html.escape(one_line(scrub(head.title)) or "Session")
     yield f"{_META}<title>{name}</title>\n<style>{_page_style()}{_RULES}</style>\n</head>\n<body>\n"
-    yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{_escaped_words(head.description)}</p>\n'
+    yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{line_in_html(head.description)}</p>\n'
     facts = "".join(
-        f"<div><dt>{_escaped_words(scrub(key))}</dt><dd>{_escaped_words(scrub(value))}</dd></div>"
+        f"<div><dt>{line_in_html(scrub(key))}</dt><dd>{line_in_html(scrub(value))}</dd></div>"
         for key, value in head.facts
     )
     if summary := one_line(scrub(head.summary), MAX_SUMMARY_CHARS):
-        yield f'<p class="summary">{_escaped_words(summary)}</p>\n'
+        yield f'<p class="summary">{in_html(summary)}</p>\n'
     yield f'<dl class="facts">{facts}</dl>\n</header>\n'
     if head.todos:
         yield _todo_html(head.todos, scrub)
@@ -202,7 +200,7 @@ def _head_html(head: SharePageHead, scrub: Scrub) -> Iterator[str]:
         yield '<nav aria-label="Prompts"><details><summary>'
         yield f"{counted_noun(len(head.prompts), 'prompt')}</summary>\n<ol>\n"
         for number, prompt in enumerate(head.prompts, start=1):
-            title = _escaped_words(one_line(scrub(prompt), 120)) or "Without words"
+            title = line_in_html(one_line(scrub(prompt), 120)) or "Without words"
             yield f'<li><a href="#prompt-{number}">{title}</a></li>\n'
         yield "</ol></details></nav>\n"
 
@@ -216,7 +214,7 @@ def _todo_html(todos: Sequence[Todo], scrub: Scrub) -> str:
     rows = "".join(
         f'<li class="{"done" if todo.status in ("completed", "cancelled") else ""}">'
         f'<span role="img" aria-label="{_TODO_SIGNS[todo.status][1]}">{_TODO_SIGNS[todo.status][0]}</span> '
-        f"{_escaped_words(one_line(scrub(todo.content), 600))}</li>"
+        f"{line_in_html(one_line(scrub(todo.content), 600))}</li>"
         for todo in todos
     )
     return (
@@ -244,21 +242,20 @@ class _BodyWriter:
             other_parts = tuple(part for part in message.parts if part not in files)
             yield message.model_copy(update={"parts": other_parts}), caps, step
 
-    def message(self, rows: MessageRows) -> str:
+    def message_html(self, rows: MessageRows) -> str:
         """Return one message as HTML; empty where there is nothing to show."""
         message, info = rows.message, rows.message.info
         items = [self._row_html(row) for row in rows.rows]
-        items += [self._figure(self._embed(file)) for file in self._files.pop(message.id, ())]
-        items = [piece for piece in items if piece]
-        if not items:
+        items += [self._file_html(self._embed(file)) for file in self._files.pop(message.id, ())]
+        items_html = "\n".join(filter(None, items))
+        if not items_html:
             return ""
-        items_html = "\n".join(items)
         if is_prompt(message):
-            return f"{self._prompt(info.time.created)}{items_html}\n</section>\n"
+            return f"{self._prompt_heading(info.time.created)}{items_html}\n</section>\n"
         label = "Summary" if info.role == "assistant" and info.summary else "Answer"
         return f'<section class="answer">\n<h3>{label}</h3>\n{items_html}\n</section>\n'
 
-    def _prompt(self, created: int) -> str:
+    def _prompt_heading(self, created: int) -> str:
         self._prompt_count += 1
         time = html.escape(self._format_time(created))
         return (
@@ -273,31 +270,24 @@ class _BodyWriter:
             return end_row(item, self._items_html(item))
         if not isinstance(item, OutlineCall):
             return _scrollable(_renumbered_headings(render_item(item)))
-        figures = [self._figure(self._embed(figure)) for figure in item.pictures]
+        figures = [self._file_html(self._embed(figure)) for figure in item.pictures]
         call = replace(item, pictures=(), reductions=(), record_hint=_omitted_text(item))
-        reduced_output = ""
-        if item.reductions and call.output is not None:
-            reduced_output = _labelled_text(item.reductions[-1], call.output.text)
-            call = replace(call, output=None)
-        reductions = [
-            render_item(ReductionItem(sentence))
-            for sentence in item.reductions[: -1 if reduced_output else None]
-        ]
-        return "\n".join(
-            [_scrollable(render_item(call)), *reductions, _scrollable(reduced_output), *figures]
-        ).strip()
+        sentences, reduced_output = item.reductions, ""
+        if sentences and call.output is not None:
+            reduced_output = _scrollable(_labelled_text(sentences[-1], call.output.text))
+            sentences, call = sentences[:-1], replace(call, output=None)
+        reductions = [render_item(ReductionItem(sentence)) for sentence in sentences]
+        call_html = _scrollable(render_item(call))
+        return "\n".join([call_html, *reductions, reduced_output, *figures]).strip()
 
     def _items_html(self, row: WorkRow | TurnEnd) -> str:
         return "\n".join(map(self._row_html, row.items))
 
-    def _figure(self, embedded_file: Embedded) -> str:
-        name = _escaped_words(one_line(self._scrub(embedded_file.name)) or "file")
-        mime = _escaped_words(one_line(embedded_file.mime))
-        note = (
-            f" {_escaped_words(embedded_file.omission_reason)}"
-            if embedded_file.omission_reason
-            else ""
-        )
+    def _file_html(self, embedded_file: Embedded) -> str:
+        name = line_in_html(one_line(self._scrub(embedded_file.name)) or "file")
+        mime = line_in_html(one_line(embedded_file.mime))
+        reason = line_in_html(embedded_file.omission_reason)
+        note = f" {reason}" if reason else ""
         match embedded_file.kind:
             case "picture":
                 return (
@@ -317,20 +307,19 @@ class _BodyWriter:
                     f"{name}</a> ({mime}){note}</p>"
                 )
             case "left-out":
-                return f'<p class="muted">▤ {name} ({mime}): {_escaped_words(embedded_file.omission_reason)}</p>'
+                return f'<p class="muted">▤ {name} ({mime}): {reason}</p>'
 
 
 def _omitted_text(call: OutlineCall) -> str:
     """Return a sentence on the omitted part of a call, without its path, which readers of the page cannot open."""
     left_out_bytes = sum(piece.left_out for piece in (call.input, call.output) if piece is not None)
-    return (
-        f"{size_text(left_out_bytes)} of this call are not on this page." if left_out_bytes else ""
-    )
+    sentence = f"{size_text(left_out_bytes)} of this call are not on this page."
+    return sentence if left_out_bytes else ""
 
 
 def _labelled_text(label: str, text: str) -> str:
     return (
-        f'<details class="under"><summary>{_escaped_words(label)}</summary>'
+        f'<details class="under"><summary>{line_in_html(label)}</summary>'
         f"<pre><code>{html.escape(clean(text).strip(chr(10)))}</code></pre></details>"
     )
 
@@ -344,7 +333,7 @@ def _scrollable(content: str) -> str:
 def _boxed_table(match: re.Match[str]) -> str:
     table = match[0]
     columns = zip(*(_longest_words(row) for row in table.split("</tr>")[:-1]), strict=False)
-    is_wide = sum(max(column) + CELL_CHARS for column in columns) > ROOM_CHARS
+    is_wide = sum(max(column) + CELL_CHARS for column in columns) > MAX_LINE_CHARS
     return f'<div class="wide" {_tab_stop("Table")}>{table}</div>' if is_wide else table
 
 
@@ -358,7 +347,7 @@ def _longest_words(row: str) -> list[int]:
 def _focusable_code(match: re.Match[str]) -> str:
     tag, attributes, text = match[1], match[2], match[3]
     lines = html.unescape(_TAG.sub("", text)).split("\n")
-    if max(map(len, lines)) <= ROOM_CHARS:
+    if max(map(len, lines)) <= MAX_LINE_CHARS:
         return match[0]
     return f"{tag} {_tab_stop('Code')}{attributes}{text}</pre>"
 
@@ -379,7 +368,3 @@ def _renumbered_headings(answer: str) -> str:
         return f"<h{level}>"
 
     return _HEADING.sub(renumbered_tag, answer)
-
-
-def _escaped_words(text: str) -> str:
-    return in_html(one_line(text, 600))

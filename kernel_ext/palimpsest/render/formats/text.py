@@ -24,13 +24,13 @@ from palimpsest.render.content.phrases import (
     size_text,
     thought_text,
 )
-from palimpsest.render.content.work_rows import TurnEnd, WorkRow
-from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks
+from palimpsest.render.content.work_rows import WorkRow
+from palimpsest.render.formats.item_writer import ItemWriter, in_turns, joined_blocks
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible_line, visible_text
 
-TITLE_CHARS = 160
+MAX_TITLE_CHARS = 160
 
 
 def render_session(
@@ -42,9 +42,12 @@ def render_session(
     density: Density = "quiet",
 ) -> str:
     """Return a session as plain text; the turn's cap applies to each turn."""
-    name = visible_line(scrub(title), TITLE_CHARS) or "Session"
-    body = WRITER.messages(messages, Caps(), scrub, notes, density)
-    return joined_blocks([f"{name}\n{'=' * len(name)}", *body]) + "\n"
+    name = visible_line(scrub(title), MAX_TITLE_CHARS) or "Session"
+    turns = (
+        WRITER.turn(turn, scrub=scrub, notes=notes, density=density, is_whole=True)
+        for turn in in_turns(messages, Caps())
+    )
+    return joined_blocks([f"{name}\n{'=' * len(name)}", *turns]) + "\n"
 
 
 def _quoted_prompt(message: Message, body: str) -> str:
@@ -75,10 +78,9 @@ def _call_lines(item: OutlineCall) -> str:
     if item.question:
         lines.append(f"  waiting for you: {item.question}")
     lines += [_excerpt_lines(item.input, "  │ "), _excerpt_lines(item.output, "    ")]
-    lines += [
-        f"  [{item.record_hint}]" if item.record_hint else "",
-        *(f"  --- {s} ---" for s in item.reductions),
-    ]
+    if item.record_hint:
+        lines.append(f"  [{item.record_hint}]")
+    lines += [f"  --- {sentence} ---" for sentence in item.reductions]
     return "\n".join(line for line in lines if line)
 
 
@@ -104,10 +106,6 @@ def _work_line(row: WorkRow) -> str:
     return f"▸ {row.text}"
 
 
-def _turn_end_text(row: TurnEnd) -> str:
-    return _step_line(row.step_figures)
-
-
 WRITER = ItemWriter(
     _text_lines,
     _reasoning_lines,
@@ -116,7 +114,6 @@ WRITER = ItemWriter(
     "--- {} ---".format,
     _notice_line,
     _work_line,
-    _turn_end_text,
     _quoted_prompt,
     make_visible=visible_text,
 )

@@ -1,1 +1,1 @@
-"""Render reports: the context window, a comparison of policies, and the context gauge."""
+"""Render reports: the context window, a comparison of policies, and tables."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.table import DOUBTFUL, ShownInCell
-from palimpsest.render.safety.escaping import clean, escape_inline, in_html
+from palimpsest.render.safety.escaping import escape_inline, text_in_html
 
-WAS, OTHER = "#8c96ad", "#5b4ab5"
-ENOUGH_FOR_SHARES = 100
+RECORDED_COLOUR, OTHER_COLOUR = "#8c96ad", "#5b4ab5"
+MIN_FOR_PERCENT = 100
 """Minimum number whose difference is shown as a percentage; else the difference is shown as a number."""
 
 
@@ -28,7 +28,7 @@ class ComparisonTotal:
         """The difference as text: a percentage, or a number where numbers are small."""
         if self.recorded_value == self.other_value:
             return "same"
-        if self.recorded_value >= ENOUGH_FOR_SHARES:
+        if self.recorded_value >= MIN_FOR_PERCENT:
             return f"{100 * (self.other_value - self.recorded_value) / self.recorded_value:+.0f} %"
         return f"{self.other_value - self.recorded_value:+,}"
 
@@ -75,13 +75,9 @@ class Comparison(ShownInCell):
             (total.name, count(total.recorded_value), count(total.other_value), total.change_text)
             for total in self.totals
         ]
-        blocks = [
-            self.title,
-            *self.lead,
-            _aligned_rows(totals),
-            _aligned_rows([self._head_lines, *self._rows]),
-        ]
-        return "\n\n".join([*blocks, *([self.more] if self.more else []), *self.notes])
+        tables = [_aligned_rows(totals), _aligned_rows([self._head_cells, *self._rows])]
+        more = [self.more] if self.more else []
+        return "\n\n".join([self.title, *self.lead, *tables, *more, *self.notes])
 
     @property
     def markdown(self) -> str:
@@ -98,52 +94,47 @@ class Comparison(ShownInCell):
         ]
         lines += [
             "",
-            f"| {' | '.join(map(escape_inline, self._head_lines))} |",
+            f"| {' | '.join(map(escape_inline, self._head_cells))} |",
             "|--:|--:|--:|--:|--:|---|",
         ]
         lines += [f"| {' | '.join((*row[:5], escape_inline(row[5])))} |" for row in self._rows]
-        lines += [
-            f"\n{escape_inline(sentence)}" for sentence in (self.more, *self.notes) if sentence
-        ]
+        sentences = filter(None, (self.more, *self.notes))
+        lines += [f"\n{escape_inline(sentence)}" for sentence in sentences]
         return "\n".join(lines)
 
     @property
     def html(self) -> str:
         """The same as an HTML fragment, with a pair of bars beside each step."""
-        largest_tokens = (
-            max((max(line.recorded_tokens, line.other_tokens) for line in self.lines), default=1)
-            or 1
+        largest_tokens = max(
+            [1, *(max(line.recorded_tokens, line.other_tokens) for line in self.lines)]
         )
         totals = "\n".join(
-            f"<tr><th {_LEFT}>{_escaped_words(total.name)}</th>{_number(count(total.recorded_value))}"
+            f"<tr><th {_LEFT}>{text_in_html(total.name)}</th>{_number(count(total.recorded_value))}"
             f"{_number(count(total.other_value))}{_number(total.change_text)}</tr>"
             for total in self.totals
         )
         steps = "\n".join(
-            f"<tr>{_number(str(line.number))}<td {_BARS}>{_bar(line.recorded_tokens, line.recorded_cached_tokens, largest_tokens, WAS)}"
-            f"{_bar(line.other_tokens, line.other_cached_tokens, largest_tokens, OTHER)}</td>{_number(count(line.recorded_tokens))}"
-            f"{_number(count(line.other_tokens))}<td {_LEFT}>{_escaped_words(line.difference_text)}</td></tr>"
+            f"<tr>{_number(str(line.number))}<td {_BARS}>{_bar(line.recorded_tokens, line.recorded_cached_tokens, largest_tokens, RECORDED_COLOUR)}"
+            f"{_bar(line.other_tokens, line.other_cached_tokens, largest_tokens, OTHER_COLOUR)}</td>{_number(count(line.recorded_tokens))}"
+            f"{_number(count(line.other_tokens))}<td {_LEFT}>{text_in_html(line.difference_text)}</td></tr>"
             for line in self.lines
         )
-        notes = "\n".join(
-            f"<p>{_escaped_words(sentence)}</p>"
-            for sentence in (self.more, *self.notes)
-            if sentence
-        )
-        lead = "".join(f"<p>{_escaped_words(sentence)}</p>\n" for sentence in self.lead)
+        sentences = filter(None, (self.more, *self.notes))
+        notes = "\n".join(f"<p>{text_in_html(sentence)}</p>" for sentence in sentences)
+        lead = "".join(f"<p>{text_in_html(sentence)}</p>\n" for sentence in self.lead)
         doubt_style = f' style="{_UNSURE}"' if self.is_doubtful else ""
         return (
-            f"<p><b>{_escaped_words(self.title)}</b></p>\n{lead}<table{doubt_style}><thead><tr><th></th>"
-            f"<th {_RIGHT}>{_swatch(WAS)}{_escaped_words(self.recorded_title)}</th>"
-            f"<th {_RIGHT}>{_swatch(OTHER)}{_escaped_words(self._marked_other_title)}</th><th></th></tr></thead>"
+            f"<p><b>{text_in_html(self.title)}</b></p>\n{lead}<table{doubt_style}><thead><tr><th></th>"
+            f"<th {_RIGHT}>{_swatch(RECORDED_COLOUR)}{text_in_html(self.recorded_title)}</th>"
+            f"<th {_RIGHT}>{_swatch(OTHER_COLOUR)}{text_in_html(self._marked_other_title)}</th><th></th></tr></thead>"
             f"<tbody>\n{totals}\n</tbody></table>\n<table{doubt_style}><thead><tr><th {_RIGHT}>step</th>"
             f"<th {_LEFT}>tokens, the part in common with the step before is pale</th>"
-            f"<th {_RIGHT}>{_escaped_words(self.recorded_title)}</th><th {_RIGHT}>{_escaped_words(self._marked_other_title)}</th>"
+            f"<th {_RIGHT}>{text_in_html(self.recorded_title)}</th><th {_RIGHT}>{text_in_html(self._marked_other_title)}</th>"
             f"<th {_LEFT}>otherwise</th></tr></thead><tbody>\n{steps}\n</tbody></table>\n{notes}"
         )
 
     @property
-    def _head_lines(self) -> tuple[str, ...]:
+    def _head_cells(self) -> tuple[str, ...]:
         cached = "of it cached"
         return ("step", self.recorded_title, cached, self._marked_other_title, cached, "otherwise")
 
@@ -174,7 +165,7 @@ _UNSURE = "opacity:0.75;font-style:italic"
 
 
 def _number(text: str) -> str:
-    return f"<td {_NUMBER}>{_escaped_words(text)}</td>"
+    return f"<td {_NUMBER}>{text_in_html(text)}</td>"
 
 
 def _bar(tokens: int, cached: int, largest_tokens: int, colour: str) -> str:
@@ -192,10 +183,6 @@ def _swatch(colour: str) -> str:
         '<span style="display:inline-block;width:10px;height:10px;margin-right:6px;'
         f'border-radius:2px;background-color:{colour}"></span>'
     )
-
-
-def _escaped_words(text: str) -> str:
-    return in_html(clean(text))
 
 
 def _aligned_rows(rows: list[tuple[str, ...]]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from palimpsest.render.content.css import HEX, WINDOW
 from palimpsest.render.content.phrases import count
-from palimpsest.render.safety.escaping import clean, in_html
+from palimpsest.render.safety.escaping import text_in_html
 from palimpsest.transcript.context_values.decisions import REQUEST_KINDS
 from palimpsest.transcript.context_values.request_items import RequestItem
 
@@ -37,8 +37,8 @@ class ReductionRow:
     facts: tuple[str, ...]
     """The action, the tokens it saved, since when, and the rule."""
     reason: str
-    code: bool = True
-    """Whether ``words`` is the subject of a tool call, shown as code."""
+    is_code: bool = True
+    """Whether ``sentence`` is the subject of a tool call, shown as code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class ContextReportView:
 def to_html(view: ContextReportView) -> str:
     """Return the report as an HTML fragment for a notebook."""
     blocks = [
-        f'<p class="title"><b>{_escaped_words(view.title)}</b></p>',
+        f'<p class="title"><b>{text_in_html(view.title)}</b></p>',
         f'<p class="facts">{_spans(view.head_phrases)}</p>',
         _bar(view),
-        f'<p class="notice bad"><b>{_escaped_words(view.warning)}</b></p>' if view.warning else "",
-        _fill_bar(view),
-        f'<p class="facts">{_escaped_words(" ".join(view.remarks))}</p>' if view.remarks else "",
+        f'<p class="notice bad"><b>{text_in_html(view.warning)}</b></p>' if view.warning else "",
+        _fill_table(view),
+        f'<p class="facts">{text_in_html(" ".join(view.remarks))}</p>' if view.remarks else "",
         _reduction_list_html(view),
-        _entries(view),
+        _entry_table(view),
     ]
     body = "\n".join(block for block in blocks if block)
     return (
@@ -99,28 +99,27 @@ def _bar(view: ContextReportView) -> str:
     total = max(view.window, sum(fill.tokens for fill in view.kind_shares))
     pieces = []
     for fill in view.kind_shares:
-        width = 100 * fill.tokens / total
         if fill.tokens <= 0:
             continue
         title = f"{fill.name}: {count(fill.tokens)} tokens, {share(fill.tokens, view.window)}"
-        least = "" if fill.kind == "free" else "min-width:2px;"
+        min_width = "" if fill.kind == "free" else "min-width:2px;"
         pieces.append(
-            f'<span class="fill k-{_kind_label(fill.kind)}" title="{_escaped_words(title)}"'
-            f' style="width:{width:.3f}%;{least}{_colour(fill.kind)}"></span>'
+            f'<span class="fill k-{_kind_label(fill.kind)}" title="{text_in_html(title)}"'
+            f' style="width:{100 * fill.tokens / total:.3f}%;{min_width}{_colour(fill.kind)}"></span>'
         )
-    label = _escaped_words(f"{view.title}. {', '.join(view.head_phrases)}")
+    label = text_in_html(f"{view.title}. {', '.join(view.head_phrases)}")
     return (
         f'<div class="bar" role="img" aria-label="{label}" style="display:flex;height:14px;'
         f'overflow:hidden;border:1px solid #9a9ca6;border-radius:4px">{"".join(pieces)}</div>'
     )
 
 
-def _fill_bar(view: ContextReportView) -> str:
+def _fill_table(view: ContextReportView) -> str:
     rows = "\n".join(
-        f'<tr><th style="text-align:left">{_swatch(fill.kind)}{_escaped_words(fill.name)}</th>'
+        f'<tr><th style="text-align:left">{_swatch(fill.kind)}{text_in_html(fill.name)}</th>'
         f'<td class="number" style="text-align:right">{count(fill.tokens)}</td>'
         f'<td class="number" style="text-align:right">{share(fill.tokens, view.window)}</td>'
-        f'<td class="words" style="text-align:left"><bdi>{_escaped_words(fill.remark)}</bdi></td></tr>'
+        f'<td class="words" style="text-align:left"><bdi>{text_in_html(fill.remark)}</bdi></td></tr>'
         for fill in view.kind_shares
     )
     return f'<table class="fills"><tbody>\n{rows}\n</tbody></table>'
@@ -128,47 +127,43 @@ def _fill_bar(view: ContextReportView) -> str:
 
 def _reduction_list_html(view: ContextReportView) -> str:
     rows_html = "\n".join(map(_reduction_html, view.reduction_rows))
-    omitted_html = (
-        f'\n<p class="muted">{_escaped_words(view.more_marks)}</p>' if view.more_marks else ""
-    )
-    title = _escaped_words(view.marks_title)
-    header_html = (
-        f'<p class="heading"><b>{title}</b></p>'
-        if view.reduction_rows
-        else f'<p class="muted">{title}</p>'
-    )
+    header_html = _muted_line(view.marks_title)
+    if view.reduction_rows:
+        header_html = f'<p class="heading"><b>{text_in_html(view.marks_title)}</b></p>'
+    omitted_html = f"\n{_muted_line(view.more_marks)}" if view.more_marks else ""
     return f"{header_html}\n{rows_html}{omitted_html}"
 
 
+def _muted_line(text: str) -> str:
+    return f'<p class="muted">{text_in_html(text)}</p>'
+
+
 def _reduction_html(reduction: ReductionRow) -> str:
-    subject = "subject" if reduction.code else "told"
-    reason_html = (
-        f'<div class="why">{_escaped_words(reduction.reason)}</div>' if reduction.reason else ""
-    )
+    subject = "subject" if reduction.is_code else "told"
+    reason = text_in_html(reduction.reason)
+    reason_html = f'<div class="why">{reason}</div>' if reduction.reason else ""
     return (
         '<div class="strip" style="border:1px dashed #3d8f84;border-radius:6px;'
         'padding:5px 12px;margin:6px 0"><div>'
-        f'<b class="name">{_escaped_words(reduction.name)}</b> <bdi class="{subject}">{_escaped_words(reduction.sentence)}</bdi> '
+        f'<b class="name">{text_in_html(reduction.name)}</b> <bdi class="{subject}">{text_in_html(reduction.sentence)}</bdi> '
         f'<span class="did">· {_spans(reduction.facts)}</span></div>{reason_html}</div>'
     )
 
 
-def _entries(view: ContextReportView) -> str:
+def _entry_table(view: ContextReportView) -> str:
     if not view.entries:
         return ""
     rows = "\n".join(
         f'<tr><td class="number" style="text-align:right">{count(entry.tokens)}</td>'
-        f'<td style="text-align:left">{_swatch(entry.kind)}<span class="name">{_escaped_words(entry.name)}</span></td>'
-        f'<td class="words" style="text-align:left"><bdi>{_escaped_words(entry.words)}</bdi>'
-        + (f' <i class="remark">{_escaped_words(entry.remarks)}</i>' if entry.remarks else "")
+        f'<td style="text-align:left">{_swatch(entry.kind)}<span class="name">{text_in_html(entry.name)}</span></td>'
+        f'<td class="words" style="text-align:left"><bdi>{text_in_html(entry.words)}</bdi>'
+        + (f' <i class="remark">{text_in_html(entry.remarks)}</i>' if entry.remarks else "")
         + "</td></tr>"
         for entry in view.entries
     )
-    omitted_html = (
-        f'\n<p class="muted">{_escaped_words(view.more_entries)}</p>' if view.more_entries else ""
-    )
+    omitted_html = f"\n{_muted_line(view.more_entries)}" if view.more_entries else ""
     return (
-        f'<details class="items"><summary>{_escaped_words(view.entries_title)}</summary>'
+        f'<details class="items"><summary>{text_in_html(view.entries_title)}</summary>'
         f'<table class="entries"><tbody>\n{rows}\n</tbody></table>{omitted_html}</details>'
     )
 
@@ -190,8 +185,4 @@ def _colour(kind: str) -> str:
 
 
 def _spans(texts: Sequence[str]) -> str:
-    return " · ".join(f"<span>{_escaped_words(word)}</span>" for word in texts if word)
-
-
-def _escaped_words(text: str) -> str:
-    return in_html(clean(text))
+    return " · ".join(f"<span>{text_in_html(word)}</span>" for word in texts if word)

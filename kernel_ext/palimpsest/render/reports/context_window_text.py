@@ -17,7 +17,7 @@ from palimpsest.render.safety.escaping import code_span, escape_inline, one_line
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.visible_text import visible_text
 
-BAR = 64
+BAR_CHARS = 64
 """Characters of the bar, which with its border fits a terminal of 80 columns."""
 KIND_SIGNS = {
     "system": "█",
@@ -35,7 +35,7 @@ KIND_SIGNS = {
 }
 
 
-def bar(fills: Sequence[KindShare], window: int, width: int = BAR) -> str:
+def bar(fills: Sequence[KindShare], window: int, width: int = BAR_CHARS) -> str:
     """Return what fills the window as a bar of signs; every kind present has at least one sign."""
     visible_fills = [fill for fill in fills if fill.tokens > 0]
     total = max(window, sum(fill.tokens for fill in visible_fills), 1)
@@ -57,11 +57,11 @@ def to_text(report: ContextReportView) -> str:
     """Return the report as plain text."""
     blocks = [
         report.title,
-        " · ".join(word for word in report.head_phrases if word),
+        " · ".join(filter(None, report.head_phrases)),
         f"[{bar(report.kind_shares, report.window)}]" if report.window else "",
         f"! {report.warning}" if report.warning else "",
         "\n".join(_fill_lines(report)),
-        "\n".join(remark for remark in report.remarks if remark),
+        "\n".join(filter(None, report.remarks)),
         "\n".join([report.marks_title, *(_mark_text(mark) for mark in report.reduction_rows)]),
         report.more_marks,
         "\n".join([report.entries_title, *_entry_lines(report.entries)]) if report.entries else "",
@@ -74,13 +74,11 @@ def to_markdown(report: ContextReportView) -> str:
     """Return the report as Markdown that is safe in a trusted notebook."""
     blocks = [
         f"**{escape_inline(report.title)}**",
-        f"*{escape_inline(' · '.join(word for word in report.head_phrases if word))}*",
+        f"*{escape_inline(' · '.join(filter(None, report.head_phrases)))}*",
         f"`[{bar(report.kind_shares, report.window)}]`" if report.window else "",
         f"**{escape_inline(report.warning)}**" if report.warning else "",
         _fills_markdown(report),
-        f"*{escape_inline(' '.join(remark for remark in report.remarks if remark))}*"
-        if report.remarks
-        else "",
+        f"*{escape_inline(' '.join(filter(None, report.remarks)))}*" if report.remarks else "",
         f"**{escape_inline(report.marks_title)}**",
         *(_mark_markdown(mark) for mark in report.reduction_rows),
         f"*{escape_inline(report.more_marks)}*" if report.more_marks else "",
@@ -116,21 +114,16 @@ def _fills_markdown(report: ContextReportView) -> str:
 
 
 def _mark_text(reduction: ReductionRow) -> str:
-    facts = " · ".join(fact for fact in reduction.facts if fact)
-    lines = [
-        f"--- {reduction.name} {reduction.sentence}".rstrip() + f" · {facts}",
-        f"    {reduction.reason}" if reduction.reason else "",
-    ]
-    return "\n".join(line for line in lines if line)
+    facts = " · ".join(filter(None, reduction.facts))
+    reason = f"\n    {reduction.reason}" if reduction.reason else ""
+    return f"--- {reduction.name} {reduction.sentence}".rstrip() + f" · {facts}{reason}"
 
 
 def _mark_markdown(reduction: ReductionRow) -> str:
-    header = " ".join(
-        piece for piece in (code_span(reduction.name), escape_inline(reduction.sentence)) if piece
-    )
-    facts = escape_inline(" · ".join(fact for fact in reduction.facts if fact))
-    why = f": {escape_inline(reduction.reason)}" if reduction.reason else ""
-    return f"╌╌╌ ⧄ {header} · *{facts}*{why}"
+    names = (code_span(reduction.name), escape_inline(reduction.sentence))
+    facts = escape_inline(" · ".join(filter(None, reduction.facts)))
+    reason = f": {escape_inline(reduction.reason)}" if reduction.reason else ""
+    return f"╌╌╌ ⧄ {' '.join(filter(None, names))} · *{facts}*{reason}"
 
 
 def _entry_lines(entries: Sequence[RequestItem]) -> list[str]:

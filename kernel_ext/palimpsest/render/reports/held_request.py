@@ -15,11 +15,12 @@ from palimpsest.transcript.ids import short_id
 
 MAX_LINES = 8
 """Maximum new items, and decisions, that are listed; further ones are counted."""
-SENTENCE_CHARS = 300
-SUMMARY_CHARS = 900
+MAX_SENTENCE_CHARS = 300
+MAX_SUMMARY_CHARS = 900
 PRUNES_AFTER = (
     "Its policy prunes when the turn has ended; in step mode, with the next request that is let go."
 )
+REFUSED_BEFORE = "The provider refused the request before as too long, or no summary came of it: results are cut first."
 PURPOSES = {
     "step": "",
     "compaction": "for a summary",
@@ -57,9 +58,8 @@ def _cached(proposal: ProposedRequest) -> str:
     cold = ""
     if proposal.cost_cold is not None and proposal.cost_cold != proposal.cost:
         cold = f"; {money(proposal.cost_cold)} without it"
-    return (
-        f" ({count(cache.tokens)} read from cache, {_cache_time_left(cache, proposal.now)}{cold})"
-    )
+    time_left = _cache_time_left(cache, proposal.now)
+    return f" ({count(cache.tokens)} read from cache, {time_left}{cold})"
 
 
 def _cache_time_left(cache: CacheForecast, now: int) -> str:
@@ -92,11 +92,11 @@ def _new_summary(proposal: ProposedRequest) -> Iterator[str]:
     report, older_summary = proposal.new_summary, proposal.older_summary
     if report is not None and report.message_id is not None:
         yield "  It would be the first to use a new summary:"
-        yield f"    {one_line(decision_sentence(report), SUMMARY_CHARS)}"
+        yield f"    {one_line(decision_sentence(report), MAX_SUMMARY_CHARS)}"
     if older_summary is not None:
         is_for_it = report is not None or proposal.purpose == "compaction"
         yield f"  The summary that you put aside{' for it' if is_for_it else ''}:"
-        yield f"    {one_line(decision_sentence(older_summary), SUMMARY_CHARS)}"
+        yield f"    {one_line(decision_sentence(older_summary), MAX_SUMMARY_CHARS)}"
     choices = ["older uses the summary that was put aside"] if older_summary is not None else []
     if report is not None and report.message_id is not None:
         choices.append("another asks for another summary")
@@ -107,26 +107,20 @@ def _new_summary(proposal: ProposedRequest) -> Iterator[str]:
 
 def notes(proposal: ProposedRequest) -> tuple[str, ...]:
     """Return further sentences to read before the request is released."""
-    notes: list[str] = []
-    if proposal.summary_first:
-        notes.append("A summary is requested first; that request is held, too.")
-    elif not proposal.fits:
-        notes.append(f"It does not fit: {count(proposal.budget)} tokens do, so it is not sent.")
-    if proposal.again:
-        notes.append(
-            "The provider refused the request before as too long, or no summary came of it: results are cut first."
-        )
-    if proposal.policy_problem:
-        notes.append(one_line(proposal.policy_problem, SENTENCE_CHARS))
-    if proposal.last:
-        notes.append("It is the last step of its turn: no tool is offered.")
-    if proposal.hooked:
-        notes.append("A hook may change its messages when it is sent.")
-    if proposal.beside:
-        notes.append("A title or turn summary is requested with it.")
-    if proposal.prunes_after:
-        notes.append(PRUNES_AFTER)
-    return tuple(notes)
+    is_too_large = not proposal.fits and not proposal.summary_first
+    too_large = f"It does not fit: {count(proposal.budget)} tokens do, so it is not sent."
+    problem = one_line(proposal.policy_problem or "", MAX_SENTENCE_CHARS)
+    candidates = (
+        ("A summary is requested first; that request is held, too.", proposal.summary_first),
+        (too_large, is_too_large),
+        (REFUSED_BEFORE, proposal.again),
+        (problem, proposal.policy_problem),
+        ("It is the last step of its turn: no tool is offered.", proposal.last),
+        ("A hook may change its messages when it is sent.", proposal.hooked),
+        ("A title or turn summary is requested with it.", proposal.beside),
+        (PRUNES_AFTER, proposal.prunes_after),
+    )
+    return tuple(sentence for sentence, applies in candidates if applies)
 
 
 def difference_sentence(proposal: ProposedRequest) -> str:
@@ -136,11 +130,9 @@ def difference_sentence(proposal: ProposedRequest) -> str:
         return f"It is the first request to this model, of {counted_noun(new_count, 'item')}."
     change = proposal.tokens - proposal.tokens_before
     comparative = "more" if change >= 0 else "fewer"
-    subject = (
-        f"{counted_noun(new_count, 'item')} new: {count(proposal.new_tokens)} tokens"
-        if new_count
-        else "nothing new"
-    )
+    subject = "nothing new"
+    if new_count:
+        subject = f"{counted_noun(new_count, 'item')} new: {count(proposal.new_tokens)} tokens"
     return f"{count(abs(change))} tokens {comparative} than the request before, {subject}."
 
 
@@ -157,6 +149,6 @@ def _item_lines(items: Sequence[RequestItem], limit: int | None) -> Iterator[str
 
 def _decision_lines(decisions: Sequence[Decision]) -> Iterator[str]:
     for decision in decisions[:MAX_LINES]:
-        yield f"    - {one_line(decision_sentence(decision) or reason(decision), SENTENCE_CHARS)}"
+        yield f"    - {one_line(decision_sentence(decision) or reason(decision), MAX_SENTENCE_CHARS)}"
     if len(decisions) > MAX_LINES:
         yield f"    and {count(len(decisions) - MAX_LINES)} more"

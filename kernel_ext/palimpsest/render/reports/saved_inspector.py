@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.reports.timeline_picture import TimelinePicture, timeline_svg
-from palimpsest.render.safety.escaping import in_html, one_line
+from palimpsest.render.safety.escaping import in_html, line_in_html, one_line
 
-SAVED_CHARS = 64_000
-SENTENCE_CHARS = 400
+MAX_SAVED_CHARS = 64_000
+MAX_SENTENCE_CHARS = 400
 MAX_SENTENCES = 24
 """Maximum sentences: enough for the totals, a recording's gaps, and the eleven sentences about its unreadable places."""
 
@@ -27,7 +27,7 @@ def saved_inspector(
     *,
     css_class: str,
 ) -> str:
-    """Return at most ``SAVED_CHARS`` characters of HTML in an element of the class ``css_class``.
+    """Return at most ``MAX_SAVED_CHARS`` characters of HTML in an element of the class ``css_class``.
 
     Tables are left out, the last first, where there is not enough room.
     """
@@ -40,7 +40,7 @@ def saved_inspector(
     page = opening_html
     for table in tables:
         piece = f"{table.html}\n"
-        if len(page) + len(piece) + len(closing_html) <= SAVED_CHARS:
+        if len(page) + len(piece) + len(closing_html) <= MAX_SAVED_CHARS:
             page += piece
     return page + closing_html
 
@@ -58,10 +58,7 @@ def sentence_list(sentences: Sequence[str]) -> str:
     """Return sentences as a list in HTML, with the number of omitted ones at its end; empty without sentences."""
     shown_sentences = [*sentences[:MAX_SENTENCES]]
     if len(sentences) > MAX_SENTENCES:
-        shown_sentences.append(
-            f"{counted_noun(len(sentences) - MAX_SENTENCES, 'more sentence')} left out here."
-        )
-    rows = "".join(
-        f"<li>{in_html(one_line(sentence, SENTENCE_CHARS))}</li>" for sentence in shown_sentences
-    )
+        omitted = counted_noun(len(sentences) - MAX_SENTENCES, "more sentence")
+        shown_sentences.append(f"{omitted} left out here.")
+    rows = "".join(f"<li>{line_in_html(line, MAX_SENTENCE_CHARS)}</li>" for line in shown_sentences)
     return f"<ul>{rows}</ul>" if rows else ""

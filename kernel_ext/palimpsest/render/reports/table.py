@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Literal, TypeGuard
 
 from palimpsest.render.content.phrases import count, usd_digits, usd_text
-from palimpsest.render.safety.escaping import clean, escape_inline, in_html
+from palimpsest.render.safety.escaping import escape_inline, text_in_html
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.terminal_columns import columns_of
 from palimpsest.transcript.visible_text import visible_line
@@ -167,8 +167,9 @@ class ReportTable(ShownAsTable):
     @property
     def text(self) -> str:
         """The table as plain text."""
-        header = [_terminal_line(_column_title(column)) for column in self.columns]
-        body = [[_terminal_line(cell) for cell in row] for row in self._shown_rows()]
+        # A recording may hold a terminal's commands, so each text is made visible.
+        header = [visible_line(_column_title(column)) for column in self.columns]
+        body = [[visible_line(cell) for cell in row] for row in self._shown_rows()]
         widths = [max(map(columns_of, column)) for column in zip(header, *body, strict=True)]
         lines = [
             "  ".join(
@@ -177,8 +178,8 @@ class ReportTable(ShownAsTable):
             ).rstrip()
             for row in (header, *body)
         ]
-        opening = [_terminal_line(sentence) for sentence in (self.title, *self.lead)]
-        notes = [_terminal_line(note) for note in self.notes]
+        opening = [visible_line(sentence) for sentence in (self.title, *self.lead)]
+        notes = [visible_line(note) for note in self.notes]
         return "\n\n".join([*opening, "\n".join(lines), *notes])
 
     @property
@@ -197,21 +198,21 @@ class ReportTable(ShownAsTable):
     def html(self) -> str:
         """The table as an HTML fragment."""
         header_html = "".join(
-            f"<th {_style(column)} title={json_attribute(column.about)}>{in_html(clean(_column_title(column)))}</th>"
+            f"<th {_style(column)} title={json_attribute(column.about)}>{text_in_html(_column_title(column))}</th>"
             for column in self.columns
         )
         body = "\n".join(
             f"<tr{_PALE if number in self.doubtful else ''}>"
             + "".join(
-                f"<td {_style(column)}>{in_html(clean(cell))}</td>"
+                f"<td {_style(column)}>{text_in_html(cell)}</td>"
                 for cell, column in zip(row, self.columns, strict=True)
             )
             + "</tr>"
             for number, row in enumerate(self._shown_rows())
         )
-        lead_html = "".join(f"<p>{in_html(clean(sentence))}</p>\n" for sentence in self.lead)
-        notes = "\n".join(f"<p>{in_html(clean(note))}</p>" for note in self.notes)
-        title = in_html(clean(self.title))
+        lead_html = "".join(f"<p>{text_in_html(sentence)}</p>\n" for sentence in self.lead)
+        notes = "\n".join(f"<p>{text_in_html(note)}</p>" for note in self.notes)
+        title = text_in_html(self.title)
         return (
             f'{lead_html}<div style="overflow-x:auto"><table><caption style="text-align:left"><b>{title}</b></caption>'
             f"<thead><tr>{header_html}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n{notes}"
@@ -219,17 +220,10 @@ class ReportTable(ShownAsTable):
 
     def json(self) -> dict[str, Any]:
         """Return the table as plain values."""
+        fields = ("key", "title", "form", "basis")
         return {
             "title": self.title,
-            "columns": [
-                {
-                    "key": column.key,
-                    "title": column.title,
-                    "form": column.form,
-                    "basis": column.basis,
-                }
-                for column in self.columns
-            ],
+            "columns": [{name: getattr(c, name) for name in fields} for c in self.columns],
             "rows": self.records(),
             "estimates": [{"row": row, "key": key} for row, key in sorted(self.estimates)],
             "lead": list(self.lead),
@@ -259,12 +253,10 @@ class ReportTable(ShownAsTable):
         ]
         shown_rows = [
             [
-                mark_estimate(
-                    shown_cell(cell, column, most), (number, column.key) in self.estimates
-                )
-                for cell, column, most in zip(row, self.columns, digits, strict=True)
+                mark_estimate(shown_cell(cell, column, most), (row, column.key) in self.estimates)
+                for cell, column, most in zip(cells, self.columns, digits, strict=True)
             ]
-            for number, row in enumerate(self.rows)
+            for row, cells in enumerate(self.rows)
         ]
         for number in self.doubtful:
             shown_rows[number][0] += f" {DOUBTFUL}"
@@ -284,10 +276,9 @@ def table_of(
         (column, attrgetter(column.key)) if isinstance(column, TableColumn) else column
         for column in columns
     ]
-    rows = tuple(tuple(tell(value) for _, tell in readers) for value in values)
-    return ReportTable(
-        title, tuple(column for column, _ in readers), rows, notes, tuple(links), estimates
-    )
+    rows = tuple(tuple(read_cell(value) for _, read_cell in readers) for value in values)
+    shown_columns = tuple(column for column, _ in readers)
+    return ReportTable(title, shown_columns, rows, notes, tuple(links), estimates)
 
 
 def check_columns(keys: Sequence[str], known_keys: Sequence[str]) -> None:
@@ -332,7 +323,7 @@ def shown_cell(value: Cell, column: TableColumn, digits: int = 0) -> str:
 
 def json_attribute(text: str) -> str:
     """Return a text as the quoted value of an HTML attribute."""
-    return f'"{in_html(clean(text))}"'
+    return f'"{text_in_html(text)}"'
 
 
 _PALE = ' style="opacity:0.75;font-style:italic"'
@@ -345,11 +336,6 @@ def _column_title(column: TableColumn) -> str:
 def _style(column: TableColumn) -> str:
     side = "left" if column.form == "text" else "right;font-variant-numeric:tabular-nums"
     return f'style="text-align:{side};padding:2px 12px 2px 0;font-weight:400"'
-
-
-def _terminal_line(text: str) -> str:
-    """Return text as one line for a terminal, since a recording may hold a terminal's commands."""
-    return visible_line(text)
 
 
 def _padded(text: str, columns: int, *, is_left: bool) -> str:

@@ -94,9 +94,9 @@ def timeline_svg(picture: TimelinePicture) -> str:
     title = html.escape(one_line(picture.title) or "Session")
     body = [
         *_areas(picture.names, heights, max_tokens),
-        *_limit(limits, max_tokens),
+        *_limit_line(limits, max_tokens),
         *_mark_elements(picture.marks, requests),
-        *_axis(requests, max_tokens),
+        *_axis_elements(requests, max_tokens),
         *_legend(picture),
     ]
     return (
@@ -140,30 +140,26 @@ def _areas(
         yield f'<path fill="{COLOURS.get(name, OTHER_COLOUR)}" d="M{LEFT} {BOTTOM}{steps}V{BOTTOM}Z"/>'
 
 
-def _limit(limits: Sequence[int], max_tokens: int) -> Iterator[str]:
-    known_limits = [
-        (position, limit) for position, limit in enumerate(limits) if 0 < limit <= max_tokens
-    ]
-    if not known_limits:
-        return
+def _limit_line(limits: Sequence[int], max_tokens: int) -> Iterator[str]:
     steps = "".join(
         f"M{_x(position, len(limits))} {_y(limit, max_tokens)}H{_x(position + 1, len(limits))}"
-        for position, limit in known_limits
+        for position, limit in enumerate(limits)
+        if 0 < limit <= max_tokens
     )
-    yield f'<path fill="none" stroke="#d3453d" stroke-dasharray="5 3" d="{steps}"/>'
+    if steps:
+        yield f'<path fill="none" stroke="#d3453d" stroke-dasharray="5 3" d="{steps}"/>'
 
 
 def _mark_elements(marks: Sequence[TimelineMark], requests: int) -> Iterator[str]:
     for height, (kind, (colour, _)) in enumerate(_MARKS.items()):
         places = [_x(mark.request, requests) for mark in marks if mark.kind == kind]
-        lines = "".join(
-            f"M{x} {TOP - 4 - 8 * height}v-6" for x in dict.fromkeys(places[:MAX_MARKS])
-        )
+        top = TOP - 4 - 8 * height
+        lines = "".join(f"M{x} {top}v-6" for x in dict.fromkeys(places[:MAX_MARKS]))
         if lines:
             yield f'<path fill="none" stroke="{colour}" stroke-width="2" d="{lines}"/>'
 
 
-def _axis(requests: int, max_tokens: int) -> Iterator[str]:
+def _axis_elements(requests: int, max_tokens: int) -> Iterator[str]:
     yield f'<path fill="none" stroke="{INK}" d="M{LEFT} {BOTTOM}H{WIDTH - LEFT}"/>'
     yield f'<text x="{LEFT}" y="{BOTTOM + 14}">request 1</text>'
     yield f'<text x="{WIDTH - LEFT}" y="{BOTTOM + 14}" text-anchor="end">{count(requests)}</text>'
@@ -189,8 +185,8 @@ def _legend(picture: TimelinePicture) -> Iterator[str]:
         x += length
 
 
-def _x(position: int, count: int) -> int:
-    return LEFT + round(position * (WIDTH - 2 * LEFT) / max(count, 1))
+def _x(position: int, requests: int) -> int:
+    return LEFT + round(position * (WIDTH - 2 * LEFT) / max(requests, 1))
 
 
 def _y(tokens: int, max_tokens: int) -> int:

@@ -130,3 +130,13 @@ def in_html(text: str) -> str:
     Links and styles made by TeX commands would not be checked, so such a command is shown as text but disabled.
     """
     return tex_without_commands(html.escape(text), "\\\u200b")
+
+
+def text_in_html(text: str) -> str:
+    """Return cleaned text as HTML outside of code."""
+    return in_html(clean(text))
+
+
+def line_in_html(text: str, max_chars: int = 600) -> str:
+    """Return text as one line of HTML, of at most ``max_chars`` characters before they are escaped."""
+    return in_html(one_line(text, max_chars))

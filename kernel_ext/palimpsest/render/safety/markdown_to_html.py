@@ -20,7 +20,7 @@ from markdown_it.token import Token
 
 from palimpsest.render.safety.allowed_elements import may_lead
 from palimpsest.render.safety.escaping import clean, in_html
-from palimpsest.render.safety.safe_markdown import read_by_browser
+from palimpsest.render.safety.safe_markdown import browser_address
 
 _MAX_DEPTH = 20
 """Maximum nesting of quotes and lists; a text with deeper nesting is shown as source."""
@@ -49,9 +49,8 @@ class _HtmlWriter(RendererHTML):
         text, markup, position = tokens[idx].content, "", 0
         if not env.get("links"):
             for match in _ADDRESS.finditer(text):
-                markup += in_html(text[position : match.start()]) + _link(
-                    html.escape(match[0]), match[0]
-                )
+                markup += in_html(text[position : match.start()])
+                markup += _link(html.escape(match[0]), match[0])
                 position = match.end()
         return markup + in_html(text[position:])
 
@@ -90,13 +89,13 @@ class _HtmlWriter(RendererHTML):
         return label if env.get("links") else _link(label, url)
 
     def heading_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return f"<{_heading(tokens[idx])}>"
+        return f"<{_heading_tag(tokens[idx])}>"
 
     def heading_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return f"</{_heading(tokens[idx])}>\n"
+        return f"</{_heading_tag(tokens[idx])}>\n"
 
 
-def _heading(token: Token) -> str:
+def _heading_tag(token: Token) -> str:
     return f"h{min(6, int(token.tag[1:]) + 2)}"
 
 
@@ -105,7 +104,7 @@ def _link(label: str, url: str) -> str:
 
 
 def _is_link_target(url: str) -> bool:
-    return may_lead(url) and may_lead(read_by_browser(url))
+    return may_lead(url) and may_lead(browser_address(url))
 
 
 def _link_start(url: str) -> str:

@@ -52,7 +52,7 @@ def safe_markdown(text: str) -> str:
     for piece in _code_and_text_blocks(clean(text).split("\n")):
         if isinstance(piece, _Code):
             pieces.append(code_block(piece.text, piece.language))
-        elif prose := _prose(piece):
+        elif prose := _safe_prose(piece):
             pieces.append(prose)
     return "\n\n".join(pieces)
 
@@ -76,11 +76,11 @@ class _Reader:
         self.dedent = 0
         """Columns to remove from following lines of a list item whose code block was moved out of it."""
 
-    def code(self) -> _Code | None:
+    def take_code(self) -> _Code | None:
         """Consume a code block that begins here outside lists and quotes, or return None."""
         line = self.lines[self.position]
         fence = _FENCE.match(line)
-        if fence and _opens(fence) and not (self.in_list and len(fence["indent"]) > 1):
+        if fence and _is_opening(fence) and not (self.in_list and len(fence["indent"]) > 1):
             return self._fenced(fence["fence"], len(fence["indent"]), fence["info"])
         if self.after_blank and not self.in_list and _INDENTED.match(line) and line.strip():
             return self._indented()
@@ -92,7 +92,7 @@ class _Reader:
         Dialects differ on where such a fence ends.
         """
         fence = _NESTED.match(self.lines[self.position])
-        if not fence or not fence["prefix"] or not _opens(fence):
+        if not fence or not fence["prefix"] or not _is_opening(fence):
             return None
         prefix = fence["prefix"]
         code = self._fenced(fence["fence"], len(prefix), fence["info"], is_quoted=">" in prefix)
@@ -144,7 +144,7 @@ def _code_and_text_blocks(lines: list[str]) -> Iterator[_Code | list[str]]:
     reader = _Reader(lines)
     text: list[str] = []
     while reader.position < len(reader.lines):
-        piece = reader.code() or reader.take_nested_code()
+        piece = reader.take_code() or reader.take_nested_code()
         if piece is not None:
             yield [*text, piece.marker] if piece.marker else text
             text = []
@@ -154,7 +154,7 @@ def _code_and_text_blocks(lines: list[str]) -> Iterator[_Code | list[str]]:
     yield text
 
 
-def _opens(fence: re.Match[str]) -> bool:
+def _is_opening(fence: re.Match[str]) -> bool:
     return not (fence["fence"].startswith("`") and "`" in fence["info"])
 
 
@@ -170,13 +170,11 @@ def _without_container(line: str, indent: int, *, is_quoted: bool) -> str:
     return line[min(indent, len(line) - len(line.lstrip(" \t"))) :]
 
 
-def _prose(lines: list[str]) -> str:
+def _safe_prose(lines: list[str]) -> str:
     """Return lines of text in a safe form; inline code is kept, unchanged or with entities."""
-    text = "\n".join(lines).strip("\n")
-    safe: list[str] = []
-    for is_code, piece in _spans(text):
-        safe.append(piece if is_code else _safe_html(piece))
-    return re.sub(r"\n{3,}", "\n\n", "".join(safe)).strip("\n")
+    spans = _spans("\n".join(lines).strip("\n"))
+    safe = "".join(piece if is_code else _safe_html(piece) for is_code, piece in spans)
+    return re.sub(r"\n{3,}", "\n\n", safe).strip("\n")
 
 
 def _spans(text: str) -> Iterator[tuple[bool, str]]:
@@ -187,9 +185,8 @@ def _spans(text: str) -> Iterator[tuple[bool, str]]:
             continue
         line_end = text.find("\n", match.end())
         line_end = len(text) if line_end < 0 else line_end
-        close = re.compile(r"(?<!`)" + match["ticks"] + r"(?!`)").search(
-            text, match.end(), line_end
-        )
+        closing_ticks = re.compile(r"(?<!`)" + match["ticks"] + r"(?!`)")
+        close = closing_ticks.search(text, match.end(), line_end)
         if close is None:
             continue
         yield False, text[position : match.start()]
@@ -234,8 +231,7 @@ def _maths(match: re.Match[str]) -> str | None:
     name, body = next((name, body) for name, body in groups.items() if name != "env")
     if name in ("latex", "round") and not _LOOKS_LIKE_MATHS.search(body):
         return None
-    body = re.sub(r"< ?", r"\\lt ", body)
-    body = tex_as_text(body)
+    body = tex_as_text(re.sub(r"< ?", r"\\lt ", body))
     body = _FENCES.sub("", body.replace("![", "! [").replace("](", "] (").replace("]:", "] :"))
     if name in ("inline", "round"):
         return f"${body.strip()}$"
@@ -278,7 +274,7 @@ def _opener(match: re.Match[str]) -> str:
 
 def _image(match: re.Match[str]) -> str:
     destination, alt = match["to"], match["alt"].strip()
-    address = read_by_browser(destination)
+    address = browser_address(destination)
     if host := _HOST.match(address):
         name = html.escape(host["host"].rpartition("@")[2], quote=False)
         return f"[image at {_host_text(name)}{': ' + alt if alt else ''}]({destination})"
@@ -301,11 +297,11 @@ def _disarm(match: re.Match[str]) -> str:
 
 
 def _is_link_target(destination: str) -> bool:
-    address = read_by_browser(destination)
+    address = browser_address(destination)
     return not address or may_lead(address, allows_local=True)
 
 
-def read_by_browser(destination: str) -> str:
+def browser_address(destination: str) -> str:
     """Return the address of a link as a browser would read it."""
     unescaped = _ESCAPED.sub(r"\1", html.unescape(html.unescape(destination)))
     return re.sub(r"[\x00-\x20\ufffd]+", "", unescaped)

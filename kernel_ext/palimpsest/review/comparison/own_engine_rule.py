@@ -22,10 +22,8 @@ from palimpsest.review.comparison.own_rule import (
     with_coming_request,
 )
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE
 from palimpsest.transcript.timeline import Timeline
-
-PRUNE_PREFIX = "prune/"
-"""Prefix of the rules of recorded decisions that clear or shorten an old result."""
 
 CHANGED_SENTENCE = "The policy changed during the session: {count} were recorded, and each request is compared with its own."
 
@@ -66,28 +64,24 @@ def own_engine_rule(
         recorded_requests, compacts.difference({*by_hand}.difference(recorded_requests))
     )
     reduced_items = frozenset().union(*(decision.reduced_items for decision in decisions))
-    cleared = sorted(
-        {
-            (transition.request, transition.item)
-            for transition in timeline.transitions
-            if transition.rule.startswith(PRUNE_PREFIX)
-        }
-    )
-    matched_clearings = {
-        (request, item)
-        for request, item in cleared
-        if any((item, near) in reduced_items for near in neighbours(request))
+    # Old results that were cleared or shortened.
+    clearings = {
+        (transition.request, transition.item)
+        for transition in timeline.transitions
+        if transition.rule.startswith(PRUNE_RULE)
     }
     unmatched_requests = {
-        request for request, item in cleared if (request, item) not in matched_clearings
+        request
+        for request, item in clearings
+        if not any((item, near) in reduced_items for near in neighbours(request))
     }
-    probe = next(
-        (decision.probe for decision in reversed(decisions) if decision.probe is not None), None
-    )
+    probe = next(filter(None, (decision.probe for decision in reversed(decisions))), None)
     attempts = {request for side in compactions_of(timeline) for request in side}
-    newest = policy_by_request[-1]
+    assumptions = [*rough_words(policy.estimator for policy in different_policies)]
+    if len(different_policies) > 1:
+        assumptions.insert(0, CHANGED_SENTENCE.format(count=len(different_policies)))
     return OwnRule(
-        preset=EnginePolicy.of(newest).name,
+        preset=EnginePolicy.of(policy_by_request[-1]).name,
         window=max(request.window for request in timeline.requests),
         threshold=probe.threshold if probe is not None else 0.0,
         unit=probe.unit if probe is not None else "tokens",
@@ -98,29 +92,21 @@ def own_engine_rule(
         unmatched_requests=first_of_runs(compacts.difference(*map(neighbours, attempts))),
         by_hand=by_hand,
         unclear=(),
-        assumptions=(
-            *(
-                (CHANGED_SENTENCE.format(count=len(different_policies)),)
-                if len(different_policies) > 1
-                else ()
-            ),
-            *rough_words(policy.estimator for policy in different_policies),
-        ),
-        cleared_at=tuple(sorted({request for request, _ in cleared} - unmatched_requests)),
+        assumptions=tuple(assumptions),
+        cleared_at=tuple(sorted({request for request, _ in clearings} - unmatched_requests)),
         uncleared_at=tuple(sorted(unmatched_requests)),
     )
 
 
 def _policy_of_each(timeline: Timeline, policies: Mapping[str, Policy]) -> list[Policy]:
     """Return the policy of each request: its own, or the previous request's; an empty list where none is recorded."""
-    newest_name = next(
-        (policies[request.id] for request in timeline.requests if request.id in policies), None
-    )
+    recorded_policies = (policies.get(request.id) for request in timeline.requests)
+    policy = next(filter(None, recorded_policies), None)
     policy_by_request = []
     for request in timeline.requests:
-        newest_name = policies.get(request.id, newest_name)
-        if newest_name is not None:
-            policy_by_request.append(newest_name)
+        policy = policies.get(request.id, policy)
+        if policy is not None:
+            policy_by_request.append(policy)
     return policy_by_request
 
 
@@ -138,17 +124,16 @@ def _decisions_of(
         and transition.request < len(policy_by_request)
         and policy_by_request[transition.request] == policy
     ]
-    token_probes = (
-        probe.probe for probe in reversed(simulation.probes) if probe.probe.unit == "tokens"
-    )
+    newest_first = (entry.probe for entry in reversed(simulation.probes))
+    token_probes = (probe for probe in newest_first if probe.unit == "tokens")
+    compactions, reduced_items = set(), set()
+    for transition in own_transitions:
+        if transition.state == "summarised":
+            compactions.add(transition.request)
+        else:
+            reduced_items.add((transition.item, transition.request))
     return _ReplayDecisions(
-        frozenset(
-            transition.request for transition in own_transitions if transition.state == "summarised"
-        ),
-        frozenset(
-            (transition.item, transition.request)
-            for transition in own_transitions
-            if transition.state != "summarised"
-        ),
+        frozenset(compactions),
+        frozenset(reduced_items),
         next((probe for probe in token_probes if probe.threshold), None),
     )

@@ -27,7 +27,6 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 NEIGHBOUR_DISTANCE = 1
 """Number of requests by which the rule may act earlier or later than the agent did."""
-
 PRESET_OF_AGENT: Mapping[str, RecordedAgent] = {
     "claude-code": RecordedAgent(("claude_code.auto",), records_cause=True),
     "cline": RecordedAgent(("cline.compact",), records_cause=True, by_model=True),
@@ -103,10 +102,10 @@ def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
     agent = PRESET_OF_AGENT.get(timeline.origin)
     if agent is None or not timeline.requests:
         return None
-    counted = ruler or fit_ruler(timeline)
+    fitted_ruler = ruler or fit_ruler(timeline)
     extended_timeline = with_coming_request(timeline)
     attempts = [
-        _compare(extended_timeline, agent, preset, windows, counted)
+        _compare(extended_timeline, agent, preset, windows, fitted_ruler)
         for preset in agent.presets
         for windows in taken_windows(extended_timeline, agent, preset)
     ]
@@ -145,9 +144,8 @@ class _ProbedRecording(RecordedPolicy):
     def step(self, state: Transitions, view: PolicyView) -> PolicyResult:
         """Record the rule's probe, then repeat the recorded decisions."""
         rule, start = self._rule, self._start
-        if isinstance(
-            rule, Summarise
-        ):  # a step would also visit all items to find those to replace
+        # A step would also visit all items to find those to replace.
+        if isinstance(rule, Summarise):
             probe: Probe | None = rule.probe(start, view)
         else:
             probe = rule.step(start, view).probe
@@ -172,29 +170,30 @@ def _compare(
         request for request, probe in enumerate(probes) if probe is not None and probe.is_passed
     }
     by_hand, automatic = compactions_of(timeline)
-    checked = [request for request in automatic if _probe_at(probes, request) is not None]
+    testable = [request for request in automatic if _probe_at(probes, request) is not None]
     matched_requests = matched_compactions(
-        checked, passed_requests.difference({*by_hand}.difference(automatic))
+        testable, passed_requests.difference({*by_hand}.difference(automatic))
     )
     unexplained = tuple(
         request
         for request in automatic
-        if request not in matched_requests and (not agent.records_cause or request not in checked)
+        if request not in matched_requests and (not agent.records_cause or request not in testable)
     )
-    counted = tuple(request for request in automatic if request not in unexplained)
+    explained_requests = tuple(request for request in automatic if request not in unexplained)
     unmatched_requests = first_of_runs(
         passed_requests.difference(*map(neighbours, (*by_hand, *automatic)))
     )
     conditions = [condition for condition in probes if condition is not None]
+    newest = conditions[-1] if conditions else None
     rule_result = OwnRule(
         preset=rules[max(rules)].name,
         window=max(rules),
         threshold=max((condition.threshold for condition in conditions), default=0.0),
-        unit=conditions[-1].unit if conditions else "tokens",
-        measured_value=next((condition.signal for condition in reversed(conditions)), ""),
-        recorded_count=len(counted),
-        found_at=tuple(request for request in counted if request in matched_requests),
-        missed=tuple(request for request in counted if request not in matched_requests),
+        unit=newest.unit if newest is not None else "tokens",
+        measured_value=newest.signal if newest is not None else "",
+        recorded_count=len(explained_requests),
+        found_at=tuple(request for request in explained_requests if request in matched_requests),
+        missed=tuple(request for request in explained_requests if request not in matched_requests),
         unmatched_requests=unmatched_requests,
         by_hand=by_hand,
         unclear=unexplained,
@@ -208,10 +207,7 @@ def _compare(
 
 
 def _probe_by_request(
-    timeline: Timeline,
-    windows: Sequence[int],
-    rules: Mapping[int, ContextPolicy],
-    ruler: Ruler,
+    timeline: Timeline, windows: Sequence[int], rules: Mapping[int, ContextPolicy], ruler: Ruler
 ) -> list[Probe | None]:
     """Return the rule's probe at each request, with its threshold at the window of the request's model."""
     probes = {}
@@ -262,13 +258,10 @@ def matched_compactions(compactions: Sequence[int], acts: Iterable[int]) -> froz
     matched_requests = set()
     for distance in ((0,), (-NEIGHBOUR_DISTANCE, NEIGHBOUR_DISTANCE)):
         for request in compactions:
-            act = next(
-                (request + offset for offset in distance if request + offset in unmatched_acts),
-                None,
-            )
-            if request not in matched_requests and act is not None:
+            near = [request + offset for offset in distance if request + offset in unmatched_acts]
+            if request not in matched_requests and near:
                 matched_requests.add(request)
-                unmatched_acts.discard(act)
+                unmatched_acts.discard(near[0])
     return frozenset(matched_requests)
 
 
@@ -289,9 +282,8 @@ def _unclear_sentences(result: OwnRule, probes: Sequence[Probe | None]) -> Itera
         if probe is None:
             yield f"Nothing was reported before the compaction before request {request + 1}, so that it cannot be checked."
             continue
-        value = probe.value
         yield (
-            f"What began the compaction before request {request + 1} is not recorded; at {value:,.0f} {result.unit} it is below "
+            f"What began the compaction before request {request + 1} is not recorded; at {probe.value:,.0f} {result.unit} it is below "
             f"the threshold of {probe.threshold:,.0f}: it was asked for, or the settings were others."
         )
 
@@ -302,20 +294,16 @@ def _threshold_bounds(
     """Yield a sentence on the possible thresholds of a session whose compactions the rule does not explain."""
     if result.is_reproduced:
         return
-    near_compactions = {matched for request in compactions for matched in neighbours(request)}
-    highest_below = _highest_value(
-        probes, [request for request in range(len(probes)) if request not in near_compactions]
-    )
+    near_compactions = {near for request in compactions for near in neighbours(request)}
+    highest_below = _highest_value(probes, {*range(len(probes))} - near_compactions)
     rule_words = (
         f"the rule's is {result.threshold:,.0f} {result.unit}, and its settings are not recorded."
     )
-    lowest_above = min(
-        (
-            _highest_value(probes, neighbours(request))
-            for request in (*result.found_at, *result.missed)
-        ),
-        default=None,
-    )
+    values_above = [
+        _highest_value(probes, neighbours(request))
+        for request in (*result.found_at, *result.missed)
+    ]
+    lowest_above = min(values_above, default=None)
     if lowest_above is None:
         yield f"Up to {highest_below:,.0f} {result.unit} it did not compact, so its threshold was higher or switched off; {rule_words}"
     elif highest_below < lowest_above:
@@ -329,9 +317,8 @@ def _probe_at(probes: Sequence[Probe | None], request: int) -> Probe | None:
 
 
 def _highest_value(probes: Sequence[Probe | None], requests: Iterable[int]) -> float:
-    """Return the highest measured value of the rule at some requests."""
-    chosen = (probes[request] for request in requests if 0 <= request < len(probes))
-    return max((probe.value for probe in chosen if probe is not None), default=0.0)
+    chosen_probes = (probes[request] for request in requests if 0 <= request < len(probes))
+    return max((probe.value for probe in chosen_probes if probe is not None), default=0.0)
 
 
 def _found_words(requests: Sequence[int], total_count: int, noun: str) -> str:
@@ -339,11 +326,9 @@ def _found_words(requests: Sequence[int], total_count: int, noun: str) -> str:
     if not total_count:
         return f" had no automatic {noun} to find"
     text = f" found {len(requests)} of {total_count} {noun}s"
-    return text + (
-        f", at request{'' if len(requests) == 1 else 's'} {_numbers_text(requests)}"
-        if requests
-        else ""
-    )
+    if not requests:
+        return text
+    return f"{text}, at request{'' if len(requests) == 1 else 's'} {_numbers_text(requests)}"
 
 
 def _numbers_text(requests: Sequence[int]) -> str:

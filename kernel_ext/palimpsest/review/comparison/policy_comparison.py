@@ -23,14 +23,15 @@ from palimpsest.render.reports.table import (
     check_columns,
 )
 from palimpsest.review.comparison.policy_figures import policy_figures
-from palimpsest.review.tables.cache_breaks import cache_breaks
+from palimpsest.review.tables.cache_breaks import kept_breaks
 from palimpsest.review.tables.figures import PolicyFigures
 from palimpsest.review.tables.links import link_to
-from palimpsest.review.tables.recorded_words import recorded_words
+from palimpsest.review.tables.recording_sentences import recorded_words
 from palimpsest.review.tables.references import References
 from palimpsest.review.tables.request_totals import request_totals
 from palimpsest.transcript.growing_lists import GrownColumns
-from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.timeline import Terms, Timeline
+from palimpsest.transcript.values import Usage
 
 SCHEMA_VERSION = 1
 REPORTED_NAME = "reported (facts)"
@@ -48,8 +49,6 @@ TAKEN_NOTE = (
     "cache; its column of breaks counts only those that its own changes cause."
 )
 PLACEHOLDER_NOTE = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
-
-
 _COLUMNS: tuple[tuple[str, str, Form | Literal["money"], str], ...] = (
     ("input", "input", "count", "Tokens of all requests together."),
     ("peak", "peak", "count", "Tokens of the largest request."),
@@ -142,21 +141,19 @@ class PolicyComparison(ShownAsTable):
         """The comparison as a table; its first row has the reported facts, where there are some."""
         facts = reported_figures(self.timeline, self.ruler, self.price)
         reported_rows = () if facts is None else (facts,)
+        rows = *reported_rows, *self.figures
+        doubtful = range(len(reported_rows), len(rows)) if self.proof.is_doubtful else ()
         return ReportTable(
             title=f"{len(self.figures)} policies over {self.timeline.title or self.timeline.session}",
             columns=columns(self.price.unit),
-            rows=tuple(_row(figure) for figure in (*reported_rows, *self.figures)),
+            rows=tuple(map(_row, rows)),
             notes=self._notes(),
             links=(
                 *(link_to(self.timeline.session) for _ in reported_rows),
                 *(link_to(self.timeline.session, figures.facts_until) for figures in self.figures),
             ),
             lead=self.proof.sentences,
-            doubtful=frozenset(
-                range(len(reported_rows), len(reported_rows) + len(self.figures))
-                if self.proof.is_doubtful
-                else ()
-            ),
+            doubtful=frozenset(doubtful),
         )
 
     def __getitem__(self, name: str | int) -> Simulation:
@@ -171,10 +168,9 @@ class PolicyComparison(ShownAsTable):
     @property
     def cheapest(self) -> str | None:
         """The policy with the lowest cost including refetching and summaries, of those whose requests all fit; or None."""
-        fitting = [figure for figure in self.figures if figure.fits]
-        return (
-            min(fitting, key=lambda figures: figures.cost_with_refetching).name if fitting else None
-        )
+        fitting = [figures for figures in self.figures if figures.fits]
+        cheapest = min(fitting, key=lambda figures: figures.cost_with_refetching, default=None)
+        return None if cheapest is None else cheapest.name
 
     def json(self) -> dict[str, Any]:
         """Return the table as plain values, with its ruler and prices."""
@@ -188,9 +184,7 @@ class PolicyComparison(ShownAsTable):
             "cheapest": self.cheapest,
             "summaries": None if self.summaries is None else self.summaries.sentence,
             **self.table.json(),
-            "retention_by_kind": {
-                figure.name: dict(figure.retention_by_kind) for figure in self.figures
-            },
+            "retention_by_kind": {row.name: dict(row.retention_by_kind) for row in self.figures},
         }
 
     def _notes(self) -> tuple[str, ...]:
@@ -201,8 +195,7 @@ class PolicyComparison(ShownAsTable):
             notes[0] += f" The factor varies from {low:.2f} to {high:.2f} within the session."
         if ruler.lifetime_sentence:
             notes.append(ruler.lifetime_sentence)
-        notes.append(price.sentence)
-        notes.extend(filter(None, (recorded_words(self.timeline.recorded_totals),)))
+        notes.extend(filter(None, (price.sentence, recorded_words(self.timeline.recorded_totals))))
         if self.proof.taken_losses:
             notes.append(TAKEN_NOTE.format(breaks=counted_noun(self.proof.taken_losses, "break")))
         notes.append(COUNTERFACTUAL_NOTE)
@@ -264,6 +257,10 @@ def compare_policies(
 
 def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> PolicyFigures | None:
     """Return the figures that the session reported; None where it reported no usage."""
+
+    def uncached_cost(usage: Usage, terms: Terms) -> float:
+        return price.cost(usage.prompt, 0, 0, usage.output + usage.reasoning, terms=terms)
+
     grown: GrownColumns = timeline.earlier.setdefault("usage", GrownColumns())
     reporting = [request for request in timeline.requests if request.usage is not None]
     usage = grown.grown_columns(
@@ -272,13 +269,7 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
             "prompt": attrgetter("usage.prompt"),
             "read": attrgetter("usage.cache_read"),
             "written": attrgetter("usage.cache_write"),
-            "uncached": lambda request: price.cost(
-                request.usage.prompt,
-                0,
-                0,
-                request.usage.output + request.usage.reasoning,
-                terms=request.terms,
-            ),
+            "uncached": lambda request: uncached_cost(request.usage, request.terms),
         },
         price,
     )
@@ -287,9 +278,7 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
         return None
     peak = max(usage["prompt"])
     read_sum = sum(usage["read"])
-    breaks = timeline.derived_value(
-        f"breaks {price}", lambda timeline: cache_breaks(timeline, price)
-    )
+    breaks = kept_breaks(timeline, price)
     totals = request_totals(timeline, ruler, price)
     end = "." if totals.cost_is_fact else "; the cost is an estimate."
     return PolicyFigures(

@@ -26,9 +26,10 @@ from palimpsest.context_policies.items.tool_calls import (
 from palimpsest.recordings.import_journal.open_calls import NO_RESULT
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.safety.escaping import one_line
+from palimpsest.transcript.growing_lists import common_beginning
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
 
-SHOWN_CALLS = 2
+MAX_SHOWN_CALLS = 2
 """Calls of one step that are named in words; the others are counted."""
 FileUse = Literal["changed", "read"]
 _CHANGING_TOOLS = (
@@ -71,11 +72,9 @@ class SessionStep:
             f"{tool}: {subject}" if with_texts and subject not in ("", tool) else tool
             for tool, subject in zip(self.tools, self.subjects, strict=True)
         ]
-        more = len(calls) - SHOWN_CALLS
-        named = "; ".join(calls[:SHOWN_CALLS])
-        return one_line(f"calls {named}") + (
-            f"; {counted_noun(more, 'more call')}" if more > 0 else ""
-        )
+        text = one_line(f"calls {'; '.join(calls[:MAX_SHOWN_CALLS])}")
+        more = len(calls) - MAX_SHOWN_CALLS
+        return f"{text}; {counted_noun(more, 'more call')}" if more > 0 else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +116,12 @@ class SessionActions:
 
     def end(self, *, with_texts: bool = True) -> str:
         """Return in a phrase how the session ended."""
-        words = "" if self.last_step is None else self.last_step.phrase(with_texts=with_texts)
-        return ", ".join(filter(None, (words, self.end_after))) or "no request"
+        step_text = "" if self.last_step is None else self.last_step.phrase(with_texts=with_texts)
+        return ", ".join(filter(None, (step_text, self.end_after))) or "no request"
 
     def files_of(self, use: FileUse) -> int:
         """Return the number of files that were used so."""
-        return sum(known == use for known in self.files.values())
+        return sum(known_use == use for known_use in self.files.values())
 
     @property
     def copied_steps(self) -> int:
@@ -138,7 +137,7 @@ def session_actions(timeline: Timeline) -> SessionActions:
     for item in timeline.items:
         if item.kind in ("assistant", "call"):
             answers.setdefault(item.message, []).append(item)
-    acted = {
+    step_by_message = {
         message: step_of(timeline, items, request_of.get(message))
         for message, items in answers.items()
     }
@@ -146,28 +145,24 @@ def session_actions(timeline: Timeline) -> SessionActions:
     return SessionActions(
         steps=tuple(
             step
-            for message, step in acted.items()
+            for message, step in step_by_message.items()
             # An answer that was stopped is no answer, but its calls may have run.
             if step.tools or message not in request_of or request_of[message].status == "ok"
         ),
         files=touched_files(timeline),
-        last_step=acted.get(last_message),
+        last_step=step_by_message.get(last_message),
         end_after=_end_after(timeline) if requests else "",
     )
 
 
 def parting_of(first_actions: SessionActions, second_actions: SessionActions) -> Parting:
     """Return where two sessions part: at the first step whose calls, or whose answer, differ."""
-    shared_steps = 0
-    for one, other in zip(first_actions.steps, second_actions.steps, strict=False):
-        if one.action != other.action:
-            break
-        shared_steps += 1
-    following = [
-        actions.steps[shared_steps] if shared_steps < len(actions.steps) else None
-        for actions in (first_actions, second_actions)
-    ]
-    return Parting(shared_steps, *following)
+    shared_steps = common_beginning(
+        [step.action for step in first_actions.steps],
+        [step.action for step in second_actions.steps],
+    )
+    following = (actions.steps[shared_steps:] for actions in (first_actions, second_actions))
+    return Parting(shared_steps, *(steps[0] if steps else None for steps in following))
 
 
 def step_of(

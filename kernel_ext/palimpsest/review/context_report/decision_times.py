@@ -18,7 +18,6 @@ from palimpsest.transcript.session_record.events import (
 
 EVENT_TYPES = ("message.updated", "step.requested", "decision")
 """The types of records that are read."""
-
 AT_ONCE = frozenset({"truncate"})
 """Rules that decide when a tool ends: their step is the step that ran the tool."""
 
@@ -67,19 +66,14 @@ class _Clock:
                 pass
 
     def _add_decision(self, decision: Decision, time: int) -> None:
-        if (
-            decision.rule == COMPACT
-            and self._turn_message
-            and decision.message_id == self._turn_message
-        ):
+        is_compaction = decision.rule == COMPACT and self._turn_message != ""
+        if is_compaction and decision.message_id == self._turn_message:
             # Do not count a turn whose first message was the user's request for a compaction.
             self._turn_message = ""
             self._turn, self._step = self._turn - 1, self._steps_before
         if decision.id not in self._decision_ids:
             return
-        is_in_this_step = decision.rule in AT_ONCE
-        self.times[decision.id] = DecisionTime(
-            time, self._turn, self._step if is_in_this_step else None
-        )
-        if not is_in_this_step:
+        step = self._step if decision.rule in AT_ONCE else None
+        self.times[decision.id] = DecisionTime(time, self._turn, step)
+        if step is None:
             self._without_step.append(decision.id)

@@ -5,6 +5,7 @@ summary. Texts come from the session; the caller passes a function that removes 
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import message_tokens
@@ -17,11 +18,7 @@ from palimpsest.render.content.decision_reasons import reason
 from palimpsest.render.content.phrases import count, counted_noun
 from palimpsest.request_items import Scrub, name_and_first_line, state_of
 from palimpsest.review.context_report.window_contents import WAY_OF_STATE, DecisionTime, Reduction
-from palimpsest.transcript.context_values.decisions import (
-    REDUCTIONS,
-    Decision,
-    EffectiveDecisions,
-)
+from palimpsest.transcript.context_values.decisions import REDUCTIONS, Decision, EffectiveDecisions
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
@@ -83,13 +80,11 @@ def decisions_to_date(inputs: RequestInputs) -> frozenset[str]:
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _ReductionBuilder:
-    def __init__(
-        self, inputs: RequestInputs, times: Mapping[str, DecisionTime], scrub: Scrub
-    ) -> None:
-        self._inputs = inputs
-        self._times = times
-        self._scrub = scrub
+    inputs: RequestInputs
+    times: Mapping[str, DecisionTime]
+    scrub: Scrub
 
     def newest_summary(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for the newest summary, which includes the older ones."""
@@ -99,7 +94,8 @@ class _ReductionBuilder:
         )
         number = self._hidden_count(visible_messages)
         if marked_compaction is None:
-            if number:  # as under the presets of some other agents
+            # As under the presets of some other agents.
+            if number:
                 yield Reduction(
                     way="summarise",
                     name="summary",
@@ -125,40 +121,40 @@ class _ReductionBuilder:
     def _fields_of(self, decision: Decision) -> dict[str, Any]:
         """Return the fields of a reduction that come from a decision."""
         return {
-            "reason": self._scrub(reason(decision)),
+            "reason": self.scrub(reason(decision)),
             "numbers": dict(decision.numbers),
             "tokens_before": decision.tokens_before,
             "tokens_after": decision.tokens_after,
-            "decided_at": self._times.get(decision.id),
+            "decided_at": self.times.get(decision.id),
         }
 
     def _hidden_count(self, visible_messages: Messages) -> int:
         """Return how many messages are hidden by the fold, without those of undone compactions."""
-        view = self._inputs.view
-        shown = {message.id for message in visible_messages}
+        view = self.inputs.view
+        shown_ids = {message.id for message in visible_messages}
         valid_messages = without_undone_compactions(view.messages, view.decisions)
-        return self._inputs.unloaded_count + sum(
-            message.id not in shown for message in valid_messages
-        )
+        hidden_count = sum(message.id not in shown_ids for message in valid_messages)
+        return self.inputs.unloaded_count + hidden_count
 
     def _decision_of(self, summary_id: str) -> Decision | None:
         summary_decisions = (
             decision
-            for decision in reversed(self._inputs.view.decisions)
+            for decision in reversed(self.inputs.view.decisions)
             if decision.rule == COMPACT and decision.message_id == summary_id
         )
         return next(summary_decisions, None)
 
     def turns_left_out(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for turns that a history limit leaves out of every request."""
-        inputs = self._inputs
+        inputs = self.inputs
         turns = inputs.policy.history_limit
         flat = neutral_messages(visible_messages, inputs.model.ref, inputs.policy.convert)
-        message_ids_kept = {id(kept) for kept in with_turn_limit(flat, turns, inputs.policy.limit)}
-        left_out_messages = [message for message in flat if id(message) not in message_ids_kept]
+        sent_ids = {id(message) for message in with_turn_limit(flat, turns, inputs.policy.limit)}
+        left_out_messages = [message for message in flat if id(message) not in sent_ids]
         if not left_out_messages:
             return
         users = sum(message.role == "user" for message in left_out_messages)
+        tokens = sum(message_tokens(message, inputs.count) for message in left_out_messages)
         yield Reduction(
             way="limit",
             name="earlier turns",
@@ -166,9 +162,7 @@ class _ReductionBuilder:
             rule=LIMIT_RULE,
             reason=f"The history limit of this session is {count(turns or 0)} turns.",
             numbers={"turns": turns},
-            tokens_before=sum(
-                message_tokens(message, inputs.count) for message in left_out_messages
-            ),
+            tokens_before=tokens,
             tokens_after=0,
         )
 
@@ -205,7 +199,7 @@ class _ReductionBuilder:
 
     def of_parts(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reductions of single parts that are cleared, cut or left out."""
-        effective = EffectiveDecisions(self._inputs.view.decisions)
+        effective = EffectiveDecisions(self.inputs.view.decisions)
         for message in visible_messages:
             for part in message.parts:
                 decision = effective.reduction(part.id, message.id)
@@ -221,18 +215,25 @@ class _ReductionBuilder:
                         **self._fields_of(decision),
                     )
                 elif isinstance(part, TextPart) and part.ignored and not _is_for_user_only(part):
-                    yield self._exclusion(part)
+                    yield self._reduction(
+                        part,
+                        way="exclude",
+                        rule=EXCLUDED_RULE,
+                        reason="Somebody left this out of what the model sees.",
+                        tokens_before=self.inputs.count(part.text),
+                        tokens_after=0,
+                    )
 
     def _reduction(self, part: Part, **fields: Any) -> Reduction:
         """Return a reduction of a part, under the part's name."""
-        name, words = name_and_first_line(part, self._scrub)
+        name, words = name_and_first_line(part, self.scrub)
         return Reduction(
             name=name, text=words, message_id=part.message_id, part_id=part.id, **fields
         )
 
     def _provider_calls(self, message: Message, part: ToolPart) -> Iterator[Reduction]:
         """Yield the reduction of a provider's call that is sent as text, or left out where the provider does not accept it."""
-        model, ran_at = self._inputs.model.ref, message.info.model.provider
+        model, ran_at = self.inputs.model.ref, message.info.model.provider
         is_same_provider = ran_at == model.provider
         is_dropped = is_left_out(part, same_provider=is_same_provider)
         dialect = (part.metadata or {}).get(DIALECT)
@@ -247,18 +248,8 @@ class _ReductionBuilder:
             way="drop" if is_dropped else "tell",
             rule=PROVIDER_CALL,
             reason=reason.format(ran_at=ran_at, model=model.id, most=count(SENT_TEXT_CHARS)),
-            tokens_before=self._inputs.count(result if is_dropped or is_same_provider else native),
-            tokens_after=self._inputs.count(sent_form),
-        )
-
-    def _exclusion(self, part: TextPart) -> Reduction:
-        return self._reduction(
-            part,
-            way="exclude",
-            rule=EXCLUDED_RULE,
-            reason="Somebody left this out of what the model sees.",
-            tokens_before=self._inputs.count(part.text),
-            tokens_after=0,
+            tokens_before=self.inputs.count(result if is_dropped or is_same_provider else native),
+            tokens_after=self.inputs.count(sent_form),
         )
 
 
@@ -268,7 +259,5 @@ def _is_for_user_only(part: TextPart) -> bool:
 
 
 def _is_unsent(message: Message) -> bool:
-    info = message.info
-    if not isinstance(info, AssistantMessage) or info.error is None:
-        return False
-    return not isinstance(info.error, AbortedError)
+    error = message.info.error if isinstance(message.info, AssistantMessage) else None
+    return error is not None and not isinstance(error, AbortedError)

@@ -4,7 +4,10 @@ Nothing is sent and nothing is written. The items add up exactly to the request'
 rounding differences are assigned to the items where they arise.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.policy_overrides import policy_differences
@@ -14,20 +17,25 @@ from palimpsest.context.request_kinds.request_inputs import (
     recorded_inputs,
 )
 from palimpsest.context.visible_messages import View
+from palimpsest.model.wire.provider_messages import prompt_text
 from palimpsest.render.content.phrases import counted_noun
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.request_items import Scrub, request_items
 from palimpsest.review.context_report.context_report import ContextReport
 from palimpsest.review.context_report.decision_times import EVENT_TYPES, decision_times
-from palimpsest.review.context_report.hook_requests import hook_request_report
 from palimpsest.review.context_report.reductions import decisions_to_date, reductions
-from palimpsest.review.context_report.window_contents import DecisionTime, whole_tokens
+from palimpsest.review.context_report.window_contents import whole_tokens
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import ConfigError, NotFound
-from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.messages import AssistantMessage, parts_of
 from palimpsest.transcript.parts import NotebookPart
 from palimpsest.transcript.session_record.events import Record, StepRequested
+
+KIND_OF_ROLE = {"system": "system", "assistant": "assistant", "tool": "output"}
 
 
 def build_context_report(
@@ -38,9 +46,7 @@ def build_context_report(
 ) -> ContextReport:
     """Return the report of a request; ``records`` returns records of given types, to find the times of decisions."""
     decision_ids = decisions_to_date(inputs)
-    times: dict[str, DecisionTime] = (
-        decision_times(records(EVENT_TYPES), decision_ids) if decision_ids else {}
-    )
+    times = decision_times(records(EVENT_TYPES), decision_ids) if decision_ids else {}
     request = project_inputs(inputs)
     items = request_items(request, inputs.view, inputs.tools, inputs.count, scrub)
     return ContextReport(
@@ -77,20 +83,42 @@ def build_recorded_report(
         state.apply(record)
         records.append(record)
         if isinstance(record.event, StepRequested) and record.event.request.id == request_id:
-            request, read = record.event.request, store.get_blob
-            view = View.of(state.messages(), state.decisions, read)
-            inputs = recorded_inputs(request, view, read, counter, session_id, state.session)
+            request, read_blob = record.event.request, store.get_blob
+            view = View.of(state.messages(), state.decisions, read_blob)
+            inputs = recorded_inputs(request, view, read_blob, counter, session_id, state.session)
             report = build_context_report(inputs, lambda _types: records, scrub)
-            return hook_request_report(report, request, read, scrub)
+            return _hook_request_report(report, request, read_blob, scrub)
     raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
+
+
+def _hook_request_report(
+    report: ContextReport, request: StepRequest, read_blob: Callable[[str], bytes], scrub: Scrub
+) -> ContextReport:
+    """Return the report with the messages of the hook that wrote the request; unchanged where no hook wrote it.
+
+    Such messages are stored whole, and the origin of each is unknown.
+    """
+    if request.opaque is None:
+        return report
+    messages: list[dict[str, Any]] = json.loads(read_blob(request.opaque.sha256))
+    items = []
+    for message, context_item in zip(messages, request.items, strict=False):
+        role = str(message["role"])
+        words = one_line(scrub(prompt_text((message,)).removeprefix(role)))
+        kind, tokens = (
+            KIND_OF_ROLE.get(role, "user"),
+            round(context_item.tokens * report.calibration),
+        )
+        items.append(RequestItem(kind=kind, name="written by a hook", words=words, tokens=tokens))
+    tools = [item for item in report.items if item.kind == "tools"]
+    by = request.opaque_by or "A hook"
+    return replace(report, items=(*items, *tools), reductions=(), opaque_by=by)
 
 
 def _notes(inputs: RequestInputs) -> list[NotebookPart]:
     """Return the notes about the user's cells that the request may show."""
     messages = inputs.view.folded_messages(inputs.policy.compact)
-    return [
-        part for message in messages for part in message.parts if isinstance(part, NotebookPart)
-    ]
+    return [part for part in parts_of(messages) if isinstance(part, NotebookPart)]
 
 
 def _policy_text(policy: Policy) -> str:

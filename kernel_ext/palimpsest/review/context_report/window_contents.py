@@ -1,6 +1,6 @@
 """Values of a context window report: its items, and the reductions.
 
-Border: ``review/context_report/report_builder.py`` fills them, ``review/context_report/report_view.py`` turns them
+Border: ``review/context_report/report_builder.py`` fills them, ``review/context_report/context_report.py`` turns them
 into text. Tokens are calibrated as in the live loop, and the items add up to the request, exactly.
 """
 
@@ -130,9 +130,7 @@ class WindowContents:
     @property
     def excess_tokens(self) -> int:
         """Tokens that do not fit the budget."""
-        if not self.window:
-            return 0
-        return max(self.used_tokens - self.budget, 0)
+        return max(self.used_tokens - self.budget, 0) if self.window else 0
 
 
 def whole_tokens(items: Iterable[RequestItem], ratio: float = 1.0) -> tuple[RequestItem, ...]:

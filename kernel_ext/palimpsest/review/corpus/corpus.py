@@ -21,18 +21,10 @@ from palimpsest.model.tokenizer import rough_words
 from palimpsest.render.reports.table import ReportTable, ShownAsTable
 from palimpsest.review.corpus.corpus_tables import CorpusComparison, data_frame, write_parquet
 from palimpsest.review.corpus.executors import ProgressFunction, results_of
-from palimpsest.review.corpus.folder_overview import (
-    FolderOverview,
-    OverviewOrder,
-    OverviewSession,
-)
+from palimpsest.review.corpus.folder_overview import FolderOverview, OverviewOrder, OverviewSession
 from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.corpus.result_cache import ResultCache, default_folder, result_key
-from palimpsest.review.corpus.session_sources import (
-    SessionSource,
-    content_hash,
-    sources_in,
-)
+from palimpsest.review.corpus.session_sources import SessionSource, content_hash, sources_in
 from palimpsest.review.corpus.session_work import (
     FIGURES_KEY,
     WASTES_KEY,
@@ -144,10 +136,9 @@ class Corpus(ShownAsTable):
             rows, source_problems = results[source][FIGURES_KEY]
             problems += _with_source_name(source, source_problems)
             wastes = {str(row.get("session")): row for row in results[source][WASTES_KEY][0]}
+            name = self._relative_name(source)
             sessions += [
-                OverviewSession(
-                    self._relative_name(source), figures, wastes.get(figures.session, {})
-                )
+                OverviewSession(name, figures, wastes.get(figures.session, {}))
                 for figures in _FIGURES_ADAPTER.validate_python(rows)
             ]
         return FolderOverview.of(sessions, by, (*problems, *self._left_out))
@@ -179,22 +170,23 @@ class Corpus(ShownAsTable):
         policies_chosen = tuple(map(policy_from_words, names))
         if not policies_chosen:
             raise UserError("Name at least one policy.")
-        words = " ".join(filter(None, (self._price, price_words(price, lifetime))))
+        price_text = " ".join(filter(None, (self._price, price_words(price, lifetime))))
         policy_keys = [policy_key(policy) for policy in policies_chosen]
         requested = dict(zip(policy_keys, policies_chosen, strict=True))
-        results = self._results(requested, ReplayOptions(words or None, window, summary))
-        problems = [
-            problem
-            for source in self.sources
-            for problem in _with_source_name(
-                source, [*dict.fromkeys(p for key in policy_keys for p in results[source][key][1])]
-            )
-        ]
+        results = self._results(requested, ReplayOptions(price_text or None, window, summary))
+        problems: list[str] = []
+        for source in self.sources:
+            source_problems = (text for key in policy_keys for text in results[source][key][1])
+            problems += _with_source_name(source, dict.fromkeys(source_problems))
         rows = tuple(
             [row for source in self.sources for row in results[source][key][0]]
             for key in policy_keys
         )
-        problems += rough_words(map(_estimator, policies_chosen))
+        problems += rough_words(
+            policy.estimator
+            for policy in policies_chosen
+            if policy is not None and not isinstance(policy, str)
+        )
         return CorpusComparison(rows, tuple(problems))
 
     # Work
@@ -206,15 +198,11 @@ class Corpus(ShownAsTable):
         results = {
             source: self._stored_rows(source, policy_by_key, options) for source in self.sources
         }
-        works = [
-            SessionWork(
-                source,
-                {key: policy_by_key[key] for key in policy_by_key if key not in known_rows},
-                options,
-            )
-            for source, known_rows in results.items()
-            if len(known_rows) < len(policy_by_key)
-        ]
+        works: list[SessionWork] = []
+        for source, known_rows in results.items():
+            to_do = {key: policy_by_key[key] for key in policy_by_key if key not in known_rows}
+            if to_do:
+                works.append(SessionWork(source, to_do, options))
         done_count = len(self.sources) - len(works)
         self._progress(done_count, len(self.sources))
         for result in results_of(works, self._executor):
@@ -232,7 +220,6 @@ class Corpus(ShownAsTable):
     def _stored_rows(
         self, source: SessionSource, keys: Iterable[str], options: ReplayOptions
     ) -> dict[str, StoredRows]:
-        """Return the stored results of a source."""
         stored_rows: dict[str, StoredRows] = {}
         for key in keys:
             name = self._name(source, key, options)
@@ -303,11 +290,7 @@ def policy_key(policy: str | ContextPolicy | None) -> str:
     return f"{policy_type.__module__}.{policy_type.__qualname__} {policy.name} {numbers} {digest}{roughly}"
 
 
-def _estimator(policy: str | ContextPolicy | None) -> str:
-    return "" if policy is None or isinstance(policy, str) else policy.estimator
-
-
-def _with_source_name(source: SessionSource, problems: Sequence[str]) -> list[str]:
+def _with_source_name(source: SessionSource, problems: Iterable[str]) -> list[str]:
     return [f"{source.name}: {problem}" for problem in problems]
 
 

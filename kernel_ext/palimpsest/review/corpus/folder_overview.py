@@ -35,9 +35,8 @@ class OverviewSession:
         """Return whether another recording of the session has its requests too: the same ids, tokens, and times if known."""
         if self.figures == other.figures:
             return True
-        own_requests, other_requests = (
-            session.wastes.get("reported", {}) for session in (self, other)
-        )
+        own_requests = self.wastes.get("reported", {})
+        other_requests = other.wastes.get("reported", {})
         if not own_requests or not own_requests.keys() <= other_requests.keys():
             return False
         return all(
@@ -112,9 +111,8 @@ class FolderOverview(ShownAsTable):
             is_other_money = by in ("cost", "waste") and figures.unit != unit
             return is_other_money, -amount, session.file, figures.parent is not None
 
-        return cls(
-            tuple(sorted(distinct_sessions, key=sort_key)), by, unit, tuple(repeated), problems
-        )
+        rows = tuple(sorted(distinct_sessions, key=sort_key))
+        return cls(rows, by, unit, tuple(repeated), problems)
 
     def totals(self, *, with_subagents: bool = True) -> FolderTotals:
         """Return the sums over all sessions, or without subagents; costs only of sessions in the folder's unit."""
@@ -154,22 +152,15 @@ class FolderOverview(ShownAsTable):
             if figures.parent is not None:
                 in_any_file = numbers.get(("", figures.parent))
                 parent = numbers.get((session.file, figures.parent), in_any_file)
-            rows.append(
-                (
-                    row + 1,
-                    _shortened_name(figures.title or figures.session),
-                    _short_path(session.file),
-                    parent,
-                    figures.requests,
-                    short_count(figures.input),
-                    self._amount(session, figures.cost),
-                    self._amount(session, session.waste),
-                )
-            )
+            title = _shortened_name(figures.title or figures.session)
+            amounts = (self._amount(session, cost) for cost in (figures.cost, session.waste))
+            sizes = figures.requests, short_count(figures.input)
+            rows.append((row + 1, title, _short_path(session.file), parent, *sizes, *amounts))
             estimates |= {(row, key) for key in figures.estimates & {"cost", "input"}}
             if not session.is_waste_fact:
                 estimates.add((row, "waste"))
         money: Form = "usd" if self.unit == "USD" else "count"
+        about_waste = "The cost of all wastes; one result can be of two kinds."
         columns = (
             TableColumn("number", "#", "count"),
             TableColumn("title", "session"),
@@ -178,12 +169,7 @@ class FolderOverview(ShownAsTable):
             TableColumn("requests", "requests", "count"),
             TableColumn("input", "input", "count"),
             TableColumn("cost", self.unit, money),
-            TableColumn(
-                "waste",
-                "waste",
-                money,
-                about="The cost of all wastes; one result can be of two kinds.",
-            ),
+            TableColumn("waste", "waste", money, about=about_waste),
         )
         files = {session.file for session in self.sessions}
         title = f"{counted_noun(len(self.sessions), 'session')} in {counted_noun(len(files), 'file')}, by {self.by}"
@@ -197,16 +183,12 @@ class FolderOverview(ShownAsTable):
         if not self.sessions:
             return tuple(self._left_out_sentences())
         without_subagents, all_sessions = self.totals(with_subagents=False), self.totals()
-        sentences = [self._totals_sentence("Together", all_sessions)]
-        if without_subagents.sessions < all_sessions.sessions:
-            subagents = all_sessions.sessions - without_subagents.sessions
-            sentences[0] = self._totals_sentence(
-                f"With {counted_noun(subagents, 'subagent')}", all_sessions
-            )
-            sentences.insert(0, self._totals_sentence("Without subagents", without_subagents))
-        sentences += self._cost_sentences(all_sessions)
-        sentences += self._left_out_sentences()
-        return tuple(sentences)
+        sentences, label = [], "Together"
+        if subagents := all_sessions.sessions - without_subagents.sessions:
+            sentences = [self._totals_sentence("Without subagents", without_subagents)]
+            label = f"With {counted_noun(subagents, 'subagent')}"
+        sentences.append(self._totals_sentence(label, all_sessions))
+        return (*sentences, *self._cost_sentences(all_sessions), *self._left_out_sentences())
 
     def _totals_sentence(self, label: str, totals: FolderTotals) -> str:
         money = self._money(totals.cost, is_fact=totals.is_fact)

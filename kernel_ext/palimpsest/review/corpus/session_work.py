@@ -3,23 +3,34 @@
 An error is returned as a sentence, so that a broken recording does not affect others.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from palimpsest.review.comparison.policy_comparison import REPORTED_NAME
 from palimpsest.review.corpus.session_sources import SessionSource
-from palimpsest.review.corpus.session_wastes import session_wastes
 from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.review.session_figures import session_figures
-from palimpsest.review.session_review import PolicyLike
+from palimpsest.review.session_review import PolicyLike, SessionReview
+from palimpsest.review.tables.cache_breaks import avoided_by
 from palimpsest.transcript.errors import PalimpsestError
+from palimpsest.transcript.timeline import Timeline
 
 Rows = list[dict[str, Any]]
 FIGURES_KEY = "figures"
 """The key of a session's figures among the requested results."""
 WASTES_KEY = "wastes"
 """The key of a session's wastes, as of ``session_wastes``."""
+KEPT_WARM = "requests that keep the cache warm through a pause"
+SHORTER_OUTPUTS = "shorter outputs, or clearing them sooner"
+_REMEDIES = {
+    "again": "not reading again what is still in the context",
+    "unused": SHORTER_OUTPUTS,
+    "large": SHORTER_OUTPUTS,
+    "idle": "clearing large outputs after their last use",
+}
+"""The remedy against each kind of waste except cache breaks."""
 
 
 class ReplayOptions(NamedTuple):
@@ -62,11 +73,11 @@ def review_source(work: SessionWork) -> SessionResult:
     except PalimpsestError as error:
         return SessionResult(work.source, problems=(str(error),), failed=True)
     except MemoryError:
-        words = "it takes more memory than there is"
-        return SessionResult(work.source, problems=(f"It cannot be read: {words}.",), failed=True)
+        reason = "it takes more memory than there is"
+        return SessionResult(work.source, problems=(f"It cannot be read: {reason}.",), failed=True)
     except Exception as error:  # noqa: BLE001  # an error in one recording must not affect others
-        words = f"It cannot be reviewed: {type(error).__name__}: {str(error)[:200]}."
-        return SessionResult(work.source, problems=(words,), failed=True)
+        reason = f"It cannot be reviewed: {type(error).__name__}: {str(error)[:200]}."
+        return SessionResult(work.source, problems=(reason,), failed=True)
 
 
 def _rows_of(work: SessionWork) -> SessionResult:
@@ -101,3 +112,40 @@ def _rows_of(work: SessionWork) -> SessionResult:
             for key, row in zip(policies, replayed, strict=True):
                 rows[key].append({**session_fields, **row})
     return SessionResult(work.source, rows, tuple(problems))
+
+
+def session_wastes(review: SessionReview) -> dict[str, Any]:
+    """Return the wastes of a session as plain values.
+
+    ``kinds`` has the number and cost of each kind. ``remedies`` has the cost of the wastes that each remedy addresses; less
+    would have been saved, since a remedy has its own cost. ``reported`` has the tokens that each request reported, by
+    its id, and its time; empty where one reported none.
+    """
+    price, timeline = review.price(None), review.timeline
+    wastes = review.wastes()
+    remedies: dict[str, float] = defaultdict(float)
+    for cache_break in review.breaks():
+        remedy = avoided_by(timeline, cache_break, price)
+        if remedy:
+            remedies[KEPT_WARM if cache_break.cause == "idle" else remedy] += cache_break.cost
+    for kind in wastes.kinds:
+        if remedy := _REMEDIES.get(kind.kind, ""):
+            remedies[remedy] += kind.cost
+    return {
+        "session": timeline.session,
+        "unit": wastes.unit,
+        "is_fact": all(kind.cost_is_fact for kind in wastes.kinds),
+        "kinds": {kind.kind: [kind.count, kind.cost] for kind in wastes.kinds},
+        "remedies": dict(remedies),
+        "reported": _reported_requests(timeline),
+    }
+
+
+def _reported_requests(timeline: Timeline) -> dict[str, tuple[str, int | None]]:
+    if any(request.reported is None for request in timeline.requests):
+        return {}
+    return {
+        request.id: (f"{usage.input} {usage.cache_read} {usage.cache_write}", request.started)
+        for request in timeline.requests
+        if (usage := request.usage) is not None
+    }

@@ -50,11 +50,9 @@ class GivenPrices:
     def price_of(self, model: str) -> Price | None:
         """Return the given price of a model; None where none was given."""
         for normalise in (str, lambda name: name.rpartition("/")[2], dateless_name):
-            prices = [
-                price for name, price in self.of_models if normalise(name) == normalise(model)
-            ]
-            if prices:
-                return prices[-1]
+            for name, price in reversed(self.of_models):
+                if normalise(name) == normalise(model):
+                    return price
         return None
 
 
@@ -88,11 +86,8 @@ def price_word(key: str, value: object) -> str:
         numbers = "/".join(_number_word(value.get(rate), key) for rate in RATE_NAMES).rstrip("/")
     elif isinstance(value, int | float):
         numbers = _number_word(value, key)
-    if (
-        not isinstance(numbers, str)
-        or not key
-        or any(char.isspace() or char == "=" for char in key)
-    ):
+    is_key = key != "" and not any(char.isspace() or char == "=" for char in key)
+    if not isinstance(numbers, str) or not is_key:
         raise UserError(
             f"{key!r:.80} has no price: write {PRICE_EXAMPLE.partition('=')[2]!r}, or a table of {', '.join(RATE_NAMES)}."
         )
@@ -101,9 +96,9 @@ def price_word(key: str, value: object) -> str:
 
 def lifetime_seconds(lifetime: str | float) -> float:
     """Return a cache's lifetime in seconds, from a number or words such as ``5m`` and ``1h``; raises UserError."""
-    words = str(lifetime).strip().lower()
-    unit = SECONDS_BY_UNIT.get(words[-1:])
-    number = _number(words if unit is None else words[:-1])
+    text = str(lifetime).strip().lower()
+    unit = SECONDS_BY_UNIT.get(text[-1:])
+    number = _number(text if unit is None else text[:-1])
     seconds = math.nan if number is None else number * (unit or 1.0)
     if not 0 < seconds <= MAX_LIFETIME:
         raise UserError(
@@ -173,8 +168,7 @@ def _by_model(prices: Mapping[PriceKey, Price]) -> Iterable[tuple[str, Price]]:
     """Yield each model's price with those of its service tiers and long prompts."""
     for model in dict.fromkeys(key.model for key in prices):
         prices_by_key = {key: price for key, price in prices.items() if key.model == model}
-        base = prices_by_key.get(PriceKey(model))
-        if base is None:
+        if PriceKey(model) not in prices_by_key:
             model_name = "+".join(str(field) for field in next(iter(prices_by_key)) if field)
             raise UserError(
                 f"{model_name!r:.80} has a price, and {model!r:.80} has none; give that of the model as well."
@@ -184,10 +178,8 @@ def _by_model(prices: Mapping[PriceKey, Price]) -> Iterable[tuple[str, Price]]:
             for tier in SERVICE_TIERS
             if PriceKey(model, tier) in prices_by_key
         )
-        yield (
-            model,
-            _with_tiers(prices_by_key, PriceKey(model)).model_copy(update={"services": services}),
-        )
+        base = _with_tiers(prices_by_key, PriceKey(model))
+        yield model, base.model_copy(update={"services": services})
 
 
 def _with_tiers(prices_by_key: Mapping[PriceKey, Price], key: PriceKey) -> Price:

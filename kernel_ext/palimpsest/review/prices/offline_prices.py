@@ -3,6 +3,8 @@
 It needs neither network nor key, and does not import litellm.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.model.catalog import litellm_table
@@ -11,7 +13,17 @@ from palimpsest.model.catalog.long_prompt_prices import LONG_PROMPT_SOURCE, long
 from palimpsest.model.catalog.model_info import parse_model
 from palimpsest.model.catalog.retired_prices import RETIRED_SOURCE, retired_price
 from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Price
+
+
+@dataclass(frozen=True, slots=True)
+class ListedLimits:
+    """The most tokens that models accept in a request, from a list."""
+
+    by_model: Mapping[str, int] = field(default_factory=dict)
+    source_sentence: str = ""
+    """The source of these limits, in one sentence; empty where there are none."""
 
 
 def offline_price(model: str) -> Price | None:
@@ -27,12 +39,9 @@ def offline_source(model: str) -> str:
     listed_name = offline_name(model)
     listed_under = f"the name {listed_name} of " if listed_name is not None else ""
     key = (listed_name or model).rpartition("/")[2]
-    has_long_prompt_prices = bool(long_prompt_prices(key, "anthropic")) and bool(
-        litellm_table.entry(key)
-    )
-    long_prompt_source = (
-        f" (of long prompts from {LONG_PROMPT_SOURCE})" if has_long_prompt_prices else ""
-    )
+    long_prompt_source = ""
+    if long_prompt_prices(key, "anthropic") and litellm_table.entry(key):
+        long_prompt_source = f" (of long prompts from {LONG_PROMPT_SOURCE})"
     return listed_under + litellm_table.list_name() + long_prompt_source
 
 
@@ -57,3 +66,38 @@ def _entry(model: str) -> dict[str, Any] | None:
     except ConfigError:
         return None
     return litellm_table.find_model(ref) or meant_model(ref).facts or None
+
+
+def listed_limits(timeline: Timeline) -> ListedLimits:
+    """Return the limits of those models whose limit no request recorded.
+
+    A model that received more tokens than its listed limit had another limit, so it is left out.
+    """
+    prompts: dict[str, int] = {}
+    models_with_limit: set[str] = set()
+    for request in timeline.requests:
+        if request.window:
+            models_with_limit.add(request.model)
+        else:
+            max_prompt = max(prompts.get(request.model, 0), request.reported or 0)
+            prompts[request.model] = max_prompt
+    windows = {
+        model: offline_window(model)
+        for model in prompts
+        if model and model not in models_with_limit
+    }
+    limits = {model: limit for model, limit in windows.items() if limit >= max(prompts[model], 1)}
+    return ListedLimits(limits, _limits_text(limits)) if limits else ListedLimits()
+
+
+def _limits_text(limits: Mapping[str, int]) -> str:
+    limit_texts = ", ".join(
+        f"{size:,} tokens of {model}{_by_name(model)}" for model, size in limits.items()
+    )
+    word = "limit is" if len(limits) == 1 else "limits are"
+    return f"The {word} not in the recording, but from {litellm_table.list_name()}: {limit_texts}."
+
+
+def _by_name(model: str) -> str:
+    name = offline_name(model)
+    return f" (by the name {name})" if name is not None else ""

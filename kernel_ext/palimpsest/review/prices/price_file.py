@@ -35,20 +35,19 @@ def price_words(
     ``lifetime`` is that of the cache: seconds, or words such as ``1h``. None where nothing was given. Raises UserError
     with one sentence.
     """
-    sources: Sequence[str | Path]
-    is_single = price_argument is None or isinstance(price_argument, str | Path)
-    sources = [price_argument or ""] if is_single else price_argument  # type: ignore[assignment, list-item]  # by is_single
-    if not isinstance(sources, list | tuple) or not all(
-        isinstance(source, str | Path) for source in sources
+    if price_argument is None or isinstance(price_argument, str | Path):
+        price_argument = [price_argument or ""]
+    if not isinstance(price_argument, list | tuple) or not all(
+        isinstance(source, str | Path) for source in price_argument
     ):
         raise UserError(
             f"{price_argument!r:.80} is no price: write {PRICE_FORM}, as in {PRICE_EXAMPLE}, or the name of a price file."
         )
-    words = " ".join(word for given_word in sources for word in _words_of(given_word))
+    text = " ".join(word for given_word in price_argument for word in _words_of(given_word))
     if lifetime is not None:
-        words = f"{words} {LIFETIME_WORD}={str(lifetime).strip()}"
-    given_prices(words)
-    return words.strip() or None
+        text = f"{text} {LIFETIME_WORD}={str(lifetime).strip()}"
+    given_prices(text)
+    return text.strip() or None
 
 
 def without_files(price_text: str | None) -> str | None:

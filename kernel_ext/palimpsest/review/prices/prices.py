@@ -22,7 +22,7 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Price
 
 PriceOf = Callable[[str], Price | None]
-COMPARED_COSTS = 20
+MAX_COMPARED_COSTS = 20
 """Number of recorded costs that are compared with the prices; a growing session soon has as many."""
 MAX_APART = 0.01
 """Share by which recorded costs may differ and still match the prices, since programs round."""
@@ -43,12 +43,12 @@ def profile_of(
     """
     if isinstance(price, PriceProfile):
         return price
-    given = given_prices(price or "")
-    if given.for_all == UNIT_WORD:
+    prices = given_prices(price or "")
+    if prices.for_all == UNIT_WORD:
         return UNIT_PRICES
-    if given.for_all:
-        return _for_all(given, price_of, writes_hour=keeps_an_hour(timeline.requests))
-    profiles, unpriced_models = _by_model(timeline, timeline.requests, price_of, given)
+    if prices.for_all:
+        return _for_all(prices, price_of, writes_hour=keeps_an_hour(timeline.requests))
+    profiles, unpriced_models = _by_model(timeline, timeline.requests, price_of, prices)
     if not profiles:
         return replace(UNIT_PRICES)
     return replace(
@@ -59,48 +59,37 @@ def profile_of(
         and any(profile.matches_recorded for profile in profiles)
         and all(_is_at(profile, timeline.requests) for profile in profiles),
         of_session=True,
-        all_unused=bool(given.of_models) and not any(profile.is_given for profile in profiles),
+        all_unused=bool(prices.of_models) and not any(profile.is_given for profile in profiles),
     )
 
 
-def _for_all(given: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> PriceProfile:
+def _for_all(prices: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> PriceProfile:
     """Return one model's price, given or from a list, for all requests; raises UserError where it is not known."""
-    given_price = given.price_of(given.for_all)
-    known_price = price_of(given.for_all) if given_price is None else given_price
-    profile = None
-    if known_price is not None:
-        source = GIVEN_SOURCE if given_price is not None else None
-        profile = _listed_profile(
-            known_price, given.for_all, writes_hour=writes_hour, source=source
-        )
+    given_price = prices.price_of(prices.for_all)
+    price = price_of(prices.for_all) if given_price is None else given_price
+    source = None if given_price is None else GIVEN_SOURCE
+    profile = _listed_profile(price, prices.for_all, writes_hour=writes_hour, source=source)
     if profile is None:
         raise UserError(
-            f"The price of {given.for_all!r} is not known; give 'units', another model, or its prices, as in "
-            f"'{given.for_all}=5/25/0.5/6.25' (in/out/read/write, US dollars per million tokens)."
+            f"The price of {prices.for_all!r} is not known; give 'units', another model, or its prices, as in "
+            f"'{prices.for_all}=5/25/0.5/6.25' (in/out/read/write, US dollars per million tokens)."
         )
     return profile
 
 
 def with_models_of(
-    profile: PriceProfile, timeline: Timeline, price_of: PriceOf, given: GivenPrices
+    profile: PriceProfile, timeline: Timeline, price_of: PriceOf, prices: GivenPrices
 ) -> PriceProfile:
     """Return a session's prices, extended by the prices of models that only its subagent used."""
     if profile.unit != "USD" or not profile.of_session:
         return profile
-    known_models = {priced.name for priced in (profile, *profile.other_models)}
-    newly_priced, unpriced_models = _by_model(
-        timeline,
-        [request for request in timeline.requests if request.model not in known_models],
-        price_of,
-        given,
-    )
+    known_models = {known_profile.name for known_profile in (profile, *profile.other_models)}
+    requests = [request for request in timeline.requests if request.model not in known_models]
+    newly_priced, unpriced_models = _by_model(timeline, requests, price_of, prices)
     return replace(
         profile,
         other_models=(*profile.other_models, *newly_priced),
-        unpriced_models=(
-            *profile.unpriced_models,
-            *(model for model in unpriced_models if model not in profile.unpriced_models),
-        ),
+        unpriced_models=tuple(dict.fromkeys((*profile.unpriced_models, *unpriced_models))),
         matches_recorded=profile.matches_recorded
         and not unpriced_models
         and all(_is_at(price, timeline.requests) for price in newly_priced),
@@ -111,7 +100,7 @@ def _by_model(
     timeline: Timeline,
     requests: Sequence[TimelineRequest],
     price_of: PriceOf,
-    given: GivenPrices,
+    prices: GivenPrices,
 ) -> tuple[list[PriceProfile], list[str]]:
     """Return the prices of the models of requests, the most used model first, and the models without a price."""
     by_model: dict[str, list[TimelineRequest]] = {}
@@ -120,7 +109,7 @@ def _by_model(
     profiles: list[PriceProfile] = []
     unpriced_models: list[str] = []
     for model, model_requests in sorted(by_model.items(), key=lambda entry: -len(entry[1])):
-        profile = _of_model(timeline, model, model_requests, price_of, given)
+        profile = _of_model(timeline, model, model_requests, price_of, prices)
         if profile is not None:
             profiles.append(profile)
         else:
@@ -133,20 +122,17 @@ def _of_model(
     model: str,
     requests: Sequence[TimelineRequest],
     price_of: PriceOf,
-    given: GivenPrices,
+    prices: GivenPrices,
 ) -> PriceProfile | None:
     """Return the prices of one model: as given, as recorded, from a list, or derived from its recorded costs."""
     writes_hour = keeps_an_hour(requests)
-    given_price = given.price_of(model)
-    if given_price is not None:
-        profile = _listed_profile(given_price, model, writes_hour=writes_hour, source=GIVEN_SOURCE)
-        if profile is not None:
-            return replace(profile, is_given=True, matches_recorded=_is_recorded(requests, profile))
+    given_price = prices.price_of(model)
+    profile = _listed_profile(given_price, model, writes_hour=writes_hour, source=GIVEN_SOURCE)
+    if profile is not None:
+        return replace(profile, is_given=True, matches_recorded=_is_recorded(requests, profile))
     recorded_price = next((request.price for request in requests if request.price), None)
     for price in (recorded_price, price_of(model)):
-        profile = (
-            _listed_profile(price, model, writes_hour=writes_hour) if price is not None else None
-        )
+        profile = _listed_profile(price, model, writes_hour=writes_hour)
         if profile is not None and profile.input > 0:
             return replace(profile, matches_recorded=_is_recorded(requests, profile))
     return _by_costs(timeline, model, requests)
@@ -157,12 +143,7 @@ def _by_costs(
 ) -> PriceProfile | None:
     """Return prices in the proportions of ``UNIT_PRICES`` that lead to the recorded costs; None without such costs."""
     costs = [
-        (
-            request.cost,
-            UNIT_PRICES.cost_of(request)
-            if request.usage is not None
-            else _by_items(timeline, request),
-        )
+        (request.cost, _cost_in_units(timeline, request))
         for request in requests
         if request.cost and not request.listed
     ]
@@ -182,24 +163,23 @@ def _by_costs(
     )
 
 
-def _by_items(timeline: Timeline, request: TimelineRequest) -> float:
-    """Return an estimate of a request's cost in units: its new items written, the older ones read."""
+def _cost_in_units(timeline: Timeline, request: TimelineRequest) -> float:
+    """Return a request's cost in units; without reported usage its new items count as written, the older ones as read."""
+    if request.usage is not None:
+        return UNIT_PRICES.cost_of(request)
     weights = timeline.weights()
     first_item, end = request.answer
     before = timeline.requests[request.index - 1].items if request.index else 0
-    read, written, output = (
-        sum(weights[:before]),
-        sum(weights[before : request.items]),
-        sum(weights[first_item:end]),
-    )
-    return UNIT_PRICES.cost(0, read, written, output, terms=request.terms)
+    read_tokens, written_tokens = sum(weights[:before]), sum(weights[before : request.items])
+    output_tokens = sum(weights[first_item:end])
+    return UNIT_PRICES.cost(0, read_tokens, written_tokens, output_tokens, terms=request.terms)
 
 
 def _listed_profile(
-    price: Price, model: str, *, writes_hour: bool = False, source: str | None = None
+    price: Price | None, model: str, *, writes_hour: bool, source: str | None = None
 ) -> PriceProfile | None:
     """Return a model's price as a profile with the list it comes from; None where it is not known."""
-    rates = rates_of(price, writes_hour=writes_hour)
+    rates = None if price is None else rates_of(price, writes_hour=writes_hour)
     if rates is None:
         return None
     if source is None:
@@ -218,16 +198,13 @@ def _is_at(profile: PriceProfile, requests: Sequence[TimelineRequest]) -> bool:
 
 def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> bool:
     """Return whether the costs that a session recorded for a model match these prices."""
-    recorded_costs = islice(
-        (
-            (request.cost, request)
-            for request in requests
-            if request.cost and not request.listed and request.usage is not None
-        ),
-        COMPARED_COSTS,
+    compared_costs = (
+        (request.cost, profile.cost_of(request))
+        for request in requests
+        if request.cost and not request.listed and request.usage is not None
     )
-    reported_costs = computed = 0.0
-    for cost, request in recorded_costs:
-        reported_costs += cost
-        computed += profile.cost_of(request)
-    return reported_costs > 0 and abs(reported_costs - computed) <= MAX_APART * reported_costs
+    recorded_cost = computed_cost = 0.0
+    for recorded, computed in islice(compared_costs, MAX_COMPARED_COSTS):
+        recorded_cost += recorded
+        computed_cost += computed
+    return recorded_cost > 0 and abs(recorded_cost - computed_cost) <= MAX_APART * recorded_cost

@@ -48,40 +48,25 @@ def taken_windows(
     """Return the likeliest assumption about the windows of a recording's models, then alternatives."""
     preset_window = _window_of(get(preset))
     recorded_windows = _recorded_windows(timeline)
-    distinct = tuple(dict.fromkeys(recorded_windows))
     if not preset_window:
         return (TakenWindows([0] * len(recorded_windows), ()),)
-    rows = {
-        recorded_window: _of_model(
-            recorded_window,
-            [
-                request
-                for request, window_of_request in zip(
-                    timeline.requests, recorded_windows, strict=True
-                )
-                if window_of_request == recorded_window
-            ],
-            agent,
-            preset,
-        )
-        for recorded_window in distinct
+    requests_by_window: dict[_RecordedWindow, list[TimelineRequest]] = {}
+    for request, recorded_window in zip(timeline.requests, recorded_windows, strict=True):
+        requests_by_window.setdefault(recorded_window, []).append(request)
+    options_by_window = {
+        recorded_window: _of_model(recorded_window, requests, agent, preset)
+        for recorded_window, requests in requests_by_window.items()
     }
-    option_count = max(map(len, rows.values()))
-    return tuple(
-        TakenWindows(
-            [
-                rows[recorded_window][min(index, len(rows[recorded_window]) - 1)][0]
-                for recorded_window in recorded_windows
-            ],
-            tuple(
-                sentence
-                for row in rows.values()
-                for sentence in row[min(index, len(row) - 1)][1:]
-                if sentence
-            ),
-        )
-        for index in range(option_count)
-    )
+    assumptions = []
+    for index in range(max(map(len, options_by_window.values()))):
+        option_by_window = {
+            recorded_window: options[min(index, len(options) - 1)]
+            for recorded_window, options in options_by_window.items()
+        }
+        sentences = (text for _, *texts in option_by_window.values() for text in texts if text)
+        windows = [option_by_window[recorded_window][0] for recorded_window in recorded_windows]
+        assumptions.append(TakenWindows(windows, tuple(sentences)))
+    return tuple(assumptions)
 
 
 def _recorded_windows(timeline: Timeline) -> list[_RecordedWindow]:

@@ -41,18 +41,8 @@ TEXT_CHARS = 8_000
 HEAD_CHARS = 32
 """Maximum characters of a branch's title in a column's head."""
 JSON_FIELDS = (
-    *(
-        "session",
-        "title",
-        "parent",
-        "forked_after",
-        "models",
-        "policy",
-        "requests",
-        "usage",
-        "cost",
-    ),
-    *("units", "largest", "last", "decisions", "answer", "sizes", "estimates", "window"),
+    *("session", "title", "parent", "forked_after", "models", "policy", "requests", "usage"),
+    *("cost", "units", "largest", "last", "decisions", "answer", "sizes", "estimates", "window"),
 )
 """The fields of a branch in JSON."""
 NO_BRANCH = (
@@ -127,9 +117,8 @@ def compare_branches(
     parted_at = 0
     for branch in tree.shown_branches():
         parent, forked_after = tree.forked.get(branch.id, ("", 0))
-        branch_values, parted_at = _read_branch(
-            read_records(branch.id), branch.id, seq, forked_after
-        )
+        records = read_records(branch.id)
+        branch_values, parted_at = _read_branch(records, branch.id, seq, forked_after)
         branches.append(replace(branch_values, parent=parent, parent_title=titles.get(parent, "")))
     left_out = len(tree.branches) - len(branches)
     return BranchComparison(parted_at, tuple(branches), left_out, tuple(_figure_rows(branches)))
@@ -197,14 +186,14 @@ class _BranchTree:
 
     def shown_branches(self) -> list[SessionSummary]:
         """Return the shown branches, each after its parent, older ones first."""
-        needed = {*self._ancestors(self._session_id)}
+        ancestor_ids = {*self._ancestors(self._session_id)}
         first = next((branch.id for branch in self.branches if branch.id not in self.forked), "")
         others = sorted(
             self.branches,
-            key=lambda branch: (branch.id != first, branch.id not in needed, -branch.created),
+            key=lambda branch: (branch.id != first, branch.id not in ancestor_ids, -branch.created),
         )
-        chosen = {branch.id for branch in others[:MAX_BRANCHES]}
-        return [branch for branch in self._in_order("") if branch.id in chosen]
+        chosen_ids = {branch.id for branch in others[:MAX_BRANCHES]}
+        return [branch for branch in self._in_order("") if branch.id in chosen_ids]
 
     def _in_order(self, parent: str) -> Iterator[SessionSummary]:
         """Yield the branches below a branch, each followed by those below it; for an empty id, all branches."""
@@ -227,15 +216,10 @@ class _BranchTree:
     def _nearest_branch(self, name: str, branch_ids: set[str]) -> tuple[str, int] | None:
         """Return the nearest existing ancestor, and the sequence number of the last record that both share."""
         ancestors = self._ancestors(name)
-        nearest_index = next(
-            (index for index, session in enumerate(ancestors) if index and session in branch_ids),
-            None,
-        )
-        return (
-            None
-            if nearest_index is None
-            else (ancestors[nearest_index], min(self._shared_seqs(name)[:nearest_index]))
-        )
+        for index, session in enumerate(ancestors[1:], start=1):
+            if session in branch_ids:
+                return session, min(self._shared_seqs(name)[:index])
+        return None
 
     def _shared_seqs(self, name: str) -> list[int]:
         """Return the sequence number of the last record shared with each ancestor, the nearest first."""
@@ -270,14 +254,10 @@ def _read_branch(
                 decisions += is_past
             case _:
                 pass
-    messages_since = tuple(message for message in state.messages() if message.id not in earlier_ids)
+    messages = state.messages() if is_past else ()
+    messages_since = tuple(message for message in messages if message.id not in earlier_ids)
     branch_values = _branch_with_figures(
-        name,
-        state,
-        messages_since if is_past else (),
-        list(infos.values()),
-        sent_requests,
-        decisions,
+        name, state, messages_since, list(infos.values()), sent_requests, decisions
     )
     return replace(branch_values, forked_after=forked_after), shared_count
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 MAX_MEMORY_BYTES = 64_000_000
 """Maximum bytes of a recording's values in memory, as an import counts them; they take about a third more."""
-
 VALUES_PER_BYTE = 3
 """Bytes of values per byte of a file in most recordings; a file that comes to more than the limit is not tried."""
 
@@ -214,12 +213,8 @@ def open_recording(
         return make_recording(
             project, ids, reads_log=True, own_only=without_subagents, note_files=notes
         )
-    reading = _Reading(
-        target,
-        control or ImportControl(),
-        without_subagents,
-        None if captured is None else home_path(captured),
-    )
+    capture = None if captured is None else home_path(captured)
+    reading = _Reading(target, control or ImportControl(), without_subagents, capture)
     store, report, remove = _import_into_memory(reading) or _import_into_folder(reading)
     return make_recording(
         store,
@@ -267,11 +262,9 @@ def _import_into_memory(reading: _Reading) -> _Opened | None:
         def is_too_large() -> bool:
             return count() > MAX_MEMORY_BYTES
 
-        control = reading.control
+        is_cancelled = reading.control.is_cancelled
         limited_control = replace(
-            control,
-            is_cancelled=lambda: is_too_large() or control.is_cancelled(),
-            is_kept=False,
+            reading.control, is_cancelled=lambda: is_too_large() or is_cancelled(), is_kept=False
         )
         report = reading.import_into(store, limited_control)
     if not is_too_large():
@@ -281,7 +274,6 @@ def _import_into_memory(reading: _Reading) -> _Opened | None:
 
 
 def _import_into_folder(reading: _Reading) -> _Opened:
-    """Import a recording into a private temporary folder."""
     from palimpsest.review.recorded_sessions.stores_on_disk import temporary_store
 
     folder = temporary_folder("palimpsest-recording-")

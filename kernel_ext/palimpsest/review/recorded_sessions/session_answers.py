@@ -152,7 +152,7 @@ class SessionAnswers:
 
     def _is_subagent(self, session: str) -> bool:
         """Return whether a session was started by a call of this one, directly or through others."""
-        parents = {stored.id: stored.parent_id for stored in self._store.list()}
+        parents = {info.id: info.parent_id for info in self._store.list()}
         for _ in range(MAX_LEVELS):
             session = parents.get(session) or ""
             if session == self.session_id:
@@ -175,14 +175,9 @@ class SessionAnswers:
         self._views[view_kind, view.epoch, view.seq] = view
         while len(self._views) > MAX_VIEWS:
             self._views.popitem(last=False)
-        is_same_session_and_price = earlier_view is not None and (
-            earlier_view.epoch,
-            earlier_view.price,
-        ) == (
-            view.epoch,
-            view.price,
-        )
-        if earlier_view is None or not is_same_session_and_price:
+        if earlier_view is None:
+            return answer
+        if (earlier_view.epoch, earlier_view.price) != (view.epoch, view.price):
             return answer
         return answer.model_copy(update={"view": None, "patch": patch_of(earlier_view, view)})
 
@@ -204,13 +199,12 @@ class SessionAnswers:
                 self._note_files,
             )
         review = self._growing_review.review()
-        is_continued = answers is not None and review.ruler == answers.review.ruler
+        epoch = uuid4().hex[:12]
+        if answers is not None and review.ruler == answers.review.ruler:
+            epoch = answers.epoch
         self._own = place.is_own
         self._answers = ViewAnswers(
-            review,
-            with_own_policies=place.is_own,
-            seq=place.seq,
-            epoch=answers.epoch if answers is not None and is_continued else uuid4().hex[:12],
+            review, with_own_policies=place.is_own, seq=place.seq, epoch=epoch
         )
         return self._answers
 

@@ -6,7 +6,7 @@ was needed if a later answer uses it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import (
     Basis,
     ColumnSpec,
+    Form,
     ReportTable,
     ShownAsTable,
     TableColumn,
@@ -49,8 +50,6 @@ NOTHING_BEFORE = "What it replaced is not in the recording, so what it lost is n
 MAX_NEEDED_NAMES = 5
 """Maximum needed names that a sentence lists."""
 MAX_NAME_CHARS = 80
-
-
 NameUses = Mapping[str, Sequence[tuple[int, Sequence[int]]]]
 """For each name: the requests whose answers use it, ascending, each with the earlier items that contain it."""
 
@@ -108,9 +107,8 @@ class CompactionLoss(ShownAsTable):
     @property
     def needed_names(self) -> tuple[LostWord, ...]:
         """The lost names that a later answer used, the earliest first."""
-        return tuple(
-            sorted((word for word in self.lost if word.needed), key=lambda word: word.needed)
-        )
+        needed = (word for word in self.lost if word.needed)
+        return tuple(sorted(needed, key=lambda word: word.needed))
 
     def lost_of(self, kind: str) -> tuple[LostWord, ...]:
         """Return the lost names of a kind."""
@@ -147,11 +145,9 @@ class CompactionLoss(ShownAsTable):
         ]
         lines.append(f"No longer shown: {', '.join(losses) if losses else 'no names'}.")
         if self.undone is not None:
-            lines.append(
-                f"It was undone: request {self.undone + 1} shows again what it replaced."
-                if self.undone < len(self.timeline.requests)
-                else "It was undone: the next request shows again what it replaced."
-            )
+            is_sent = self.undone < len(self.timeline.requests)
+            which = f"request {self.undone + 1}" if is_sent else "the next request"
+            lines.append(f"It was undone: {which} shows again what it replaced.")
         if not self.lost:
             return tuple(lines)
         return (*lines, self.needed_sentence, *self._constraint_sentence, *self._repair_words)
@@ -177,58 +173,48 @@ class CompactionLoss(ShownAsTable):
         needed_names = self.needed_names
         if not needed_names:
             return "No later answer used any of these."
-        named = ", ".join(
+        named_text = ", ".join(
             f"{word.name[:MAX_NAME_CHARS]} (request {word.needed[0] + 1})"
             for word in needed_names[:MAX_NEEDED_NAMES]
         )
-        further_text = (
-            f" and {len(needed_names) - MAX_NEEDED_NAMES:,} more"
-            if len(needed_names) > MAX_NEEDED_NAMES
-            else ""
-        )
-        return f"Needed later: {len(needed_names):,} of them, {named}{further_text}."
+        unnamed = len(needed_names) - MAX_NEEDED_NAMES
+        further_text = f" and {unnamed:,} more" if unnamed > 0 else ""
+        return f"Needed later: {len(needed_names):,} of them, {named_text}{further_text}."
 
     @cached_property
     def constraints_table(self) -> ReportTable:
         """The user's prohibitions and demands, the lost first, each with the later call that touches it."""
-        lost = len(self.lost_of(CONSTRAINTS))
-        title = f"Compaction {self.number + 1} under {self.policy}: {lost} of {counted_noun(len(self.constraints), 'constraint')} lost"
+        lost_count = len(self.lost_of(CONSTRAINTS))
+        title = f"Compaction {self.number + 1} under {self.policy}: {lost_count} of {counted_noun(len(self.constraints), 'constraint')} lost"
         return constraints_table(title, self.constraints)
 
     @property
     def _constraint_sentence(self) -> tuple[str, ...]:
         """A sentence on the first lost constraint; empty where none is lost."""
-        lost_constraint = next(
-            (constraint for constraint in self.constraints if not constraint.is_kept), None
-        )
-        if lost_constraint is None:
+        first_lost = next((entry for entry in self.constraints if not entry.is_kept), None)
+        if first_lost is None:
             return ()
-        acting_text = (
-            ""
-            if lost_constraint.call is None
-            else f"; a call of request {lost_constraint.call + 1} holds one of its words"
-        )
-        quoted = f"“{lost_constraint.sentence[:MAX_NAME_CHARS]}” of request {lost_constraint.shown_from + 1}"
+        acting_text = ""
+        if first_lost.call is not None:
+            acting_text = f"; a call of request {first_lost.call + 1} holds one of its words"
+        quoted = f"“{first_lost.sentence[:MAX_NAME_CHARS]}” of request {first_lost.shown_from + 1}"
         return (f"Lost of what a person demanded: {quoted}{acting_text}. {COMPARISON_NOTE}",)
 
     @cached_property
     def table(self) -> ReportTable:
         """The lost names, needed ones first, with the sentences below."""
-        needed = self.needed_names
         others = [word for word in self.lost if not word.needed]
-        shown_names = (*needed, *others)[: MAX_ROWS * len(LOST_KINDS)]
+        shown_names = (*self.needed_names, *others)[: MAX_ROWS * len(LOST_KINDS)]
+        needed_at = TableColumn("needed", "needed at request", "count")
         columns: tuple[ColumnSpec, ...] = (
             TableColumn("kind", "kind"),
             (TableColumn("name", "lost name"), lambda word: word.name[:MAX_NAME_CHARS]),
-            (
-                TableColumn("needed", "needed at request", "count"),
-                lambda word: word.needed[0] + 1 if word.needed else None,
-            ),
+            (needed_at, lambda word: word.needed[0] + 1 if word.needed else None),
             (TableColumn("uses", "uses later", "count"), lambda word: len(word.needed)),
         )
         title = f"Compaction {self.number + 1} under {self.policy}: {len(self.lost):,} names lost"
-        hidden = len(self.lost) - len(shown_names)
-        more = (f"{hidden:,} more names are not listed.",) if hidden > 0 else ()
+        unlisted_count = len(self.lost) - len(shown_names)
+        more = (f"{unlisted_count:,} more names are not listed.",) if unlisted_count > 0 else ()
         return table_of(title, columns, shown_names, (*self.sentences, *more))
 
     def json(self) -> dict[str, Any]:
@@ -284,18 +270,15 @@ class CompactionLosses(ShownAsTable):
         """The table with a row for each compaction."""
         unit = next((compaction.price.unit for compaction in self.compactions), "USD")
         about = f"{COMPARISON_NOTE} Of how many is in the JSON."
+        tokens_before = TableColumn("tokens_before", "tokens before", "count", "estimate")
+        tokens_after = TableColumn("tokens_after", "summary", "count", "estimate")
+        money: Form = "usd" if unit == "USD" else "count"
         columns: tuple[ColumnSpec, ...] = (
             (TableColumn("compaction", "compaction", "count"), lambda loss: loss.number + 1),
             (TableColumn("request", "request", "count"), lambda loss: loss.request + 1),
             (TableColumn("items", "items", "count"), lambda loss: len(loss.items)),
-            (
-                TableColumn("tokens_before", "tokens before", "count", "estimate"),
-                lambda loss: round(loss.tokens_before),
-            ),
-            (
-                TableColumn("tokens_after", "summary", "count", "estimate"),
-                lambda loss: round(loss.tokens_after),
-            ),
+            (tokens_before, lambda loss: round(loss.tokens_before)),
+            (tokens_after, lambda loss: round(loss.tokens_after)),
             *(
                 (
                     TableColumn(kind, f"{kind} lost", "count", "", about),
@@ -304,9 +287,7 @@ class CompactionLosses(ShownAsTable):
                 for kind in LOST_KINDS
             ),
             (TableColumn("needed", "needed later", "count"), lambda loss: len(loss.needed_names)),
-            TableColumn(
-                "refetching", f"{unit} to refetch", "usd" if unit == "USD" else "count", "estimate"
-            ),
+            TableColumn("refetching", f"{unit} to refetch", money, "estimate"),
         )
         notes = (*(loss.needed_sentence for loss in self), *self.failures)
         title = f"{counted_noun(len(self), 'compaction')} of {self.title} under {self.policy}"
@@ -358,10 +339,9 @@ def _failures(timeline: Timeline) -> Iterator[str]:
     """Yield a sentence for each recorded summary that failed or was stopped."""
     for event in timeline.events:
         if event.kind == "compact failed":
+            is_sent = event.request < len(timeline.requests)
             position = (
-                f"Before request {event.request + 1:,}"
-                if event.request < len(timeline.requests)
-                else "After the last request"
+                f"Before request {event.request + 1:,}" if is_sent else "After the last request"
             )
             ending = "was stopped" if event.numbers.get("error") == STOPPED else "failed"
             yield f"{position} a summary ({event.cause}) {ending}, so that it replaced nothing."
@@ -388,33 +368,31 @@ class _ShownSummary(NamedTuple):
 def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
     """Yield the recorded summaries, one for each compaction, if the replay shows them; without those of another session."""
     timeline = simulation.timeline
-    own_items = {
-        str(event.numbers.get("summary")) for event in timeline.events if event.kind == "compact"
-    }
+    own_items: set[str] = set()
     undone_requests: dict[str, int] = {}
-    conversations = {
-        str(event.numbers.get("summary")): conversation_size(
-            event.numbers["before"], event.numbers["after"], event.numbers["kept"]
-        )
-        for event in timeline.events
-        if "kept" in event.numbers
-    }
+    conversations: dict[str, str] = {}
     writers_by_summary = summary_writers(timeline)
     for event in timeline.events:
-        if event.kind == "undo" and event.numbers.get("back"):
-            undone_requests.pop(str(event.numbers.get("summary")), None)
+        summary, numbers = str(event.numbers.get("summary")), event.numbers
+        if event.kind == "compact":
+            own_items.add(summary)
+        elif event.kind == "undo" and numbers.get("back"):
+            undone_requests.pop(summary, None)
         elif event.kind == "undo":
-            undone_requests[str(event.numbers.get("summary"))] = event.request
+            undone_requests[summary] = event.request
+        if "kept" in numbers:
+            conversations[summary] = conversation_size(
+                numbers["before"], numbers["after"], numbers["kept"]
+            )
     for item in timeline.items if simulation.policy_name == "recorded" else ():
         is_newest = item.entered >= len(timeline.requests)  # no request has its event yet
         if item.kind == "summary" and (item.message in own_items or is_newest):
-            undone_at = undone_requests.get(item.message)
             yield _ShownSummary(
                 item.entered,
                 item.covers,
                 item.index,
                 is_item=True,
-                undone_at=undone_at,
+                undone_at=undone_requests.get(item.message),
                 writer=writers_by_summary.get(item.message, ""),
                 conversation=conversations.get(item.message, ""),
             )
@@ -427,8 +405,8 @@ def _simulated_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
         summarised = [transition for transition in transitions if transition.state == "summarised"]
         place = next((transition.item for transition in summarised if transition.tokens), None)
         if place is not None:
-            covered = tuple(sorted(transition.item for transition in summarised))
-            yield _ShownSummary(request, covered, place, is_item=False)
+            covered_items = tuple(sorted(transition.item for transition in summarised))
+            yield _ShownSummary(request, covered_items, place, is_item=False)
 
 
 def _loss(
@@ -441,17 +419,18 @@ def _loss(
 ) -> CompactionLoss:
     timeline, is_recorded = simulation.timeline, simulation.policy_name == "recorded"
     replaced_items = _covered_items(simulation, replaced.request, replaced.covered_items)
-    texts = [shown_text(timeline, shown, is_recorded=is_recorded) for shown in replaced_items]
+    text_of = partial(shown_text, timeline, is_recorded=is_recorded)
+    texts = [*map(text_of, replaced_items)]
     summary, tokens = _summary(simulation, replaced)
     other_texts = [
-        shown_text(timeline, shown, is_recorded=is_recorded)
-        for shown in items_at(simulation, replaced.request)
-        if shown.item.index != replaced.place
+        text_of(shown_item)
+        for shown_item in items_at(simulation, replaced.request)
+        if shown_item.item.index != replaced.place
     ]
     prompts_before = [
         text
-        for shown, text in zip(replaced_items, texts, strict=True)
-        if is_user_text(timeline, shown.item)
+        for shown_item, text in zip(replaced_items, texts, strict=True)
+        if is_user_text(timeline, shown_item.item)
     ]
     lost_words = lost_names(texts, summary, other_texts, user_texts=prompts_before)
     requests_by_name = {
@@ -465,15 +444,16 @@ def _loss(
         for name in lost_words.kind_by_name
     }
     fetched = _items_to_fetch(replaced_items, texts, requests_by_name)
+    lost_constraints = frozenset(lost_words.names_of_kind(CONSTRAINTS))
     return CompactionLoss(
         timeline=timeline,
         number=number,
         request=replaced.request,
         policy=simulation.policy_name,
-        items=tuple(shown.item.index for shown in replaced_items),
-        item_tokens=tuple(shown.tokens for shown in replaced_items),
+        items=tuple(shown_item.item.index for shown_item in replaced_items),
+        item_tokens=tuple(shown_item.tokens for shown_item in replaced_items),
         summary=summary,
-        tokens_before=sum(shown.tokens for shown in replaced_items),
+        tokens_before=sum(shown_item.tokens for shown_item in replaced_items),
         tokens_after=tokens,
         found=lost_words.counts_by_kind,
         lost=tuple(
@@ -488,10 +468,7 @@ def _loss(
         fetches=len(fetched),
         undone=replaced.undone_at,
         constraints=replaced_constraints(
-            timeline,
-            replaced.request,
-            replaced_items,
-            frozenset(lost_words.names_of_kind(CONSTRAINTS)),
+            timeline, replaced.request, replaced_items, lost_constraints
         ),
         writer=writers.get(replaced.writer),
         conversation=replaced.conversation,
@@ -507,10 +484,9 @@ def _is_shown_again(
     """
     for holder in holders:
         entered = timeline.items[holder].entered
-        if request <= entered and shows_name(timeline, holder, entered, name):
-            return True
-        if shows_name(timeline, holder, use, name):
-            return True
+        for shown_at in (entered, use) if request <= entered else (use,):
+            if shows_name(timeline, holder, shown_at, name):
+                return True
     return False
 
 
@@ -522,8 +498,8 @@ def _items_to_fetch(
     """Return the newest item with each needed name, and the first request that needed it."""
     first_use = {name: requests[0] for name, requests in requests_by_name.items() if requests}
     holder: dict[str, int] = {}
-    for shown, text in zip(replaced_items, texts, strict=True) if first_use else ():
-        holder |= {name: shown.item.index for _, name in names_of(text) if name in first_use}
+    for shown_item, text in zip(replaced_items, texts, strict=True) if first_use else ():
+        holder |= {name: shown_item.item.index for _, name in names_of(text) if name in first_use}
     first_needed: dict[int, int] = {}
     for name, item in holder.items():
         first_needed[item] = min(first_use[name], first_needed.get(item, first_use[name]))

@@ -21,20 +21,14 @@ from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 Role = Literal["system", "user", "assistant", "tool"]
-_ROLE_OF_KIND: Mapping[str, Role] = {
-    "system": "system",
-    "assistant": "assistant",
-    "tool": "tool",
-}
+_ROLE_OF_KIND: Mapping[str, Role] = {"system": "system", "assistant": "assistant", "tool": "tool"}
 
 
 def neutral_messages_of(
     timeline: Timeline, blocks: Sequence[RequestItem], system: str = ""
 ) -> NeutralMessages:
     """Return the messages of a request's blocks; blocks of the same provider message are one message."""
-    system_messages = (
-        [NeutralMessage(role="system", blocks=(TextBlock(text=system),))] if system else []
-    )
+    system_blocks = (TextBlock(text=system),) if system else ()
     sent = [
         block
         for block in blocks
@@ -42,7 +36,7 @@ def neutral_messages_of(
     ]
     grouped = groupby(sent, key=lambda block: (timeline.items[block.item or 0].block, block.role))
     return (
-        *system_messages,
+        *(NeutralMessage(role="system", blocks=(block,)) for block in system_blocks),
         *(
             NeutralMessage(
                 role=_ROLE_OF_KIND.get(role, "user"),
@@ -54,20 +48,17 @@ def neutral_messages_of(
 
 
 def _block(timeline: Timeline, block: RequestItem) -> Block:
-    item = timeline.items[block.item or 0]
+    item, text = timeline.items[block.item or 0], block.text
+    call_id, tool = item.group, item.tool
     match block.kind:
         case "call" if block.state == "whole":
-            return CallBlock(
-                call_id=item.group, tool=item.tool, input=_input(block.text, item.tool)
-            )
+            return CallBlock(call_id=call_id, tool=tool, input=_input(text, tool))
         case "output":
-            return ResultBlock(
-                call_id=item.group, tool=item.tool, text=block.text, is_error=item.is_error
-            )
+            return ResultBlock(call_id=call_id, tool=tool, text=text, is_error=item.is_error)
         case "reasoning":
-            return ReasoningBlock(text=block.text)
+            return ReasoningBlock(text=text)
         case _:
-            return TextBlock(text=block.text)
+            return TextBlock(text=text)
 
 
 def _input(text: str, tool: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The blocks of a request: its items as shown, or its rebuilt messages mapped to items."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -42,24 +43,21 @@ def item_blocks(
     timeline: Timeline, items: Iterable[ShownItem], *, is_recorded: bool
 ) -> tuple[RequestItem, ...]:
     """Return a block for each shown item, and for each tool definition."""
-    return _divide_tokens(
-        [
-            block
-            for shown_item in items
-            for block in _blocks_of_item(
-                shown_item, shown_text(timeline, shown_item, is_recorded=is_recorded)
-            )
-        ]
-    )
+    blocks: list[RequestItem] = []
+    for shown_item in items:
+        text = shown_text(timeline, shown_item, is_recorded=is_recorded)
+        blocks.extend(_blocks_of_item(shown_item, text))
+    return _divide_tokens(blocks)
 
 
-def _blocks_of_item(shown: ShownItem, text: str) -> Iterator[RequestItem]:
+def _blocks_of_item(shown_item: ShownItem, text: str) -> Iterator[RequestItem]:
     """Yield the block of an item; of tools one for each definition, each with the tokens of all."""
-    definitions = tool_definitions(text) if shown.item.kind == "tools" else ()
+    definitions = tool_definitions(text) if shown_item.item.kind == "tools" else ()
     if not definitions:
-        yield _of_item(shown, text)
+        yield _of_item(shown_item, text)
     for tool in definitions:
-        yield _of_item(shown, tool.text).model_copy(update={"name": tool.name, "words": tool.words})
+        block = _of_item(shown_item, tool.text)
+        yield block.model_copy(update={"name": tool.name, "words": tool.words})
 
 
 def tokens_beside(system: str, tools: str) -> int:
@@ -96,10 +94,10 @@ def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, 
     remaining_tokens = tokens - tokens_beside(system, tools)
     if remaining_tokens <= 0:
         return ()
-    missing = " and ".join(
-        name for name, given in (("system prompt", system), ("tools", tools)) if not given
+    missing_parts = " and ".join(
+        name for name, value in (("system prompt", system), ("tools", tools)) if not value
     )
-    text = UNSEEN_TEXT.format(f": {missing}" if missing else "")
+    text = UNSEEN_TEXT.format(f": {missing_parts}" if missing_parts else "")
     return (_block("system", UNSEEN_KIND, text, remaining_tokens),)
 
 
@@ -109,7 +107,14 @@ def sent_blocks(
     """Return a rebuilt request's blocks, tools first, and the blocks of counted items that were not sent."""
     shown_by_index = {shown_item.item.index: shown_item for shown_item in items}
     index_by_id = _index_by_id(timeline, items)
-    blocks = list(_tool_blocks(items, rebuilt))
+    specs = [spec.model_dump(mode="json") for spec in rebuilt.request.tools]
+    tools_text = json.dumps(specs, ensure_ascii=False)
+    blocks = [
+        block
+        for shown_item in items
+        if shown_item.item.kind == "tools"
+        for block in _blocks_of_item(shown_item, tools_text)
+    ]
     for message in rebuilt.neutral:
         for block, kind, text in _contents(message):
             index = _index(index_by_id, timeline, message, block)
@@ -119,58 +124,49 @@ def sent_blocks(
             # Pinned items are quoted after the summary that replaced them; the replay counts them with the summary.
             unshown = ShownItem(timeline.items[index], timeline.transition_at(index, request), 0)
             blocks.append(_of_item(shown_by_index.get(index, unshown), text, message.role))
-    sent = {sent_block.item for sent_block in blocks}
-    missing = [shown_item for shown_item in items if shown_item.item.index not in sent]
-    return _divide_tokens(blocks), item_blocks(timeline, missing, is_recorded=True)
+    sent_items = {sent_block.item for sent_block in blocks}
+    missing_items = [shown_item for shown_item in items if shown_item.item.index not in sent_items]
+    return _divide_tokens(blocks), item_blocks(timeline, missing_items, is_recorded=True)
 
 
 def stored_blocks(rebuilt: "Rebuilt") -> tuple[RequestItem, ...]:
     """Return the blocks of a request that a hook wrote: it is stored whole, and its items are not known."""
     return tuple(
-        _block(role, kind, text)
-        for message in rebuilt.request.messages
-        for role in (str(message.get("role", "user")),)
-        for kind, text in _stored_texts(message, role)
+        block for message in rebuilt.request.messages for block in _blocks_of_message(message)
     )
 
 
-def _stored_texts(message: Mapping[str, Any], role: str) -> Iterator[tuple[str, str]]:
-    content = message.get("content")
+def _blocks_of_message(message: Mapping[str, Any]) -> Iterator[RequestItem]:
+    role, content = str(message.get("role", "user")), message.get("content")
     for block in content if isinstance(content, list) else [content]:
         text = block.get("text") if isinstance(block, dict) else block
         if isinstance(text, str) and text:
-            yield ("output" if role == "tool" else role), text
+            yield _block(role, "output" if role == "tool" else role, text)
     for call in message.get("tool_calls") or ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
-            yield "call", f"{function.get('name', '')}{function.get('arguments', '')}"
+            text = f"{function.get('name', '')}{function.get('arguments', '')}"
+            yield _block(role, "call", text)
 
 
 def _block(role: str, kind: str, text: str, tokens: float = 0, **fields: Any) -> RequestItem:
     return RequestItem(role=role, kind=kind, text=text, chars=len(text), tokens=tokens, **fields)
 
 
-def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestItem:
-    item = shown.item
+def _of_item(shown_item: ShownItem, text: str, role: str = "") -> RequestItem:
+    item = shown_item.item
     return _block(
         role or ROLE_OF_KIND.get(item.kind, "user"),
         item.kind,
         text,
-        shown.tokens,
+        shown_item.tokens,
         item=item.index,
-        state=shown.state,
+        state=shown_item.state,
         name=item.tool,
         words=item.label,
         pinned=item.pinned,
         is_error=item.is_error,
     )
-
-
-def _tool_blocks(items: Sequence[ShownItem], rebuilt: "Rebuilt") -> Iterator[RequestItem]:
-    for shown_item in items:
-        if shown_item.item.kind == "tools":
-            specs = [spec.model_dump(mode="json") for spec in rebuilt.request.tools]
-            yield from _blocks_of_item(shown_item, json.dumps(specs, ensure_ascii=False))
 
 
 def _index_by_id(timeline: Timeline, items: Sequence[ShownItem]) -> dict[str, int]:
@@ -192,15 +188,12 @@ def _index(
     if (summary := index_by_id.get(message.message_id or "")) is not None:
         return summary
     part = block.part_id or ""
-    if isinstance(block, ResultBlock):
+    index = None if isinstance(block, ResultBlock) else index_by_id.get(part)
+    is_call = index is not None and timeline.items[index].kind == "call"
+    # Another block with the id of a call is its pinned result, quoted after a summary.
+    if index is None or (is_call and not isinstance(block, CallBlock)):
         return index_by_id.get(part + RESULT_SUFFIX)
-    index = index_by_id.get(part)
-    is_quoted = index is not None and timeline.items[index].kind == "call"
-    if is_quoted and not isinstance(block, CallBlock):
-        return index_by_id.get(
-            part + RESULT_SUFFIX
-        )  # a pinned result that is quoted after a summary
-    return index if index is not None else index_by_id.get(part + RESULT_SUFFIX)
+    return index
 
 
 def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
@@ -223,14 +216,12 @@ def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
 
 def _divide_tokens(blocks: Sequence[RequestItem]) -> tuple[RequestItem, ...]:
     """Return the blocks with the tokens of an item divided among its blocks."""
-    chars: dict[int | None, int] = {}
+    chars: Counter[int | None] = Counter()
     for block in blocks:
-        chars[block.item] = chars.get(block.item, 0) + block.chars + 1
-    return tuple(
-        block
-        if block.item is None
-        else block.model_copy(
-            update={"tokens": block.tokens * (block.chars + 1) / chars[block.item]}
-        )
-        for block in blocks
-    )
+        chars[block.item] += block.chars + 1
+
+    def divided(block: RequestItem) -> RequestItem:
+        tokens = block.tokens * (block.chars + 1) / chars[block.item]
+        return block.model_copy(update={"tokens": tokens})
+
+    return tuple(block if block.item is None else divided(block) for block in blocks)

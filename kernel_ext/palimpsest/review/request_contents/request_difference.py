@@ -15,6 +15,7 @@ from palimpsest.render.reports.table import (
     table_of,
 )
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_items
+from palimpsest.transcript.growing_lists import common_beginning
 from palimpsest.transcript.timeline import Timeline
 
 Changed = Literal["came", "went", "changed"]
@@ -121,30 +122,27 @@ class RequestDifference(ShownAsTable):
             f"{len(group)} {change} (~{sum(change_of_item.tokens_after or change_of_item.tokens_before for change_of_item in group):,.0f} tokens)"
             for change, group in numbers.items()
         )
-        estimates = [f"{ESTIMATE_WORD}: {counts}.", f"{ESTIMATE_WORD}: {self._estimated_sentence}"]
+        reported_sentence = self._reported_sentence
         return (
-            *((f"{AS_REPORTED}: {self._reported_sentence}",) if self._reported_sentence else ()),
-            *estimates,
+            *((f"{AS_REPORTED}: {reported_sentence}",) if reported_sentence else ()),
+            f"{ESTIMATE_WORD}: {counts}.",
+            f"{ESTIMATE_WORD}: {self._estimated_sentence}",
         )
 
     @cached_property
     def table(self) -> ReportTable:
         """The differing items as a table, with the sentences about the cache below it."""
         items = self.timeline.items
+        tokens_before = TableColumn("tokens_before", "tokens before", "count", "estimate")
+        tokens_after = TableColumn("tokens_after", "after", "count", "estimate")
         columns: tuple[ColumnSpec, ...] = (
             TableColumn("change", "change"),
             (TableColumn("item", "item", "count"), lambda change: change.item + 1),
             (TableColumn("kind", "kind"), lambda change: items[change.item].kind),
             (TableColumn("tool", "tool"), lambda change: items[change.item].tool),
             (TableColumn("label", "label"), lambda change: items[change.item].label),
-            (
-                TableColumn("tokens_before", "tokens before", "count", "estimate"),
-                lambda change: round(change.tokens_before),
-            ),
-            (
-                TableColumn("tokens_after", "after", "count", "estimate"),
-                lambda change: round(change.tokens_after),
-            ),
+            (tokens_before, lambda change: round(change.tokens_before)),
+            (tokens_after, lambda change: round(change.tokens_after)),
             TableColumn("state", "state"),
         )
         title = f"From request {self.first + 1} to request {self.second + 1} under {self.policy}"
@@ -227,12 +225,10 @@ def _prefix(
     simulation: Simulation, items_before: Sequence[ShownItem], items_after: Sequence[ShownItem]
 ) -> tuple[int, int | None]:
     """Return the number of items in the whole messages that both begin with, and the first item that differs."""
-    shared_count = 0
-    while (
-        shared_count < min(len(items_before), len(items_after))
-        and items_before[shared_count].key == items_after[shared_count].key
-    ):
-        shared_count += 1
+    shared_count = common_beginning(
+        [shown_item.key for shown_item in items_before],
+        [shown_item.key for shown_item in items_after],
+    )
     if shared_count == len(items_before):
         return shared_count, None
     candidates = [
@@ -259,9 +255,8 @@ def _changes(
         if item_before is None:
             yield ItemChange(index, "came", 0, shown_item.tokens, shown_item.state)
         elif item_before.key != shown_item.key:
-            yield ItemChange(
-                index, "changed", item_before.tokens, shown_item.tokens, shown_item.state
-            )
+            tokens = item_before.tokens, shown_item.tokens
+            yield ItemChange(index, "changed", *tokens, shown_item.state)
     for index, item_before in before_by_index.items():
         state = simulation.timeline.state(index, second) or "not yet there"
         yield ItemChange(index, "went", item_before.tokens, 0, state)

@@ -37,14 +37,11 @@ class ShownItem:
     @property
     def key(self) -> tuple[int, str, str | int]:
         """A value that is equal where two requests show the item in the same way; an unknown text differs by transition."""
-        transition = self.transition
+        index, transition = self.item.index, self.transition
         if transition is None:
-            return self.item.index, "whole", ""
-        return (
-            self.item.index,
-            transition.state,
-            transition.request if transition.shown is None else transition.shown,
-        )
+            return index, "whole", ""
+        shown_as = transition.request if transition.shown is None else transition.shown
+        return index, transition.state, shown_as
 
 
 def checked_request(timeline: Timeline, request: int) -> int:
@@ -67,10 +64,10 @@ def items_at(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
     """Return the items of a request in their order; it may also be the request that would follow the last one."""
     timeline, requests = simulation.timeline, simulation.timeline.requests
     count = requests[request].items if request < len(requests) else len(timeline.items)
-    ordered = sorted(range(count), key=timeline.ranks.__getitem__)
+    ordered_indexes = sorted(range(count), key=timeline.ranks.__getitem__)
     rows = [
         row
-        for row in items_with_tokens(simulation, ordered, request)
+        for row in items_with_tokens(simulation, ordered_indexes, request)
         if row[2] or row[1] is None or row[1].state not in GONE_STATES
     ]
     scale = simulation.ruler.scale
@@ -78,9 +75,7 @@ def items_at(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
         # The items add up to the request's total.
         total = simulation.sizes[request].total
         scale = scale.fitted_to(total, sum(tokens for _, _, tokens in rows))
-    return tuple(
-        ShownItem(item, transition, tokens * scale.factor) for item, transition, tokens in rows
-    )
+    return tuple(ShownItem(item, change, tokens * scale.factor) for item, change, tokens in rows)
 
 
 def items_with_tokens(
@@ -91,11 +86,8 @@ def items_with_tokens(
     weights = timeline.weights(simulation.ruler.estimator)
     for index in items:
         transition = timeline.transition_at(index, request)
-        yield (
-            timeline.items[index],
-            transition,
-            weights[index] if transition is None else transition.tokens or 0,
-        )
+        tokens = weights[index] if transition is None else transition.tokens or 0
+        yield timeline.items[index], transition, tokens
 
 
 def shown_text(timeline: Timeline, shown_item: ShownItem, *, is_recorded: bool) -> str:
@@ -106,9 +98,9 @@ def shown_text(timeline: Timeline, shown_item: ShownItem, *, is_recorded: bool) 
     transition, item = shown_item.transition, shown_item.item
     if transition is None:
         text = timeline.read(item.index)
-        return (
-            _system_text(text) if item.kind == "system" else text or f"[{item.label or item.kind}]"
-        )
+        if item.kind == "system":
+            return _system_text(text)
+        return text or f"[{item.label or item.kind}]"
     if transition.shown is not None:
         return transition.shown
     tokens = transition.tokens or 0

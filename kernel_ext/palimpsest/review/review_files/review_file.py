@@ -1,10 +1,14 @@
 """The file of one session's review in the project's folder: named by the content of its log, and extended over time.
 
 ``.palimpsest/review/<session>/<hash of the log>.<version>`` is derived and may be deleted. A file that is broken, of
-another version or of another log is ignored and replaced. It contains no texts of items; those stay in the log.
+another version or of another log is ignored and replaced. It contains no texts of items; those stay in the log. The
+folder is bounded in size, has no files of deleted sessions, and never lies behind a link.
 """
 
 import hashlib
+import shutil
+import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,13 +23,13 @@ from palimpsest.recordings.timeline.journal_timeline import TIMELINE_EVENTS, Cou
 from palimpsest.review.review_files.columns import KeptValue
 from palimpsest.review.review_files.kept_references import KeptReferences
 from palimpsest.review.review_files.kept_timeline import KeptTimeline
-from palimpsest.review.review_files.stored_files import is_unlinked_folder, make_room
 from palimpsest.review.tables.references import References
 from palimpsest.store.disk import read_small, write_atomically
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import lines_forward
 from palimpsest.store.log_lines import type_of
+from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.timeline import CHARS4, Timeline
 from palimpsest.transcript.values import Price
@@ -35,12 +39,12 @@ FILE_VERSION = 3
 MIN_LOG_BYTES = 200_000
 """Size of a log below which no file is written, since building its timeline is faster."""
 MAX_FILE_BYTES = 64_000_000
+MAX_FOLDER_BYTES = 256_000_000
+"""Maximum bytes of all files together; the oldest files are removed for a new one."""
 MAX_WEIGHT = 1 << 40
 
 
 class _Content(KeptValue):
-    """The whole content of a file."""
-
     made_by: str
     timeline: KeptTimeline
     prices: dict[str, Price | None]
@@ -79,14 +83,14 @@ class ReviewFile:
 
     def load(self, count: CounterOf | None) -> StoredReview | None:
         """Return the file's content; None where there is no valid file for this log."""
-        if not self._digest or not is_unlinked_folder(self._folder):
+        if not self._digest or not _is_unlinked_folder(self._folder):
             return None
         try:
-            stored = self._read_review(read_small(self.path, MAX_FILE_BYTES), count)
+            stored_review = self._read_review(read_small(self.path, MAX_FILE_BYTES), count)
         except (OSError, ValueError, PalimpsestError):
             return None
-        self._written = _known_values(stored.timeline, stored.references)
-        return stored
+        self._written = _known_values(stored_review.timeline, stored_review.references)
+        return stored_review
 
     def _read_review(self, content: bytes, count: CounterOf | None) -> StoredReview:
         contents = _Content.model_validate_json(content, strict=True)
@@ -109,11 +113,9 @@ class ReviewFile:
     def store_review(self, timeline: Timeline, references: References | None) -> None:
         """Write the known values of the session if some are not in the file; a disk error is ignored."""
         known_values = _known_values(timeline, references)
-        if (
-            not self._digest
-            or known_values <= self._written
-            or not isinstance(timeline.read, ItemTexts)
-        ):
+        if not self._digest or known_values <= self._written:
+            return
+        if not isinstance(timeline.read, ItemTexts):
             return
         # A failed attempt is not repeated.
         self._written |= known_values
@@ -171,5 +173,46 @@ def _exact_weights(timeline: Timeline) -> dict[str, tuple[int, ...]]:
 
 
 def _known_values(timeline: Timeline, references: References | None) -> frozenset[str]:
-    counted = {CHARS4, *_exact_weights(timeline)}
-    return frozenset({*counted, *(() if references is None else ("references",))})
+    estimators = {CHARS4, *_exact_weights(timeline)}
+    return frozenset({*estimators, *(() if references is None else ("references",))})
+
+
+def _is_unlinked_folder(path: Path) -> bool:
+    """Return whether a session's folder and its parent are folders, not links."""
+    try:
+        return all(stat.S_ISDIR(folder.lstat().st_mode) for folder in (path.parent, path))
+    except OSError:
+        return False
+
+
+def make_room(layout: Layout, folder: Path, new_file: Path, size_bytes: int) -> None:
+    """Create a session's folder for a new file, and remove the replaced file and the oldest files; raises OSError."""
+    if not folder.parent.is_symlink():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_unlinked_folder(folder):
+        raise NotADirectoryError(f"{str(folder)!r} is no folder.")
+    for file in folder.iterdir():
+        if file != new_file:
+            file.unlink(missing_ok=True)
+    files: list[tuple[float, int, Path]] = []
+    children = (child for child in folder.parent.iterdir() if SAFE_NAME.fullmatch(child.name))
+    for other_folder in filter(_is_unlinked_folder, children):
+        if not (layout.sessions / other_folder.name).is_dir():
+            shutil.rmtree(other_folder, ignore_errors=True)
+        elif other_folder != folder:
+            files += _dated_files(other_folder)
+    total_bytes = size_bytes + sum(file_bytes for _, file_bytes, _ in files)
+    for _, file_bytes, path in sorted(files):
+        if total_bytes <= MAX_FOLDER_BYTES:
+            break
+        path.unlink(missing_ok=True)
+        total_bytes -= file_bytes
+
+
+def _dated_files(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    """Yield for each file when it was changed, in seconds since 1970, its bytes, and its path."""
+    with suppress(OSError):
+        for file in folder.iterdir():
+            status = file.lstat()
+            if stat.S_ISREG(status.st_mode):
+                yield status.st_mtime, status.st_size, file

@@ -38,8 +38,8 @@ class NotedSession:
         """
         from palimpsest.review.session_notes.notes_table import SessionNotes
 
-        found = self.note_files.read(self.timeline.session)
-        return SessionNotes(self.timeline, current_notes(found.lines), found.problems)
+        contents = self.note_files.read(self.timeline.session)
+        return SessionNotes(self.timeline, current_notes(contents.lines), contents.problems)
 
     def note(
         self,

@@ -1,8 +1,9 @@
-"""The requests of a recorded session that lost the provider's cache, with the known causes and the cost.
+"""The requests of a recorded session that lost the provider's cache: known causes, cost, and how to avoid it.
 
 ``context_policies/prompt_cache/cache_losses.py`` finds the losses and their causes; for unexplained losses, correlations are listed.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,17 +15,35 @@ from palimpsest.context_policies.prompt_cache.break_causes import (
     FoundCause,
     reads_beginning_only,
 )
+from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifetime
 from palimpsest.context_policies.prompt_cache.cache_losses import (
     CacheLoss,
     cache_losses,
     reporting_requests,
 )
-from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
+from palimpsest.context_policies.prompt_cache.recorded_clock import behind_the_clock
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, amount_with_unit
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.review.tables.links import link_to
 from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+MAX_WARMINGS = 12
+"""Maximum requests that are suggested for keeping a cache warm: those of an hour, for a cache of five minutes."""
+_REMEDIES = {
+    "model": "the same model until the turn's end",
+    "tools": "the same tools for the whole session",
+    "system prompt": "what changes told at the end, not in the system prompt",
+    "compacted": "a larger window, or fewer outputs in it",
+    "pruned": "fewer, larger batches",
+    "reverted": "",
+    "rewritten": "the messages before sent as they were",
+    "client": "the same version until the session's end",
+    "effort": "the same effort",
+    "late": "",
+    "unexplained": "",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +119,17 @@ class CacheBreaks(ShownAsTable):
     def unexplained_share(self) -> float:
         """Share of the lost tokens without a known cause."""
         lost_sum = sum(cache_break.loss for cache_break in self.breaks)
-        return (
-            sum(
-                cache_break.loss
-                for cache_break in self.breaks
-                if cache_break.cause == "unexplained"
-            )
-            / lost_sum
-            if lost_sum
-            else 0.0
-        )
+        unexplained_sum = sum(cache_break.loss for cache_break in self._unexplained)
+        return unexplained_sum / lost_sum if lost_sum else 0.0
+
+    @cached_property
+    def _unexplained(self) -> list[CacheBreak]:
+        return [cache_break for cache_break in self.breaks if cache_break.cause == "unexplained"]
 
     @cached_property
     def correlations(self) -> tuple[str, ...]:
         """Sentences on other properties of the unexplained breaks; these are correlations, not causes."""
-        unexplained = [
-            cache_break for cache_break in self.breaks if cache_break.cause == "unexplained"
-        ]
+        unexplained = self._unexplained
         after_prompt_count = sum(cache_break.first_of_turn for cache_break in unexplained)
         sentences = []
         if after_prompt_count:
@@ -147,10 +160,7 @@ class CacheBreaks(ShownAsTable):
         return table_of(
             title,
             (
-                (
-                    TableColumn("request", "request", "count"),
-                    lambda cache_break: cache_break.request + 1,
-                ),
+                (TableColumn("request", "request", "count"), lambda row: row.request + 1),
                 TableColumn("turn", "turn", "count"),
                 TableColumn("cause", "cause"),
                 TableColumn("expected", "expected", "count", "fact"),
@@ -194,6 +204,11 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
     )
 
 
+def kept_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
+    """Return the cache breaks of a timeline, which are computed once for each price."""
+    return timeline.derived_value(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
+
+
 class _FollowingRequest(NamedTuple):
     """A request with reported usage that follows another such request."""
 
@@ -202,20 +217,20 @@ class _FollowingRequest(NamedTuple):
 
 
 def _following_request(
-    timeline: Timeline, request: TimelineRequest, lost: CacheLoss | None, price: PriceProfile
+    timeline: Timeline, request: TimelineRequest, cache_loss: CacheLoss | None, price: PriceProfile
 ) -> _FollowingRequest:
     """Return a following request, with the break and its cost if it lost the cache."""
     follows_prompt = _follows_prompt(timeline, request)
-    if lost is None:
+    if cache_loss is None:
         return _FollowingRequest(follows_prompt, None)
-    loss = lost.expected_read - lost.actual_read
+    loss = cache_loss.expected_read - cache_loss.actual_read
     cache_break = CacheBreak(
         request=request.index,
-        compared_request=lost.compared_request,
+        compared_request=cache_loss.compared_request,
         turn=request.turn,
-        causes=lost.causes,
-        expected=lost.expected_read,
-        read=lost.actual_read,
+        causes=cache_loss.causes,
+        expected=cache_loss.expected_read,
+        read=cache_loss.actual_read,
         loss=loss,
         cost=cost_beyond_reading(request, loss, price),
         first_of_turn=follows_prompt,
@@ -227,11 +242,29 @@ def _following_request(
 
 def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfile) -> float:
     """Return what tokens that a request wrote, or paid in full, cost beyond reading them from the cache."""
-    prices = price.rates_at(request.terms, request.reported or 0)
-    write = (
-        prices.write if request.usage is not None and request.usage.cache_write else prices.input
-    )
+    prices, usage = price.rates_at(request.terms, request.reported or 0), request.usage
+    write = prices.write if usage is not None and usage.cache_write else prices.input
     return tokens * (write - prices.read) / 1_000_000
+
+
+def avoided_by(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile) -> str:
+    """Return how a break could have been avoided; empty where no way is known, or where it would cost more."""
+    if cache_break.cause != "idle":
+        return _REMEDIES.get(cache_break.cause, "")
+    before = timeline.requests[cache_break.compared_request]
+    request = timeline.requests[cache_break.request]
+    started_ms, previous_end = request.started, before.ended or before.started
+    if started_ms is None or previous_end is None or before.index in behind_the_clock(timeline):
+        return ""
+    # A request just before the lifetime ends reads the prefix once and keeps it for another lifetime.
+    lifetime = cache_lifetime(timeline).seconds
+    request_count = math.ceil((started_ms - previous_end) / 1000 / lifetime) - 1
+    cost = request_count * price.cost(0, cache_break.expected, 0, 0, terms=request.terms)
+    if not 0 < request_count <= MAX_WARMINGS or cost >= cache_break.cost:
+        return ""
+    requests = "a request" if request_count == 1 else f"{request_count} requests"
+    amount = amount_with_unit(cost, price.unit, "estimate")
+    return f"{requests} to keep the cache warm ({amount})"
 
 
 def _follows_prompt(timeline: Timeline, request: TimelineRequest) -> bool:

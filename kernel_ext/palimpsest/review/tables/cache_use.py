@@ -82,11 +82,9 @@ class HourCache:
     @property
     def break_even(self) -> int | None:
         """Number of such pauses from which on an hour's cache pays; None where the session has none."""
-        return (
-            ceil(self.added_cost / (self.saved_cost / self.pauses))
-            if self.pauses and self.saved_cost
-            else None
-        )
+        if not self.pauses or not self.saved_cost:
+            return None
+        return ceil(self.added_cost / (self.saved_cost / self.pauses))
 
 
 @dataclass(frozen=True)
@@ -145,11 +143,9 @@ class CacheUse(ShownAsTable):
 
     def _sentences(self) -> Iterator[str]:
         if self.input:
-            amplified = (
-                ""
-                if self.amplification is None
-                else f", {self.amplification:.1f} times the {self.appended:,} that were new"
-            )
+            amplified = ""
+            if self.amplification is not None:
+                amplified = f", {self.amplification:.1f} times the {self.appended:,} that were new"
             share = self.fresh / self.input * 100
             yield f"{self.fresh:,} of {self.input:,} tokens were fresh ({share:.1f} %){amplified}."
         if self.beginning_share is not None:
@@ -166,17 +162,12 @@ class CacheUse(ShownAsTable):
         )
         if not hour.pauses:
             return f"A cache of an hour would cost {added_text} more than one of five minutes, and no pause needs it."
-        pauses_text = (
-            "" if hour.break_even is None else f" {counted_noun(hour.break_even, 'such pause')}"
-        )
-        conclusion = (
-            f"pays from{pauses_text} on"
-            if hour.saved_cost > hour.added_cost
-            else f"would pay from{pauses_text} on"
-        )
+        least = hour.break_even
+        pauses_text = "" if least is None else f" {counted_noun(least, 'such pause')}"
+        verb = "pays" if hour.saved_cost > hour.added_cost else "would pay"
         return (
             f"A cache of an hour costs {added_text} more than one of five minutes, and saves {saved_text} in "
-            f"{counted_noun(hour.pauses, 'pause')} of five minutes to an hour; it {conclusion}."
+            f"{counted_noun(hour.pauses, 'pause')} of five minutes to an hour; it {verb} from{pauses_text} on."
         )
 
     def json(self) -> dict[str, Any]:
@@ -201,9 +192,10 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
     sections = {item.index for item in timeline.items if item.kind in _SECTIONS}
     weights = timeline.weights(ruler.estimator) if sections else ()
     recorded_sections = sum(weights[item] for item in sections) * ruler.factor
+    prompts = [0, *(request.reported or 0 for request in requests)]
     return CacheUse(
         tuple(_rows(timeline, requests)),
-        _appended_tokens(requests),
+        sum(max(after - before, 0) for before, after in pairwise(prompts)),
         ruler.unseen_tokens + recorded_sections,
         _idle_compactions(timeline),
         _hour_cache(timeline, requests, price),
@@ -222,8 +214,8 @@ def _rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[P
     for name, group in groups.items():
         if group:
             usages = [request.usage for request in group if request.usage is not None]
-            read = sum(usage.cache_read for usage in usages)
-            yield PauseRow(name, len(group), sum(usage.prompt for usage in usages), read)
+            read_tokens = sum(usage.cache_read for usage in usages)
+            yield PauseRow(name, len(group), sum(usage.prompt for usage in usages), read_tokens)
 
 
 def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
@@ -243,11 +235,6 @@ def _pause_before(timeline: Timeline, request: int) -> float | None:
     return timeline.requests[request].seconds_since(before)
 
 
-def _appended_tokens(requests: Sequence[TimelineRequest]) -> int:
-    prompts = [0, *(request.reported or 0 for request in requests)]
-    return sum(max(after - before, 0) for before, after in pairwise(prompts))
-
-
 def _idle_compactions(timeline: Timeline) -> int:
     lifetime = cache_lifetime(timeline).seconds
     compacted = {event.request for event in timeline.events if event.kind == "compact"}
@@ -262,17 +249,16 @@ def _idle_compactions(timeline: Timeline) -> int:
 def _hour_cache(
     timeline: Timeline, requests: Sequence[TimelineRequest], price: PriceProfile
 ) -> HourCache | None:
-    usual_price, hourly_price = (
-        with_writes_kept(price, hourly=False),
-        with_writes_kept(price, hourly=True),
-    )
+    usual_price = with_writes_kept(price, hourly=False)
+    hourly_price = with_writes_kept(price, hourly=True)
     added_cost, saved_cost, pauses = 0.0, 0.0, 0
     for request in requests:
         if request.usage is None:
             continue
-        terms, prompt, written = request.terms, request.reported or 0, request.usage.cache_write
-        added_cost += hourly_price.cost(0, 0, written, 0, terms=terms, prompt_tokens=prompt)
-        added_cost -= usual_price.cost(0, 0, written, 0, terms=terms, prompt_tokens=prompt)
+        terms, prompt = request.terms, request.reported or 0
+        written_tokens = request.usage.cache_write
+        added_cost += hourly_price.cost(0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt)
+        added_cost -= usual_price.cost(0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt)
         seconds = _pause_before(timeline, request.index) if request.index else None
         if seconds is None or not FIVE_MINUTES < seconds <= HOUR:
             continue

@@ -40,12 +40,7 @@ MAX_NUMBERS = 4
 
 
 def explanation(
-    timeline: Timeline,
-    item: int,
-    request: int,
-    *,
-    factor: float = 1.0,
-    uses: Sequence[int] = (),
+    timeline: Timeline, item: int, request: int, *, factor: float = 1.0, uses: Sequence[int] = ()
 ) -> str:
     """Return a sentence or two on how a request showed an item and why; raises IndexError for unknown numbers.
 
@@ -68,12 +63,8 @@ def explanation(
     if transition is None:
         since = _since_text(timeline, item, request, factor)
         tail = _later_loss(timeline, item, request)
-        pinned = (
-            ", and the user keeps it (pinned)"
-            if ";" in since
-            else " and the user keeps it (pinned)"
-        )
-        pin_words = pinned if timeline_item.pinned else ""
+        comma = "," if ";" in since else ""
+        pin_words = f"{comma} and the user keeps it (pinned)" if timeline_item.pinned else ""
         tokens = weights[item] * factor
         return f"{name} is in {place} whole, ~{tokens:,.0f} tokens, {since}{pin_words}{tail}.{_first_use_text(request, uses)}"
     return (
@@ -88,11 +79,11 @@ def _since_text(timeline: Timeline, item: int, request: int, factor: float) -> s
     transitions = [
         transition for transition in timeline.by_item.get(item, ()) if transition.request <= request
     ]
-    hidden = [index for index, transition in enumerate(transitions) if transition.state != "whole"]
-    if not hidden:
+    places = [index for index, transition in enumerate(transitions) if transition.state != "whole"]
+    if not places:
         entered = timeline.items[item].entered
         return f"since request {entered + 1}{_time_text(timeline, entered)}"
-    before, restoring = transitions[hidden[-1]], transitions[hidden[-1] + 1]
+    before, restoring = transitions[places[-1]], transitions[places[-1] + 1]
     change_words = transition_words(restoring, timeline.weights()[item], restoring.tokens, factor)
     return (
         f"again since request {restoring.request + 1}{_time_text(timeline, restoring.request)}, {change_words}; "
@@ -120,16 +111,14 @@ def transition_words(
 
     ``weight`` and ``tokens`` are the item's tokens before and since, which ``factor`` scales.
     """
-    shown_part = (
-        ""
-        if tokens is None
-        else f", ~{weight * factor:,.0f} tokens before and ~{tokens * factor:,.0f} since"
-    )
+    size_text = ""
+    if tokens is not None:
+        size_text = f", ~{weight * factor:,.0f} tokens before and ~{tokens * factor:,.0f} since"
     pruning = transition.rule.removeprefix(PRUNE_RULE)
     reason = why_pruned(pruning, transition.numbers) if is_prune_rule(pruning) else ""
     if pruning != transition.rule and reason:
-        return f"{_decider_text(transition)}{shown_part}. {reason.removesuffix('.')}"
-    return f"{_decider_text(transition)}{_numbers_text(transition)}{shown_part}"
+        return f"{_decider_text(transition)}{size_text}. {reason.removesuffix('.')}"
+    return f"{_decider_text(transition)}{_numbers_text(transition)}{size_text}"
 
 
 def _decider_text(transition: Transition) -> str:
@@ -171,9 +160,7 @@ def _numbers_text(transition: Transition) -> str:
 
 
 def _time_text(timeline: Timeline, request: int) -> str:
-    if request >= len(timeline.requests):
-        return ""
-    started = timeline.requests[request].started
+    started = timeline.requests[request].started if request < len(timeline.requests) else None
     if started is None:
         return ""
     when = datetime.fromtimestamp(started / 1000, UTC)

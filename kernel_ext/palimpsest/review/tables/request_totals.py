@@ -45,15 +45,10 @@ def request_totals(timeline: Timeline, ruler: RulerOf, profile: PriceProfile) ->
     """Return the totals of the requests with reported usage; without any, of all requests by the ruler."""
     reporting = [request for request in timeline.requests if request.reported is not None]
     totals = request_sizes(timeline, ruler)
-    outputs = (
-        [
-            request.usage.output + request.usage.reasoning
-            for request in reporting
-            if request.usage is not None
-        ]
-        if reporting
-        else [size.output for size in _estimated_sizes(timeline, ruler)]
-    )
+    usages = [request.usage for request in reporting if request.usage is not None]
+    outputs: list[float] = [usage.output + usage.reasoning for usage in usages]
+    if not reporting:
+        outputs = [size.output for size in _estimated_sizes(timeline, ruler)]
     costs = [cost for cost in session_costs(timeline, ruler, profile) if cost is not None]
     return RequestTotals(
         requests=len(timeline.requests),
@@ -93,9 +88,8 @@ def session_costs(
         if cost_of_request is not None or is_known:
             return cost_of_request
         size = sizes[index]
-        return RequestCost(
-            profile.cost(0, size.read, size.written, size.output, terms=size.terms), "estimate"
-        )
+        amount = profile.cost(0, size.read, size.written, size.output, terms=size.terms)
+        return RequestCost(amount, "estimate")
 
     grown: GrownRows[RequestCost | None] = timeline.earlier.setdefault("cost rows", GrownRows())
     lists = (timeline.requests,) if is_known else (timeline.requests, sizes)

@@ -122,6 +122,8 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         money: Form = "usd" if self.unit == "USD" else "count"
         request = TableColumn("request", "at request", "count", "", "Of the session, from 1.")
         peak = TableColumn("peak", "peak", "count", "", "Tokens of its largest request.")
+        basis = TableColumn("basis", "known as")
+        returned = TableColumn("returned_tokens", "returned", "count", "estimate")
         columns: tuple[ColumnSpec, ...] = (
             (TableColumn("subagent", "subagent"), lambda run: run.name),
             (TableColumn("session", "session"), lambda run: run.timeline.session),
@@ -134,14 +136,8 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
             (TableColumn("output", "output", "count"), lambda run: run.totals.output),
             (peak, lambda run: run.totals.peak),
             (TableColumn("cost", self.unit, money), lambda run: run.totals.cost),
-            (
-                TableColumn("basis", "known as"),
-                lambda run: "fact" if run.totals.is_fact else "estimate",
-            ),
-            (
-                TableColumn("returned_tokens", "returned", "count", "estimate"),
-                lambda run: None if run.result is None else run.returned,
-            ),
+            (basis, lambda run: "fact" if run.totals.is_fact else "estimate"),
+            (returned, lambda run: None if run.result is None else run.returned),
             (TableColumn("returned", "what came back"), lambda run: run.text_beginning),
         )
         links = [link_to(run.timeline.session) for run in self.runs]
@@ -222,6 +218,7 @@ def _runs(
         runs.append((started_by_request, _first_sent(child), child, calls))
     for started_by_request, _, child, calls in sorted(runs, key=lambda row: row[:2]):
         result = _result_item(parent, child, calls)
+        weight = 0 if result is None else parent.weights(ruler.estimator)[result.index]
         started_at = started_by_request if request is None else request
         child_ruler, profile = measures_of(child)
         costs, totals = child.derived_value(
@@ -236,9 +233,7 @@ def _runs(
             totals=totals,
             costs=costs,
             result=result,
-            returned=0
-            if result is None
-            else round(parent.weights(ruler.estimator)[result.index] * ruler.factor),
+            returned=round(weight * ruler.factor),
             text_beginning="" if result is None else _result_beginning(parent.read(result.index)),
         )
         yield from _runs(
@@ -248,8 +243,8 @@ def _runs(
 
 def missing_subagents(timeline: Timeline, runs: Sequence[SubagentRun]) -> tuple[int, ...]:
     """Return the items of the calls that started a session which is not there."""
-    known = {run.timeline.session for run in runs}
-    calls = {call for call, session in timeline.subagents.items() if session not in known}
+    known_sessions = {run.timeline.session for run in runs}
+    calls = {call for call, session in timeline.subagents.items() if session not in known_sessions}
     return tuple(item.index for item in _items_of_groups(timeline, calls) if item.kind == "call")
 
 
@@ -262,7 +257,6 @@ def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
 
 
 def _items_of_groups(timeline: Timeline, groups: Collection[str]) -> list[TimelineItem]:
-    """Return the items of some groups, in their order."""
     by_group = timeline.derived_value("items by group", _by_group)
     items = [item for group in groups for item in by_group.get(group, ())]
     return sorted(items, key=lambda item: item.index)
@@ -281,39 +275,33 @@ def _request_of(parent: Timeline, child: Timeline, call: TimelineItem | None) ->
     if call is not None:
         return max(call.entered - 1, 0)
     started = _first_sent(child)
-    earlier_requests = [
+    earlier_requests = (
         request.index
         for request in parent.requests
         if request.started and request.started <= started
-    ]
-    return earlier_requests[-1] if earlier_requests else 0
+    )
+    return max(earlier_requests, default=0)
 
 
 def _first_sent(timeline: Timeline) -> int:
     """Return the time of the first request; 0 where it is not known."""
-    return next(
-        (request.started for request in timeline.requests if request.started is not None), 0
-    )
+    started = (request.started for request in timeline.requests)
+    return next((moment for moment in started if moment is not None), 0)
 
 
 def _result_item(
     parent: Timeline, child: Timeline, calls: Sequence[TimelineItem]
 ) -> TimelineItem | None:
-    groups = {call.group for call in calls} - {""}
-    result_messages = {
-        name for name, child_id in parent.subagents.items() if child_id == child.session
-    }
+    result_messages = {key for key, session in parent.subagents.items() if session == child.session}
     messages = parent.derived_value(
         "messages", lambda timeline: {item.message for item in timeline.items}
     )
-    results = (
-        [result for result in parent.items if result.message in result_messages]
-        if result_messages & messages
-        else []
-    )
-    results = results or [
-        item for item in _items_of_groups(parent, groups) if item.kind == "output"
-    ]
+    results = []
+    if result_messages & messages:
+        results = [item for item in parent.items if item.message in result_messages]
+    if not results:
+        groups = {call.group for call in calls} - {""}
+        results = [item for item in _items_of_groups(parent, groups) if item.kind == "output"]
     return results[-1] if results else None
 
 
@@ -348,10 +336,10 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
         for request, cost in zip(timeline.requests, subagents.costs, strict=True)
     ]
     for number, run in enumerate(subagents.runs, start=1):
-        sent, session = 0, run.timeline.session
+        sent_at, session = 0, run.timeline.session
         for request, cost in zip(run.timeline.requests, run.costs, strict=True):
-            sent = max(sent, request.started or 0)
-            place = (_sent_after(timeline, run, request.index), sent, number, request.index)
+            sent_at = max(sent_at, request.started or 0)
+            place = (_sent_after(timeline, run, request.index), sent_at, number, request.index)
             rows.append(_SentRequest(*place, session, run.name, run.depth, request, cost))
     rows.sort(key=lambda row: row[:4])
     links = [link_to(row.session, row.own_index) for row in rows]
@@ -395,9 +383,7 @@ def _sent_after(timeline: Timeline, run: SubagentRun, request_of_subagent: int) 
         return -1
     later_requests = (
         request.index
-        for request in timeline.requests
-        if request.index > run.request
-        and request.started is not None
-        and request.started < started_ms
+        for request in timeline.requests[run.request + 1 :]
+        if request.started is not None and request.started < started_ms
     )
     return max(later_requests, default=run.request)

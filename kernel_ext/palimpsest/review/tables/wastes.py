@@ -13,12 +13,7 @@ from palimpsest.context_policies.prompt_cache.cache_losses import reporting_requ
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
-from palimpsest.review.tables.cache_breaks import (
-    CacheBreak,
-    CacheBreaks,
-    cache_breaks,
-    cost_beyond_reading,
-)
+from palimpsest.review.tables.cache_breaks import CacheBreak, cost_beyond_reading, kept_breaks
 from palimpsest.review.tables.figures import Waste, WasteKind, waste_text
 from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.references import References, names_in
@@ -92,17 +87,16 @@ def largest_wastes(
         *_aborted_requests(timeline, price),
         *_unused_subagents(timeline, references, subagents),
     ]
-    ordered = sorted(candidates, key=lambda waste: -waste.cost)
-    most_costly_by_kind = {candidate.kind: candidate for candidate in reversed(ordered)}
+    by_cost = sorted(candidates, key=lambda waste: -waste.cost)
+    most_costly_by_kind = {candidate.kind: candidate for candidate in reversed(by_cost)}
     # All of the largest may be of one kind; the largest of each other kind is listed too.
     chosen = sorted(most_costly_by_kind.values(), key=lambda waste: -waste.cost)[:most]
-    listed = {id(candidate) for candidate in chosen}
-    chosen += [waste for waste in ordered if id(waste) not in listed][: most - len(chosen)]
+    chosen_ids = {id(candidate) for candidate in chosen}
+    chosen += [waste for waste in by_cost if id(waste) not in chosen_ids][: most - len(chosen)]
     ordered_chosen = sorted(chosen, key=lambda waste: -waste.cost)
     wastes = tuple(chosen_waste.waste(timeline.session) for chosen_waste in ordered_chosen)
-    return Wastes(
-        wastes, timeline.title or timeline.session, price.unit, tuple(_waste_kinds(ordered))
-    )
+    kinds = tuple(_waste_kinds(by_cost))
+    return Wastes(wastes, timeline.title or timeline.session, price.unit, kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +105,9 @@ class _WasteCandidate:
 
     kind: str
     cost: float
-    cost_is_fact: bool
     request: int
     sentence: Callable[[], str]
+    cost_is_fact: bool = False
     is_fact: bool = True
     item: int | None = None
 
@@ -132,8 +126,8 @@ def _waste_kinds(candidates: Sequence[_WasteCandidate]) -> Iterator[WasteKind]:
     sums = {kind: sum(waste.cost for waste in group) for kind, group in by_kind.items()}
     for kind, group in sorted(by_kind.items(), key=lambda entry: -sums[entry[0]]):
         is_fact = all(waste.cost_is_fact for waste in group)
-        words = waste_text(kind, len(group))
-        yield WasteKind(words, sums[kind], cost_is_fact=is_fact, kind=kind, count=len(group))
+        label = waste_text(kind, len(group))
+        yield WasteKind(label, sums[kind], cost_is_fact=is_fact, kind=kind, count=len(group))
 
 
 def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
@@ -141,18 +135,10 @@ def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCan
         price = "" if cache_break.reports_writes else ", at the full price"
         return f"Request {cache_break.request + 1} had {cache_break.loss:,} tokens written anew{price}: {cache_break.words}."
 
-    for cache_break in _breaks_of(timeline, price):
-        yield _WasteCandidate(
-            "break",
-            cache_break.cost,
-            price.matches_recorded,
-            cache_break.request,
-            partial(sentence, cache_break),
-        )
-
-
-def _breaks_of(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
-    return timeline.derived_value(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
+    is_fact = price.matches_recorded
+    for cache_break in kept_breaks(timeline, price):
+        sentence_of = partial(sentence, cache_break)
+        yield _WasteCandidate("break", cache_break.cost, cache_break.request, sentence_of, is_fact)
 
 
 def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
@@ -161,25 +147,22 @@ def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_Wast
     The cost of their cache breaks is not counted a second time. What the next request read of their prompt from the
     cache, it would else have written itself: that cost no more than reading it.
     """
-    losses = {lost.request: lost.loss for lost in _breaks_of(timeline, price)}
+    losses = {cache_break.request: cache_break.loss for cache_break in kept_breaks(timeline, price)}
     template = "Request {} was {} after {:,} tokens were read{}."
     requests = reporting_requests(timeline)
     for request, next_request in zip_longest(requests, requests[1:]):
         if request.status == "ok":
             continue
         tokens_left = 0 if next_request is None else _tokens_left_in_cache(request, next_request)
-        ending = (
-            f", of which request {next_request.index + 1} found {tokens_left:,} more in the cache"
-            if tokens_left
-            else ""
-        )
+        ending = ""
+        if tokens_left:
+            ending = f", of which request {next_request.index + 1} found {tokens_left:,} more in the cache"
         number, tokens = request.index + 1, request.reported or 0
-        words = partial(template.format, number, request.status, tokens, ending)
-        counted = max(tokens_left, losses.get(request.index, 0))
-        cost = price.cost_of(request) - cost_beyond_reading(request, counted, price)
-        yield _WasteCandidate(
-            "aborted", max(cost, 0.0), price.matches_recorded, request.index, words
-        )
+        sentence_of = partial(template.format, number, request.status, tokens, ending)
+        counted_tokens = max(tokens_left, losses.get(request.index, 0))
+        cost = price.cost_of(request) - cost_beyond_reading(request, counted_tokens, price)
+        is_fact = price.matches_recorded
+        yield _WasteCandidate("aborted", max(cost, 0.0), request.index, sentence_of, is_fact)
 
 
 def _tokens_left_in_cache(request: TimelineRequest, next_request: TimelineRequest) -> int:
@@ -210,9 +193,9 @@ def _unused_subagents(
             continue
         template = "The subagent {!r} read {:,} tokens in {}, and {}."
         what = counted_noun(totals.requests, "request")
-        words = partial(template.format, run.name, totals.input, what, outcome)
-        cost, is_fact = totals.cost, totals.is_fact
-        yield _WasteCandidate("subagent", cost, totals.cost_is_fact, run.request, words, is_fact)
+        sentence_of = partial(template.format, run.name, totals.input, what, outcome)
+        facts = totals.cost_is_fact, totals.is_fact
+        yield _WasteCandidate("subagent", totals.cost, run.request, sentence_of, *facts)
 
 
 def _needless_results(
@@ -234,14 +217,13 @@ def _needless_results(
         if item.entered >= len(timeline.requests):
             continue
         tokens = weights[item.index] * factor
+        is_large = tokens > LARGE_TOKENS
         earlier = newest_by_hash.get(item.hash)
         newest_by_hash[item.hash] = item
         if earlier is not None and timeline.transition_at(earlier.index, item.entered) is None:
             kind, write_count, read_count = "again", 1, max(_times_shown(timeline, item) - 1, 0)
             sentence_of = partial(repeated_sentence, item, tokens, earlier)
-        elif needless_use := _needless_use(
-            timeline, references, item, is_large=tokens > LARGE_TOKENS
-        ):
+        elif needless_use := _needless_use(timeline, references, item, is_large=is_large):
             kind, write_count, read_count, ending = needless_use
             sentence_of = partial(large_sentence, item, tokens, ending)
         else:
@@ -252,15 +234,7 @@ def _needless_results(
         cost = price.cost(
             0, tokens * read_count, tokens * write_count, 0, terms=terms, prompt_tokens=prompt
         )
-        yield _WasteCandidate(
-            kind,
-            cost,
-            request=item.entered,
-            sentence=sentence_of,
-            is_fact=False,
-            cost_is_fact=False,
-            item=item.index,
-        )
+        yield _WasteCandidate(kind, cost, item.entered, sentence_of, is_fact=False, item=item.index)
 
 
 def _needless_use(
@@ -272,13 +246,10 @@ def _needless_use(
         is_named = _contains_names(timeline, references, item.index)
         if not is_named and not is_large:
             return None
-        ending = ", and no later answer used a name in it" if is_named else ""
-        return (
-            "unused" if is_named else "large",
-            1,
-            max(_times_shown(timeline, item) - 1, 0),
-            ending,
-        )
+        read_count = max(_times_shown(timeline, item) - 1, 0)
+        if not is_named:
+            return "large", 1, read_count, ""
+        return "unused", 1, read_count, ", and no later answer used a name in it"
     # Requests up to the item's last use are not counted as waste.
     idle = item.entered + _times_shown(timeline, item) - 1 - last_use if is_large else 0
     ending = f", {idle:,} of them after the last answer that used a name in it"
@@ -299,7 +270,6 @@ def _large_results(timeline: Timeline, ruler: Ruler) -> Iterator[TimelineItem]:
 
 
 def _contains_names(timeline: Timeline, references: References, item: int) -> bool:
-    """Return whether an item's text contains any name."""
     if references.items_with_names is not None:
         return item in references.items_with_names
     return any(True for _ in names_in(timeline.read(item)))

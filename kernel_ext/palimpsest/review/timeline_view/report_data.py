@@ -6,6 +6,7 @@ sliders with one number moved at a time. Equal columns are written once, since m
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal, get_args
 
@@ -14,8 +15,7 @@ from palimpsest.review.session_review import PolicyLike, SessionReview
 from palimpsest.review.tables.question_limits import MAX_NAME_CHARS
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies, chosen_policies
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
-from palimpsest.review.timeline_view.note_views import notes_text
-from palimpsest.review.timeline_view.view_answers import ViewAnswers
+from palimpsest.review.timeline_view.view_answers import ViewAnswers, notes_text
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
     AskTrack,
@@ -25,6 +25,8 @@ from palimpsest.review.timeline_view.view_queries import (
 from palimpsest.review.timeline_view.view_values import PolicyOption, TimelineView
 from palimpsest.transcript.errors import UserError
 
+Progress = Callable[[int, int], None]
+"""Is called with the number of computed tracks, and of all."""
 ReportTexts = Literal["none", "preview", "all"]
 TEXT_CHOICES: tuple[str, ...] = get_args(ReportTexts)
 PREVIEW_CHARS = 200
@@ -41,7 +43,7 @@ def report_data(
     texts: ReportTexts,
     price: str | None,
     clean_value: Callable[[Any], Any],
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    progress: Progress = lambda _done, _total: None,
 ) -> tuple[TimelineView, str]:
     """Return the report's view, and its data as JSON, both processed by ``clean_value``.
 
@@ -49,33 +51,30 @@ def report_data(
     texts, and for a policy that fails.
     """
     chosen = chosen_policies(policies or DEFAULT_POLICIES)
-    _check_arguments(chosen, texts)
-    columns = _Columns()
-    writer = _SessionWriter(chosen, texts, price, clean_value, columns)
+    if texts not in TEXT_CHOICES:
+        raise UserError(f"texts is one of {', '.join(TEXT_CHOICES)}, not {texts!r:.60}.")
+    if len(chosen) > MAX_POLICIES:
+        raise UserError(f"A report holds at most {MAX_POLICIES} policies.")
+    writer = _SessionWriter(chosen, texts, price, clean_value)
     view, data = writer.session_data(answers, progress)
     # Of a report without texts the view names no subagent.
     data["subagents"] = {
-        review.timeline.session: writer.subagent_data(review, view.session)
+        review.timeline.session: writer.session_data(
+            ViewAnswers(review, keeps_replays=False), within=view.session
+        )[1]
         for review in (answers.review.subagent_reviews() if view.subagents else ())
     }
-    return view, f'{{"columns":[{",".join(columns.written)}],"data":{_json(data)}}}'
+    return view, f'{{"columns":[{",".join(writer.columns.written)}],"data":{_json(data)}}}'
 
 
 def compared_report_data(first_data: str, second_data: str, comparison: SessionComparison) -> str:
     """Return the data of a report of two sessions as JSON: the first one's, with the second one's and the comparison."""
-    compared = _json(comparison.model_dump(mode="json", exclude_none=True))
-    return f'{first_data[:-1]},"second":{second_data},"comparison":{compared}}}'
+    comparison_json = _json(comparison.model_dump(mode="json", exclude_none=True))
+    return f'{first_data[:-1]},"second":{second_data},"comparison":{comparison_json}}}'
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
-
-
-def _check_arguments(policies: ChosenPolicies, texts: str) -> None:
-    if texts not in TEXT_CHOICES:
-        raise UserError(f"texts is one of {', '.join(TEXT_CHOICES)}, not {texts!r:.60}.")
-    if len(policies) > MAX_POLICIES:
-        raise UserError(f"A report holds at most {MAX_POLICIES} policies.")
 
 
 def _with_texts_removed(
@@ -86,13 +85,13 @@ def _with_texts_removed(
         return view
     labels = ("",) * len(view.items.id)
     unread = len(review.problems)
-    counted = (f"{counted_noun(unread, 'place')} could not be read.",) if unread else ()
+    unread_sentences = (f"{counted_noun(unread, 'place')} could not be read.",) if unread else ()
     return view.model_copy(
         update={
             "title": view.session,
             "items": view.items.model_copy(update={"label": labels}),
             "wastes": (),
-            "gaps": (*review.timeline.gaps, *counted),
+            "gaps": (*review.timeline.gaps, *unread_sentences),
             "subagents": (),
         }
     )
@@ -103,19 +102,19 @@ def _stops(
     policies: ChosenPolicies,
     options: Sequence[PolicyOption],
     price: str | None,
-    progress: Callable[[int, int], None],
+    progress: Progress,
 ) -> Iterator[dict[str, Any]]:
     """Yield the track of each policy with its defaults, then with each stop of its sliders, one moved at a time.
 
     Raises UserError with the reason where a policy has no track, unless it does not take a stop with its other numbers.
     """
     track_queries = [
-        (checked_query(AskTrack, policy=option.name, numbers=moved, price=price), numbers)
+        (checked_query(AskTrack, policy=option.name, numbers=moved_numbers, price=price), numbers)
         for option in options[: len(policies)]
-        for numbers, moved in _stop_numbers(option)
+        for numbers, moved_numbers in _stop_numbers(option)
     ]
-    for done, (query, numbers) in enumerate(track_queries):
-        progress(done, len(track_queries))
+    for done_count, (query, numbers) in enumerate(track_queries):
+        progress(done_count, len(track_queries))
         answer = answers.answer(query, policies)
         if answer.track is not None:
             track = answer.track.model_dump(mode="json", exclude_none=True)
@@ -174,62 +173,6 @@ def _compactions(
         compactions.append(view.model_dump(mode="json", exclude_none=True))
 
 
-class _SessionWriter:
-    """Makes the data of the sessions of a report, with one choice of policies, texts and prices."""
-
-    def __init__(
-        self,
-        chosen: ChosenPolicies,
-        texts: ReportTexts,
-        price: str | None,
-        clean_value: Callable[[Any], Any],
-        columns: "_Columns",
-    ) -> None:
-        self._chosen = chosen
-        self._texts = texts
-        self._price = price
-        self._clean_value = clean_value
-        self._columns = columns
-
-    def session_data(
-        self,
-        answers: ViewAnswers,
-        progress: Callable[[int, int], None] = lambda _done, _total: None,
-        within: str = "",
-    ) -> tuple[TimelineView, dict[str, Any]]:
-        """Return a session's view and its data; of one ``within`` another, policies have their default numbers alone."""
-        texts, price, shared = self._texts, self._price, self._shared_value
-        answer = answers.answer(checked_query(AskView, price=price), self._chosen)
-        if answer.view is None:
-            raise UserError(answer.error)
-        options = answer.view.policies[: len(self._chosen)]
-        if within:
-            options = tuple(option.model_copy(update={"sliders": ()}) for option in options)
-        view = _with_texts_removed(answer.view, texts, answers.review)
-        view = view.model_copy(update={"within": within, "policies": options})
-        view = TimelineView.model_validate(self._clean_value(view.model_dump(mode="json")))
-        # Tracks are computed one after the other, so that only one is in memory.
-        return view, {
-            "view": self._columns.shared_value(view.model_dump(mode="json", exclude_none=True)),
-            "stops": [*map(shared, _stops(answers, self._chosen, options, price, progress))],
-            "texts": texts,
-            "items": shared(_texts(answers, texts)),
-            "uses": shared(_uses(answers.review, texts)),
-            "compactions": shared(_compactions(answers, texts, price) if texts != "none" else []),
-            "notes": self._clean_value(
-                notes_text(answers.review.notes()).model_dump(mode="json", exclude_none=True)
-            ),
-            "subagents": {},
-        }
-
-    def subagent_data(self, review: SessionReview, within: str) -> dict[str, Any]:
-        """Return the data of a session that calls of another one started."""
-        return self.session_data(ViewAnswers(review, keeps_replays=False), within=within)[1]
-
-    def _shared_value(self, value: Any) -> Any:
-        return self._columns.shared_value(self._clean_value(value))
-
-
 class _Columns:
     """The long lists of a report, each written once."""
 
@@ -248,9 +191,55 @@ class _Columns:
             return [self.shared_value(inner) for inner in value]
         if len(value) < SHARED_LENGTH:
             return value
-        written = _json(value)
-        digest = sha256(written.encode("utf-8", "surrogatepass")).digest()
+        column_json = _json(value)
+        digest = sha256(column_json.encode("utf-8", "surrogatepass")).digest()
         if digest not in self._index_by_digest:
             self._index_by_digest[digest] = len(self.written)
-            self.written.append(written)
+            self.written.append(column_json)
         return {"column": self._index_by_digest[digest]}
+
+
+@dataclass(frozen=True)
+class _SessionWriter:
+    """Makes the data of the sessions of a report, with one choice of policies, texts and prices."""
+
+    policies: ChosenPolicies
+    texts: ReportTexts
+    price: str | None
+    clean_value: Callable[[Any], Any]
+    columns: _Columns = field(default_factory=_Columns)
+
+    def session_data(
+        self,
+        answers: ViewAnswers,
+        progress: Progress = lambda _done, _total: None,
+        within: str = "",
+    ) -> tuple[TimelineView, dict[str, Any]]:
+        """Return a session's view and its data; of one ``within`` another, policies have their default numbers alone."""
+
+        def shared(value: Any) -> Any:
+            return self.columns.shared_value(self.clean_value(value))
+
+        texts, price = self.texts, self.price
+        answer = answers.answer(checked_query(AskView, price=price), self.policies)
+        if answer.view is None:
+            raise UserError(answer.error)
+        options = answer.view.policies[: len(self.policies)]
+        if within:
+            options = tuple(option.model_copy(update={"sliders": ()}) for option in options)
+        view = _with_texts_removed(answer.view, texts, answers.review)
+        view = view.model_copy(update={"within": within, "policies": options})
+        view = TimelineView.model_validate(self.clean_value(view.model_dump(mode="json")))
+        # Tracks are computed one after the other, so that only one is in memory.
+        return view, {
+            "view": self.columns.shared_value(view.model_dump(mode="json", exclude_none=True)),
+            "stops": [*map(shared, _stops(answers, self.policies, options, price, progress))],
+            "texts": texts,
+            "items": shared(_texts(answers, texts)),
+            "uses": shared(_uses(answers.review, texts)),
+            "compactions": shared(_compactions(answers, texts, price) if texts != "none" else []),
+            "notes": self.clean_value(
+                notes_text(answers.review.notes()).model_dump(mode="json", exclude_none=True)
+            ),
+            "subagents": {},
+        }

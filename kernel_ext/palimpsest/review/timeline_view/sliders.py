@@ -67,7 +67,7 @@ MAX_WHAT_CHARS = 300
 """Maximum characters of the sentence on a function."""
 
 
-def policy_choices(chosen: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, ...]:
+def policy_choices(policies: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, ...]:
     """Return the policies of a view with their sliders: the chosen ones, then the other presets, sorted by name."""
     preset_options = _choices(tuple(presets()))
     by_name = {option.name: option for option in preset_options}
@@ -75,9 +75,9 @@ def policy_choices(chosen: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, 
         by_name[name]
         if name in by_name and isinstance(policy, Preset)
         else _chosen_option(name, policy)
-        for name, policy in chosen.items()
+        for name, policy in policies.items()
     )
-    return (*chosen_options, *(option for option in preset_options if option.name not in chosen))
+    return (*chosen_options, *(option for option in preset_options if option.name not in policies))
 
 
 def _chosen_option(name: str, policy: str | ContextPolicy | None) -> PolicyOption:
@@ -91,19 +91,16 @@ def _chosen_option(name: str, policy: str | ContextPolicy | None) -> PolicyOptio
                 sliders=() if policy.given_numbers else tuple(_own_sliders(policy.numbers)),
             )
         case Preset():
-            return PolicyOption(name=name, what=summary(type(policy)), source=policy.source)
+            what, source = summary(type(policy)), policy.source
         case Pipeline():
-            description = f"Its {len(policy.stages)} policies act one after the other."
-            return PolicyOption(
-                name=name, what=description, source=f"{OWN_SOURCE}, {policy.source}"
-            )
+            what = f"Its {len(policy.stages)} policies act one after the other."
+            source = f"{OWN_SOURCE}, {policy.source}"
         case None | str():
-            return PolicyOption(name=name, what=WHAT_TRACKS[name], source=OF_SESSION)
+            what, source = WHAT_TRACKS[name], OF_SESSION
         case _:
-            description = _first_sentence(type(policy)) or f"An object of {type(policy).__name__}."
-            return PolicyOption(
-                name=name, what=description, source=f"{OWN_SOURCE}, {policy.source}"
-            )
+            what = _first_sentence(type(policy)) or f"An object of {type(policy).__name__}."
+            source = f"{OWN_SOURCE}, {policy.source}"
+    return PolicyOption(name=name, what=what, source=source)
 
 
 def _first_sentence(code: object) -> str:
@@ -116,21 +113,16 @@ def _own_sliders(numbers: Mapping[str, int | float]) -> Iterator[SliderView]:
     for name, default in [*numbers.items()][:MAX_SLIDERS]:
         is_share = isinstance(default, float) and 0 <= default <= 1
         is_counted = isinstance(default, int) and default >= 0
-        values = (
-            _stops(name, default, is_share)
-            if is_share or is_counted
-            else (
-                round(default * factor, MAX_DECIMALS if isinstance(default, float) else None)
-                for factor in FACTOR_STOPS
-            )
-        )
+        digits = MAX_DECIMALS if isinstance(default, float) else None
+        values: Iterable[float] = (round(default * factor, digits) for factor in FACTOR_STOPS)
+        if is_share or is_counted:
+            values = _stops(name, default, is_share)
         yield _slider(name, {*values, default}, default)
 
 
 def _slider(name: str, stops: Iterable[float], default: float) -> SliderView:
-    return SliderView(
-        name=name, stops=tuple(_at_most_nine(sorted(stops), default)), default=default
-    )
+    nine_stops = tuple(_at_most_nine(sorted(stops), default))
+    return SliderView(name=name, stops=nine_stops, default=default)
 
 
 @lru_cache(maxsize=4)
@@ -149,17 +141,11 @@ def _choices(presets: tuple[type[Preset], ...]) -> tuple[PolicyOption, ...]:
 def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
     numbers: dict[str, object] = {
         name: value
-        for name, value in ({**preset.own_numbers(), **preset.other_numbers()}).items()
+        for name, value in {**preset.own_numbers(), **preset.other_numbers()}.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    preferred_names = preset.sliders or FIRST_NUMBERS
-    ranked = sorted(
-        numbers,
-        key=lambda name: (
-            preferred_names.index(name) if name in preferred_names else len(preferred_names)
-        ),
-    )
-    for name in ranked[:MAX_SLIDERS]:
+    preferred_names = [name for name in preset.sliders or FIRST_NUMBERS if name in numbers]
+    for name in list(dict.fromkeys([*preferred_names, *numbers]))[:MAX_SLIDERS]:
         default = float(str(numbers[name]))
         is_share = isinstance(numbers[name], float)
         smallest = preset.smallest_values.get(name, 0)

@@ -11,10 +11,8 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, amount_
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.request_contents.tool_definitions import ItemDefinition, item_definitions
 from palimpsest.review.session_review import PriceLike, SessionReview
-from palimpsest.review.tables.break_avoidance import avoided_by
-from palimpsest.review.tables.cache_breaks import CacheBreak
-from palimpsest.review.tables.problem_sentences import problem_sentences
-from palimpsest.review.tables.recorded_words import recorded_words
+from palimpsest.review.tables.cache_breaks import CacheBreak, avoided_by
+from palimpsest.review.tables.recording_sentences import problem_sentences, recorded_words
 from palimpsest.review.tables.request_totals import (
     RequestCost,
     RequestTotals,
@@ -82,8 +80,7 @@ def timeline_view(
     """Return the view of a session, without texts; ``view_values`` has the schema.
 
     ``price`` is that of ``SessionReview.price``; the ``policies`` stand before the presets. With ``picture`` it lacks what is not needed to draw the first picture
-    and takes longer, such as what answers used of each item. Raises UserError for an unknown
-    price.
+    and takes longer, such as what answers used of each item. Raises UserError for an unknown price.
     """
     timeline, profile, ruler = review.timeline, review.price(price), review.ruler
     weights = timeline.weights(ruler.estimator)
@@ -165,16 +162,9 @@ def _breaks(
 ) -> tuple[BreakView, ...]:
     def view(at: int, _: Sequence[BreakView]) -> BreakView:
         cache_break = breaks[at]
-        return BreakView(
-            request=cache_break.request,
-            turn=cache_break.turn,
-            cause=cache_break.cause,
-            words=cache_break.words,
-            expected=cache_break.expected,
-            read=cache_break.read,
-            loss=cache_break.loss,
-            cost=round(cache_break.cost, 6),
-            avoided_by=avoided_by(timeline, cache_break, profile),
+        avoided = avoided_by(timeline, cache_break, profile)
+        return BreakView.model_validate(cache_break, from_attributes=True).model_copy(
+            update={"cost": round(cache_break.cost, 6), "avoided_by": avoided}
         )
 
     pairs = [
@@ -202,24 +192,14 @@ def _subagents(runs: Sequence[SubagentRun]) -> Iterator[SubagentView]:
 def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...], ItemColumns]:
     """Return the kinds of a session's items, and the items."""
     rows: GrownColumns = timeline.earlier.setdefault("view of items", GrownColumns())
-    names = (
-        "id",
-        "kind",
-        "label",
-        "tool",
-        "turn",
-        "entered",
-        "block",
-        "group",
-        "is_error",
-        "pinned",
-    )
+    copied_fields = "id", "label", "tool", "turn", "entered", "block"
+    names = *copied_fields, "kind", "group", "is_error", "pinned"
     columns = rows.grown_columns(timeline.items, {name: attrgetter(name) for name in names})
     places, order = range(len(timeline.items)), timeline.sent_order
     kinds = tuple(dict.fromkeys([*KIND_NUMBERS, *columns["kind"]]))
     kind_indexes = {kind: index for index, kind in enumerate(kinds)}
     return kinds, ItemColumns.model_construct(
-        **{name: columns[name] for name in ("id", "label", "tool", "turn", "entered", "block")},
+        **{name: columns[name] for name in copied_fields},
         kind=tuple(map(kind_indexes.__getitem__, columns["kind"])),
         tokens=tuple(weights),
         partner=tuple(_partners(columns["group"])),
@@ -235,17 +215,15 @@ def _definitions(timeline: Timeline, weights: Sequence[int]) -> DefinitionColumn
 
 
 def _marks(timeline: Timeline) -> MarkColumns:
-    columns = zip(*_mark_rows(timeline), strict=True)
-    return MarkColumns(**dict(zip(MarkColumns.model_fields, columns, strict=False)))
-
-
-def _mark_rows(timeline: Timeline) -> Iterator[tuple[int, int, int, str, str]]:
+    rows: list[tuple[int, int, int, str, str]] = []
     for request in timeline.requests:
-        for words, item in zip(request.cache_marks, request.mark_items, strict=True):
-            place, _, lifetime = words.partition(" for ")
+        for mark, item in zip(request.cache_marks, request.mark_items, strict=True):
+            place, _, lifetime = mark.partition(" for ")
             tool = place.removeprefix("tool ")
             definition = int(tool) - 1 if tool != place and tool.isdecimal() else -1
-            yield request.index, item, definition, "" if item >= 0 else place, lifetime
+            rows.append((request.index, item, definition, "" if item >= 0 else place, lifetime))
+    columns = zip(*rows, strict=True)
+    return MarkColumns(**dict(zip(MarkColumns.model_fields, columns, strict=False)))
 
 
 def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
@@ -255,9 +233,7 @@ def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
         for item, request, state in zip(moves.item, moves.request, moves.state, strict=True)
         if items.entered[item] < request and state in REDUCED_STATES
     )
-    return tuple(
-        PruneView(request=number, items=per_request[number]) for number in sorted(per_request)
-    )
+    return tuple(PruneView(request=at, items=per_request[at]) for at in sorted(per_request))
 
 
 def _partners(groups: Sequence[str]) -> list[int]:
@@ -316,9 +292,9 @@ def _totals(
     which = counted_noun(len(timeline.requests), "request")
     if 0 < reporting_count < len(timeline.requests):
         which = f"{reporting_count:,} of {which} reported their usage: they"
-    read = f"{which} read {about}{totals.input:,} tokens, at most {about}{totals.peak:,} at once"
+    text = f"{which} read {about}{totals.input:,} tokens, at most {about}{totals.peak:,} at once"
     cached = f"; {track.facts.cached:.0%} came from the cache" if track.facts is not None else ""
-    sentences = [f"{read}{cached}.", *_cost_sentences(timeline, totals, price)]
+    sentences = [f"{text}{cached}.", *_cost_sentences(timeline, totals, price)]
     if not totals.is_fact:
         sentences.append(
             "The recording reports no usage: sizes are estimates, and the cache is taken to be warm."
@@ -332,24 +308,18 @@ def _cost_sentences(
 ) -> tuple[str, ...]:
     """Return sentences on the session's cost; recorded costs are facts at any price of the other requests."""
     recorded_amounts = [*recorded_costs(timeline)]
-    amount = amount_with_unit(
-        totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate"
-    )
+    whole = amount_with_unit(totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate")
     if not recorded_amounts:
-        return (f"It would cost {amount}; the recording holds no cost.", price.sentence)
+        return (f"It would cost {whole}; the recording holds no cost.", price.sentence)
     paid = amount_with_unit(sum(recorded_amounts), "USD")
     if totals.cost_is_fact:
         return (f"The session cost {paid}.",)
     which = counted_noun(len(timeline.requests), "request")
     is_all = len(recorded_amounts) == len(timeline.requests)
-    text = (
-        f"The session cost {paid}"
-        if is_all
-        else f"{len(recorded_amounts):,} of {which} cost {paid}"
-    )
+    text = f"{'The session' if is_all else f'{len(recorded_amounts):,} of {which}'} cost {paid}"
     if not price.of_session:
-        return (f"{text}; at these prices all of it would cost {amount}.", price.sentence)
+        return (f"{text}; at these prices all of it would cost {whole}.", price.sentence)
     return (
-        f"{text}; of the others no cost was recorded, and with them it comes to {amount}.",
+        f"{text}; of the others no cost was recorded, and with them it comes to {whole}.",
         price.sentence,
     )

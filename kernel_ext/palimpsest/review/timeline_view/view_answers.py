@@ -12,16 +12,17 @@ from palimpsest.review.prices.price_file import without_files
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.request_contents.tool_definitions import tool_definitions
+from palimpsest.review.session_notes.notes_table import SessionNotes
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.question_limits import MAX_NAME_CHARS
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
-from palimpsest.review.timeline_view.note_views import notes_text
-from palimpsest.review.timeline_view.text_search import searched_texts
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
     BLOCK_CHARS,
+    EXCERPT_CHARS,
     MAX_BLOCKS,
+    MAX_SEARCHED,
     MAX_USED_NAMES,
     MAX_USES,
     TEXT_CHARS,
@@ -37,13 +38,18 @@ from palimpsest.review.timeline_view.view_queries import (
     CompactionText,
     ItemText,
     LostKind,
+    NotesText,
     RequestText,
+    SearchedItem,
+    SearchedTexts,
     UsedNames,
     ViewAnswer,
     ViewQuery,
 )
+from palimpsest.review.timeline_view.view_values import NoteView
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import Timeline
 
 MAX_LOST = 200
 """Maximum lost names of one compaction that are listed, needed ones first; ``kinds`` counts all of them."""
@@ -115,9 +121,9 @@ class ViewAnswers:
                 )
                 return ViewAnswer(view=view)
             case AskTrack():
-                words = without_files(query.price)
-                price = self.review.replay_price(words)
-                simulation = self._simulation(query, policies, query.window, words)
+                price_text = without_files(query.price)
+                price = self.review.replay_price(price_text)
+                simulation = self._simulation(query, policies, query.window, price_text)
                 return ViewAnswer(track=track_of(self.review, simulation, price))
             case AskItem():
                 return ViewAnswer(item=self._item(query, policies))
@@ -135,7 +141,7 @@ class ViewAnswers:
             case AskNotes():
                 return ViewAnswer(notes=notes_text(self.review.notes()))
             case AskSearch():
-                return ViewAnswer(search=searched_texts(self.review.timeline, query.text))
+                return ViewAnswer(search=_searched_texts(self.review.timeline, query.text))
             case AskComparison():
                 raise UserError("No other session is known here to compare this one with.")
 
@@ -157,14 +163,15 @@ class ViewAnswers:
         self, query: AskTrack | AskItem | AskRequest, policies: ChosenPolicies
     ) -> ContextPolicy | None:
         """Return the policy that a question names, with the question's numbers; raises UserError."""
-        given = policies.get(query.policy, query.policy)
+        policy_given = policies.get(query.policy, query.policy)
         numbers = {name: _number(value) for name, value in query.numbers.items()}
-        return self.review.policy(given, **numbers)
+        return self.review.policy(policy_given, **numbers)
 
     def _item(self, query: AskItem, policies: ChosenPolicies) -> ItemText:
         timeline = self._simulation(query, policies).timeline
         self._check(query.request, query.item)
         transition = timeline.transition_at(query.item, query.request)
+        shown_text = None if transition is None else transition.shown
         text = timeline.read(query.item)
         if query.definition is not None:
             text = tool_definitions(text)[query.definition].text
@@ -174,9 +181,7 @@ class ViewAnswers:
             text=text[query.offset : query.offset + TEXT_CHARS],
             offset=query.offset,
             chars=len(text),
-            shown=None
-            if transition is None or transition.shown is None
-            else transition.shown[:TEXT_CHARS],
+            shown=None if shown_text is None else shown_text[:TEXT_CHARS],
         )
 
     def _uses(self, query: AskUses) -> tuple[UsedNames, ...]:
@@ -195,44 +200,44 @@ class ViewAnswers:
     def _request(self, query: AskRequest, policies: ChosenPolicies) -> RequestText:
         self._check(query.request, 0)
         simulation = self._simulation(query, policies)
-        shown = self._contents(simulation, query.request)
+        shown_request = self._contents(simulation, query.request)
         pattern = re.compile(re.escape(query.find), re.IGNORECASE)
         matching_items = [
             (block, match.start())
-            for block in shown.blocks
+            for block in shown_request.blocks
             if (match := pattern.search(block.text))
         ]
         return RequestText(
             request=query.request,
             policy=simulation.policy_name,
-            basis=shown.basis,
-            note=shown.note,
+            basis=shown_request.basis,
+            note=shown_request.note,
             blocks=tuple(
                 _piece(block, max(offset - BLOCK_CHARS // 4, 0) if query.find else 0)
                 for block, offset in matching_items[query.first : query.first + MAX_BLOCKS]
             ),
             first=query.first,
             total=len(matching_items),
-            tokens=round(shown.tokens),
+            tokens=round(shown_request.tokens),
         )
 
     def _contents(self, simulation: Simulation, request: int) -> ShownRequest:
         """Return a request with its contents; the newest is kept, since it is requested in pieces."""
-        newest_contents = self._shown
-        if (
-            newest_contents is None
-            or newest_contents[0] is not simulation
-            or newest_contents[1].request != request
-        ):
-            newest_contents = simulation, request_at(simulation, request, self.review.sent)
-            self._shown = newest_contents
-        return newest_contents[1]
+        match self._shown:
+            case (replay, contents) if replay is simulation and contents.request == request:
+                return contents
+        contents = request_at(simulation, request, self.review.sent)
+        self._shown = simulation, contents
+        return contents
 
     def _compaction(self, query: AskCompaction) -> CompactionText:
-        losses = self._compactions(query.price)
+        if self._losses is None or self._losses[0] != query.price:
+            self._losses = query.price, self.review.compactions(price=without_files(query.price))
+        losses = self._losses[1]
         if query.number >= len(losses):
             raise UserError("The session has no such compaction.")
         loss = losses[query.number]
+        names = (*loss.needed_names, *(word for word in loss.lost if not word.needed))[:MAX_LOST]
         return CompactionText(
             number=query.number,
             request=loss.request,
@@ -248,26 +253,15 @@ class ViewAnswers:
                     kind=kind,
                     found=number,
                     lost=len(loss.lost_of(kind)),
-                    needed=sum(lost.kind == kind for lost in loss.needed_names),
+                    needed=sum(word.kind == kind for word in loss.needed_names),
                 )
                 for kind, number in loss.found.items()
             ),
-            lost=tuple(
-                replace(lost, name=lost.name[:MAX_NAME_CHARS])
-                for lost in (*loss.needed_names, *(lost for lost in loss.lost if not lost.needed))[
-                    :MAX_LOST
-                ]
-            ),
+            lost=tuple(replace(word, name=word.name[:MAX_NAME_CHARS]) for word in names),
             refetching=round(loss.refetching, 6),
             fetches=loss.fetches,
             sentences=loss.sentences,
         )
-
-    def _compactions(self, price: str | None) -> CompactionLosses:
-        """Return the recorded compactions; those at the newest price are kept."""
-        if self._losses is None or self._losses[0] != price:
-            self._losses = price, self.review.compactions(price=without_files(price))
-        return self._losses[1]
 
     def _check(self, request: int, item: int) -> None:
         timeline = self.review.timeline
@@ -275,8 +269,35 @@ class ViewAnswers:
             raise IndexError
 
 
+def notes_text(notes: SessionNotes) -> NotesText:
+    """Return the answer to a question for the notes: each with its place in the view."""
+    pairs = zip(notes, notes.places, strict=True)
+    return NotesText(
+        notes=tuple(NoteView(note=note, found=place) for note, place in pairs),
+        problems=tuple(problem.sentence for problem in notes.problems),
+    )
+
+
+def _searched_texts(timeline: Timeline, text: str) -> SearchedTexts:
+    """Return the items of a timeline whose texts hold this one, whatever the case of its letters."""
+    pattern = re.compile(re.escape(text), re.IGNORECASE)
+    found_items: list[SearchedItem] = []
+    total = 0
+    for item in range(len(timeline.items)):
+        whole_text = timeline.read(item)
+        first_match = pattern.search(whole_text)
+        if first_match is None:
+            continue
+        total += 1
+        if len(found_items) < MAX_SEARCHED:
+            begin = max(first_match.start() - EXCERPT_CHARS // 4, 0)
+            excerpt = whole_text[begin : begin + EXCERPT_CHARS]
+            count = sum(1 for _ in pattern.finditer(whole_text))
+            found_items.append(SearchedItem(item=item, count=count, excerpt=excerpt))
+    return SearchedTexts(items=tuple(found_items), total=total)
+
+
 def _piece(block: RequestItem, offset: int) -> RequestItem:
-    """Return a block with a piece of its text from an offset on."""
     text = block.text[offset : offset + BLOCK_CHARS]
     return block.model_copy(update={"text": text, "tokens": round(block.tokens)})
 

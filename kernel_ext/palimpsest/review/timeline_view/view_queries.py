@@ -9,18 +9,10 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from palimpsest.review.request_contents.lost_word import LostWord
-from palimpsest.review.tables.question_limits import (
-    MAX_NAME_CHARS,
-    MAX_PRICES_CHARS,
-    refusal_words,
-)
+from palimpsest.review.tables.question_limits import MAX_NAME_CHARS, MAX_PRICES_CHARS, refusal_words
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.view_patch import ViewPatch
-from palimpsest.review.timeline_view.view_values import (
-    NoteView,
-    TimelineView,
-    TrackView,
-)
+from palimpsest.review.timeline_view.view_values import NoteView, TimelineView, TrackView
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import ItemState
@@ -161,8 +153,6 @@ ViewQuery = Annotated[
     | AskComparison,
     Field(discriminator="ask"),
 ]
-
-
 Query = TypeVar("Query", bound=Value)
 
 
@@ -172,10 +162,8 @@ def checked_query(query: type[Query], **fields: Any) -> Query:
         return query(**fields)
     except ValidationError as error:
         problem = error.errors()[0]
-        name = str(problem["loc"][0])
-        raise UserError(
-            f"{fields.get(name)!r:.60} is no {name}: {refusal_words(problem)}."
-        ) from None
+        key = str(problem["loc"][0])
+        raise UserError(f"{fields.get(key)!r:.60} is no {key}: {refusal_words(problem)}.") from None
 
 
 class ItemText(Value):

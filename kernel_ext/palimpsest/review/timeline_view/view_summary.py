@@ -7,11 +7,7 @@ from itertools import accumulate
 from palimpsest.context_policies.prompt_cache.ruler import Scale
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ColumnSpec, Form, ReportTable, TableColumn, table_of
-from palimpsest.render.reports.timeline_picture import (
-    TimelineMark,
-    TimelinePicture,
-    kind_words,
-)
+from palimpsest.render.reports.timeline_picture import TimelineMark, TimelinePicture, kind_words
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.inspector_parts import InspectorPart
 from palimpsest.review.timeline_view.view_values import TimelineView
@@ -20,7 +16,7 @@ MAX_ROWS = 10
 MAX_CHOSEN_ROWS = 50
 """Breaks that are listed where their table was chosen by its name."""
 LABEL_CHARS = 60
-HIDDEN = "Hidden until it is revealed: {parts}."
+HIDDEN_SENTENCE = "Hidden until it is revealed: {parts}."
 OF_FIRST = (
     "The picture, these sentences and the tables below that of both are of the first session."
 )
@@ -53,7 +49,7 @@ def view_summary(
     def is_shown(*parts: InspectorPart) -> bool:
         return any((not views or part in views) and part not in hidden for part in parts)
 
-    untold = [part for part in hidden if not views or part in views]
+    unrevealed = [part for part in hidden if not views or part in views]
     most = MAX_CHOSEN_ROWS if "breaks" in views else MAX_ROWS
     tables = (
         *((_breaks(view, most),) if is_shown("breaks") else ()),
@@ -66,7 +62,7 @@ def view_summary(
         else None,
         tables=tuple(table for table in tables if table.rows),
         sentences=(
-            *((HIDDEN.format(parts=", ".join(untold)),) if untold else ()),
+            *((HIDDEN_SENTENCE.format(parts=", ".join(unrevealed)),) if unrevealed else ()),
             *(view.totals if is_shown("totals") else ()),
             *filter(None, (view.limit_words if is_shown("tracks") else "",)),
             *view.gaps,
@@ -106,9 +102,7 @@ def comparison_table(comparison: SessionComparison) -> ReportTable:
         TableColumn("second", f"second: {comparison.second.title or comparison.second.session}"),
         TableColumn("ratio", "second / first"),
     )
-    rows = tuple(
-        (figure.name, figure.first, figure.second, figure.ratio) for figure in comparison.figures
-    )
+    rows = tuple((row.name, row.first, row.second, row.ratio) for row in comparison.figures)
     return ReportTable("Two sessions", columns, rows, comparison.notes, lead=(comparison.sentence,))
 
 
@@ -116,9 +110,9 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
     """Return the shown kinds and their tokens at each request: unseen tokens first, placeholders last."""
     requests = len(view.requests.id)
     changes = [[0.0] * (requests + 1) for _ in (*view.kinds, PLACEHOLDER)]
-    shown: dict[int, tuple[int, int]] = {}
+    shown_by_item: dict[int, tuple[int, int]] = {}
     for item, (kind, tokens) in enumerate(zip(view.items.kind, view.items.tokens, strict=True)):
-        shown[item] = kind, tokens
+        shown_by_item[item] = kind, tokens
         changes[kind][min(view.items.entered[item], requests)] += tokens
     summary = view.kinds.index("summary")
     transitions = view.recorded.transitions
@@ -126,11 +120,11 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
         transitions.item, transitions.request, transitions.state, transitions.tokens, strict=True
     ):
         request_shown = min(max(request, view.items.entered[item]), requests)
-        kind, before = shown[item]
+        kind, before = shown_by_item[item]
         changes[kind][request_shown] -= before
         is_readable = state in ("whole", "truncated")
         layer = view.items.kind[item] if is_readable else summary if state == "summarised" else -1
-        shown[item] = layer, tokens
+        shown_by_item[item] = layer, tokens
         changes[layer][request_shown] += tokens
     tokens_by_kind = [tuple(accumulate(row[:requests])) for row in changes]
     scales = [
@@ -180,49 +174,31 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
 
 
 def _breaks(view: TimelineView, most: int) -> ReportTable:
-    rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:most]
+    rows = sorted(view.breaks, key=lambda row: -row.cost)[:most]
     unit: Form = "usd" if view.price.unit == "USD" else "count"
+    title = "cost, USD" if unit == "usd" else "cost, units"
     columns: tuple[ColumnSpec, ...] = (
-        (TableColumn("request", "request", "count", "fact"), lambda broken: broken.request + 1),
-        (TableColumn("cause", "cause", "text"), lambda broken: broken.words or broken.cause),
+        (TableColumn("request", "request", "count", "fact"), lambda row: row.request + 1),
+        (TableColumn("cause", "cause", "text"), lambda row: row.words or row.cause),
         TableColumn("loss", "written anew", "count", "fact"),
-        TableColumn(
-            "cost",
-            "cost, USD" if unit == "usd" else "cost, units",
-            unit,
-            "fact" if view.price.matches_recorded else "estimate",
-        ),
+        TableColumn("cost", title, unit, "fact" if view.price.matches_recorded else "estimate"),
         TableColumn("avoided_by", "avoided by", "text"),
     )
     left_out = len(view.breaks) - len(rows)
-    return table_of(
-        "Cache breaks, the dearest first",
-        columns,
-        rows,
-        (f"{left_out:,} more are in the session.",) if left_out else (),
-    )
+    notes = (f"{left_out:,} more are in the session.",) if left_out else ()
+    return table_of("Cache breaks, the dearest first", columns, rows, notes)
 
 
 def _largest(view: TimelineView) -> ReportTable:
     items = view.items
-    order = sorted(range(len(items.id)), key=lambda index: -items.tokens[index])[:MAX_ROWS]
+    order = sorted(range(len(items.id)), key=lambda at: -items.tokens[at])[:MAX_ROWS]
+    tokens = TableColumn("tokens", "tokens", "count", "estimate")
+    since = TableColumn("entered", "since request", "count", "fact")
     columns: tuple[ColumnSpec, ...] = (
-        (TableColumn("item", "item", "count", "fact"), lambda index: index + 1),
-        (
-            TableColumn("kind", "kind", "text"),
-            lambda index: kind_words(view.kinds[items.kind[index]]),
-        ),
-        (
-            TableColumn("label", "what it is", "text"),
-            lambda index: items.label[index][:LABEL_CHARS],
-        ),
-        (
-            TableColumn("tokens", "tokens", "count", "estimate"),
-            lambda index: round(items.tokens[index] * view.ruler.factor),
-        ),
-        (
-            TableColumn("entered", "since request", "count", "fact"),
-            lambda index: items.entered[index] + 1,
-        ),
+        (TableColumn("item", "item", "count", "fact"), lambda at: at + 1),
+        (TableColumn("kind", "kind", "text"), lambda at: kind_words(view.kinds[items.kind[at]])),
+        (TableColumn("label", "what it is", "text"), lambda at: items.label[at][:LABEL_CHARS]),
+        (tokens, lambda at: round(items.tokens[at] * view.ruler.factor)),
+        (since, lambda at: items.entered[at] + 1),
     )
     return table_of("The largest items", columns, order)

@@ -5,6 +5,7 @@ When it is released, the first call that needs it takes it over, and this object
 """
 
 import asyncio
+import itertools
 import logging
 import threading
 from collections import deque
@@ -87,10 +88,10 @@ class FollowedSession:
         self._lease = LeaseFile(store.layout.session(session_id))
         self._lock = threading.Lock()
         self._subscribers: list[RecordsCallback] = []
-        self._on_moved: dict[int, Callable[[], None]] = {}
+        self._end_subscription: dict[int, Callable[[], None]] = {}
         """Functions that end subscriptions made here and moved to the session that was taken over."""
         self._listeners: list[Callable[[], None]] = []
-        self._on_end: dict[int, Callable[[], None]] = {}
+        self._end_listening: dict[int, Callable[[], None]] = {}
         self._ended_event = threading.Event()
         self._follower = Follower(store, session_id, after=state.seq)
         self._seen_resets = self._follower.reset_count
@@ -255,14 +256,14 @@ class FollowedSession:
         with self._lock:
             self._subscribers = [*self._subscribers, callback]
             if self._taken_over is not None:
-                self._on_moved[id(callback)] = self._taken_over.subscribe(callback)
+                self._end_subscription[id(callback)] = self._taken_over.subscribe(callback)
 
         def unsubscribe() -> None:
             with self._lock:
                 self._subscribers = [known for known in self._subscribers if known is not callback]
-                moved = self._on_moved.pop(id(callback), None)
-            if moved is not None:
-                moved()
+                end_subscription = self._end_subscription.pop(id(callback), None)
+            if end_subscription is not None:
+                end_subscription()
 
         return unsubscribe
 
@@ -271,16 +272,16 @@ class FollowedSession:
         with self._lock:
             self._listeners = [*self._listeners, callback]
             if self._taken_over is not None:
-                self._on_end[id(callback)] = self._taken_over.on_problem(callback)
+                self._end_listening[id(callback)] = self._taken_over.on_problem(callback)
 
-        def forget() -> None:
+        def unsubscribe() -> None:
             with self._lock:
                 self._listeners = [known for known in self._listeners if known is not callback]
-                ends = self._on_end.pop(id(callback), None)
-            if ends is not None:
-                ends()
+                end_listening = self._end_listening.pop(id(callback), None)
+            if end_listening is not None:
+                end_listening()
 
-        return forget
+        return unsubscribe
 
     def snapshot(self, *, messages: bool = True) -> Snapshot:
         """Return an immutable snapshot of the newest state; without messages if ``messages`` is False."""
@@ -310,8 +311,7 @@ class FollowedSession:
         if self._taken_over is not None:
             return self._taken_over.basis()
         with self._lock:
-            messages = self._state.messages()
-            decisions = self._state.decisions
+            messages, decisions = self._state.messages(), self._state.decisions
             older_count = self._state.older_count
         steps = (
             record.event.request
@@ -323,8 +323,10 @@ class FollowedSession:
             raise SessionHeld(NOT_ASKED)
         read_blob = self._store.get_blob
         view = View.of(messages, decisions, read_blob)
-        basis = recorded_inputs(newest_step[0], view, read_blob, counter, self.id)
-        return replace(basis, request_id="", version=PROJECTION_VERSION, unloaded_count=older_count)
+        inputs = recorded_inputs(newest_step[0], view, read_blob, counter, self.id)
+        return replace(
+            inputs, request_id="", version=PROJECTION_VERSION, unloaded_count=older_count
+        )
 
     def records_after(self, seq: int, event_types: Collection[str] = ()) -> Sequence[Record]:
         """Return the records after a sequence number, of some types or of all."""
@@ -345,7 +347,7 @@ class FollowedSession:
         return self._taken_over
 
     def _live_session_now(self) -> LiveSession:
-        """Return the same for callers that cannot await it; blocks, and raises SessionHeld on the engine's thread."""
+        """Return the session as ``_live_session`` does; blocks, and raises SessionHeld on the engine's thread."""
         if self._taken_over is not None:
             return self._taken_over
         if not self._is_free or self._loop is None or runs_on(self._loop):
@@ -362,25 +364,25 @@ class FollowedSession:
         """Move the subscribers to this kernel's journal."""
         with self._lock:
             for callback in self._subscribers:
-                self._on_moved[id(callback)] = journal.subscribe(callback)
+                self._end_subscription[id(callback)] = journal.subscribe(callback)
 
     def go_on(self, live_session: LiveSession) -> None:
         """Delegate to the session that this kernel writes from now on."""
         with self._lock:
             self._taken_over = live_session
             listeners = self._listeners
-            self._on_end = {
-                id(callback): live_session.on_problem(callback) for callback in listeners
+            self._end_listening = {
+                id(listener): live_session.on_problem(listener) for listener in listeners
             }
         for listener in listeners:
             listener()
 
     def _follow_log(self) -> None:
-        reads = 0
-        while not self._ended_event.wait(POLL_SECONDS):
+        for read_number in itertools.count(1):
+            if self._ended_event.wait(POLL_SECONDS):
+                return
             self._deliver_records()
-            reads += 1
-            if reads % CHECK_LEASE_EVERY == 0:
+            if read_number % CHECK_LEASE_EVERY == 0:
                 self._check_lease()
 
     def _check_lease(self) -> None:

@@ -51,6 +51,7 @@ from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.prompts.pasted_files import PastedFile, pasted_file
 from palimpsest.session.prompts.prompt_checks import check_prompt, refuse_in_recording
 from palimpsest.session.prompts.prompt_expansion import Expander
+from palimpsest.session.prompts.prompt_syntax import mentioned_cells
 from palimpsest.session.prompts.repeated_prompt import repeated_prompt
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.records.recall_archive import SessionArchive
@@ -64,7 +65,6 @@ from palimpsest.session.runs.title_writer import TitleWriter
 from palimpsest.session.runs.tool_gate import ToolGate
 from palimpsest.session.runs.turn_summaries import TurnSummaries
 from palimpsest.session.sharing.sharing_service import AutoShare
-from palimpsest.session.turn_setup.mentioned_cells import mentioned_cells
 from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.log.journal import Journal
@@ -345,11 +345,14 @@ class LiveSession:
         edit = self._on_loop(self._journal_edit, action, name)
         if edit is None:
             # The edit is about messages before the live window, which are only in the log.
-            self.journal.load_whole(lambda: self._services.store.load(self.id))
+            self._load_whole()
             edit = self._on_loop(self._journal_edit, action, name)
         if edit is None:
             raise StorageFailed("The session cannot be read whole now; try again.")
         return edit
+
+    def _load_whole(self) -> None:
+        self.journal.load_whole(lambda: self._services.store.load(self.id))
 
     def _journal_edit(self, action: ContextEditAction, name: str) -> ContextEdit | None:
         count = self._services.models.count(self.policy().estimator)
@@ -449,8 +452,7 @@ class LiveSession:
         """Append the events that ``change`` returns for the whole state; raises SessionBusy while a turn runs."""
         self.runner.check_idle()
         if self.journal.read_state(lambda state: state.is_partial):
-            load = functools.partial(self._services.store.load, self.id)
-            await off_loop(functools.partial(self.journal.load_whole, load))
+            await off_loop(self._load_whole)
             self.runner.check_idle()
         self.journal.append(*self.journal.read_state(change), sync=True)
         if not await self.journal.flush(sync=True):
@@ -458,13 +460,14 @@ class LiveSession:
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back, on any thread, when a write hangs and when it continues, and when a held request changes."""
-        ends = self.journal.stall.on_change(callback), self.step_mode.listen(callback)
+        end_stall = self.journal.stall.on_change(callback)
+        end_steps = self.step_mode.listen(callback)
 
-        def forget() -> None:
-            for end in ends:
-                end()
+        def unsubscribe() -> None:
+            end_stall()
+            end_steps()
 
-        return forget
+        return unsubscribe
 
     @property
     def budget(self) -> Budget:
@@ -531,12 +534,13 @@ class LiveSession:
         if self._left_running is not None:
             self._left_running.close()
         await off_loop(self.journal.close)
-        services, known_as = self._services, self._first_id
-        if services.sessions.spending_limits.get(known_as) is self.spending_limit:
-            del services.sessions.spending_limits[known_as]
-        services.sessions.step_modes.pop(known_as, None)
-        if services.rules.effective_rules.open_sessions.get(known_as) is self._find_session:
-            del services.rules.effective_rules.open_sessions[known_as]
+        sessions, first_id = self._services.sessions, self._first_id
+        if sessions.spending_limits.get(first_id) is self.spending_limit:
+            del sessions.spending_limits[first_id]
+        sessions.step_modes.pop(first_id, None)
+        open_sessions = self._services.rules.effective_rules.open_sessions
+        if open_sessions.get(first_id) is self._find_session:
+            del open_sessions[first_id]
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a short call on the engine's loop and return its result; waits at most 5 seconds."""
@@ -544,14 +548,14 @@ class LiveSession:
             return call(*arguments)
         future: Future[T] = Future()
 
-        def run() -> None:
+        def resolve() -> None:
             try:
                 future.set_result(call(*arguments))
             except BaseException as problem:  # noqa: BLE001  passed to the caller's thread
                 future.set_exception(problem)
 
         try:
-            self._loop.call_soon_threadsafe(run)
+            self._loop.call_soon_threadsafe(resolve)
         except RuntimeError:
             raise UserError(CLOSED_SENTENCE) from None
         return future.result(timeout=5.0)
@@ -560,9 +564,8 @@ class LiveSession:
         """Stop the turn when another kernel took the session over; on the writer thread."""
         run = self.runner.active_run
         if run is not None:
-            run.abort.set(
-                self.journal.failure or "Another kernel took this session over.", "interrupted"
-            )
+            reason = self.journal.failure or "Another kernel took this session over."
+            run.abort.set(reason, "interrupted")
 
     # Called by the runner and the loop
 
@@ -649,8 +652,7 @@ class LiveSession:
     def _notebook_file(self) -> Path | None:
         """Return the file of the session's notebook, which may not exist; None for a console."""
         session = self.log.state.session
-        name = session.notebook if session is not None else None
-        return self._services.root / name if name else None
+        return self._services.root / session.notebook if session and session.notebook else None
 
     def _request_number(self, message_id: str) -> int | None:
         """Return the number of the request that a message answers, as inspectors count; None where it is unknown."""
@@ -702,11 +704,8 @@ class LiveSession:
     @property
     def _parent_id(self) -> str:
         session = self.log.state.session
-        return (
-            self._services.rules.effective_rules.parent_of_child.get(session.id, "")
-            if session
-            else ""
-        )
+        parents = self._services.rules.effective_rules.parent_of_child
+        return parents.get(session.id, "") if session else ""
 
     def _active_step_mode(self) -> StepMode | None:
         """Return the step mode that holds the session's requests; None where it is off."""

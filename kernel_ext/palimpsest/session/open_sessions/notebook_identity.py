@@ -7,7 +7,7 @@ Border: reads a notebook's file piece by piece, and values of a session; ``noteb
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -19,13 +19,13 @@ from palimpsest.store.session_state.state import State
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import NotebookPart, TextPart
 
-FILE_BYTES = 64_000_000
+MAX_FILE_BYTES = 64_000_000
 """Maximum bytes of a notebook; one beyond this or a following limit is recognised by its name only."""
 MAX_CELLS = 5_000
 MAX_EVENTS = 1_000_000
 """Maximum JSON events in one file: reading them takes a second."""
 MAX_DEPTH = 100
-SOURCE_CHARS = 20_000
+MAX_SOURCE_CHARS = 20_000
 MIN_PROMPT_CHARS = 8
 """Minimum characters of a prompt that identifies a notebook; a shorter one, such as *go on*, may be in any."""
 
@@ -81,10 +81,10 @@ def read_notebook(path: Path) -> NotebookFile | None:
     try:
         with open_regular(path, follow=True) as file:
             file_stat = os.fstat(file.fileno())
-            if file_stat.st_size > FILE_BYTES:
+            if file_stat.st_size > MAX_FILE_BYTES:
                 return None
-            changed = max(file_stat.st_mtime_ns, file_stat.st_ctime_ns) // 1_000_000
-            notebook = NotebookFile(changed)
+            changed_at = max(file_stat.st_mtime_ns, file_stat.st_ctime_ns) // 1_000_000
+            notebook = NotebookFile(changed_at)
             reader = _CellReader(notebook)
             reader.read_events(ijson.basic_parse(file, use_float=True))
     except (OSError, ValueError, RecursionError, ijson.JSONError):
@@ -119,16 +119,16 @@ class _CellReader:
             elif event == "string":
                 self._add_text(value)
             elif self._path == CELL:
-                self._cell(event)
+                self._begin_or_end_cell(event)
             if event in ("start_map", "start_array"):
                 self.found_cells = self.found_cells or self._path == CELL[:1]
                 self._path.append("" if event == "start_map" else ITEM)
 
-    def _cell(self, event: str) -> None:
+    def _begin_or_end_cell(self, event: str) -> None:
         if event == "start_map":
             self._id, self._source = "", []
         elif event == "end_map":
-            text = "".join(self._source)[:SOURCE_CHARS]
+            text = "".join(self._source)[:MAX_SOURCE_CHARS]
             self._notebook.sources.append(text)
             if self._id:
                 self._notebook.cells[self._id] = text
@@ -138,8 +138,8 @@ class _CellReader:
         if path == [*CELL, "id"]:
             self._id = value
         elif path[:3] == [*CELL, "source"]:
-            if len(self._source) < SOURCE_CHARS:
-                self._source.append(value[:SOURCE_CHARS])
+            if len(self._source) < MAX_SOURCE_CHARS:
+                self._source.append(value[:MAX_SOURCE_CHARS])
         elif path == [*OUTPUT, "session"]:
             self._session = value
         elif path == [*OUTPUT, "turn"]:
@@ -149,7 +149,7 @@ class _CellReader:
 def marks_of(session_id: str, state: State) -> SessionMarks:
     """Return what a session recorded about its notebook."""
     prompts: list[RecordedPrompt] = []
-    noted_cells: set[str] = set()
+    described_cells: set[str] = set()
     newest_prompt_ms = 0
     for message in state.messages():
         info = message.info
@@ -157,19 +157,18 @@ def marks_of(session_id: str, state: State) -> SessionMarks:
             continue
         newest_prompt_ms = max(newest_prompt_ms, info.time.created)
         if info.origin is not None and info.origin.kind == "cell":
-            matching_parts = (
-                text_part.text
-                for text_part in message.parts
-                if isinstance(text_part, TextPart) and not text_part.synthetic
+            typed_texts = (
+                part.text
+                for part in message.parts
+                if isinstance(part, TextPart) and not part.synthetic
             )
-            text = next(matching_parts, "")
-            prompts.append(RecordedPrompt(info.id, info.origin.cell_id, text.strip()))
+            text = next(typed_texts, "").strip()
+            prompts.append(RecordedPrompt(info.id, info.origin.cell_id, text))
         for part in message.parts:
             if isinstance(part, NotebookPart):
-                noted_cells |= {
-                    cell.cell_id for cell in (*part.cells, *part.omitted) if cell.cell_id
-                }
-    return SessionMarks(session_id, tuple(prompts), frozenset(noted_cells), newest_prompt_ms)
+                cells = (*part.cells, *part.omitted)
+                described_cells |= {cell.cell_id for cell in cells if cell.cell_id}
+    return SessionMarks(session_id, tuple(prompts), frozenset(described_cells), newest_prompt_ms)
 
 
 def notebook_verdict(file: NotebookFile, marks: SessionMarks) -> Verdict:
@@ -192,17 +191,17 @@ def is_recognised(file: NotebookFile, marks: SessionMarks) -> bool:
     and no other cell, the cell must hold the prompt or its answer. Other cells alone are enough only for a session
     without prompts from cells: a template puts the same cells into many notebooks.
     """
-    matching_count = _matching_prompts(file, marks)
+    matching_prompts = _matching_prompts(file, marks)
     known_cells = marks.described_cells & file.cells.keys()
     if not marks.prompts:
         return len(known_cells) > 1 and 2 * len(known_cells) >= len(marks.described_cells)
-    if not matching_count:
+    if not matching_prompts:
         return False
-    if len({prompt.cell_id or prompt.turn for prompt in matching_count} | known_cells) > 1:
+    if len({prompt.cell_id or prompt.turn for prompt in matching_prompts} | known_cells) > 1:
         return True
     if len({prompt.cell_id or prompt.turn for prompt in marks.prompts} | marks.described_cells) > 1:
         return False
-    return any(_count_traces(file, marks, prompt) > 1 for prompt in matching_count)
+    return any(_count_traces(file, marks, prompt) > 1 for prompt in matching_prompts)
 
 
 def _matching_prompts(file: NotebookFile, marks: SessionMarks) -> list[RecordedPrompt]:
@@ -211,12 +210,10 @@ def _matching_prompts(file: NotebookFile, marks: SessionMarks) -> list[RecordedP
 
 def _count_traces(file: NotebookFile, marks: SessionMarks, prompt: RecordedPrompt) -> int:
     """Count the traces of a prompt in a file: its cell, its answer, its text."""
-    is_telling = len(prompt.text) >= MIN_PROMPT_CHARS
-    sources: Mapping[str, str] = file.cells
-    in_cell = sources.get(prompt.cell_id or "")
-    searched_sources = file.sources if in_cell is None else [in_cell]
-    return (
-        (in_cell is not None)
-        + (prompt.turn in file.turns.get(marks.id, ()))
-        + (is_telling and any(prompt.text in source for source in searched_sources))
+    cell_source = file.cells.get(prompt.cell_id or "")
+    searched_sources = file.sources if cell_source is None else [cell_source]
+    has_text = len(prompt.text) >= MIN_PROMPT_CHARS and any(
+        prompt.text in source for source in searched_sources
     )
+    has_answer = prompt.turn in file.turns.get(marks.id, ())
+    return (cell_source is not None) + has_answer + has_text

@@ -29,14 +29,14 @@ from palimpsest.transcript.errors import PalimpsestError
 
 MAX_SESSIONS = 50
 """Maximum number of sessions whose logs are read for one notebook; those that its saved answers name come first."""
-LOOK_SECONDS = 1.5
+MAX_SEARCH_SECONDS = 1.5
 """Time for looking through the sessions of other names."""
 
 MOVED_SENTENCE = (
     "This notebook was {before} and goes on with its session here; %agent --new, or New session in the panel, "
     "begins another one."
 )
-REPLACED = (
+REPLACED_SENTENCE = (
     "This is another notebook than the {name} that session {id} belongs to, so it has a session of its own; "
     "%agent open {id} goes on with that one."
 )
@@ -84,7 +84,7 @@ class NotebookRecognition:
                 frozenset(verdicts), tuple(summary.id for summary in moved_sessions), sentence
             )
         if verdicts and "unknown" not in verdicts.values():
-            sentence = REPLACED.format(name=repr(name), id=next(iter(verdicts)))
+            sentence = REPLACED_SENTENCE.format(name=repr(name), id=next(iter(verdicts)))
             return RecognisedNotebook(_sessions_of_others(verdicts), sentence=sentence)
         return RecognisedNotebook(_sessions_of_others(verdicts))
 
@@ -94,10 +94,8 @@ class NotebookRecognition:
         verdicts: dict[str, Verdict] = {}
         for session in sessions[:MAX_SESSIONS]:
             verdicts[session.id] = notebook_verdict(file, self._marks_of_notebook(session.id))
-            if (
-                verdicts[session.id] != "other"
-            ):  # it is the notebook's session: older ones do not matter
-                break
+            if verdicts[session.id] != "other":
+                break  # it is the notebook's session: older ones do not matter
         return verdicts
 
     def _sessions_of_moved_notebook(
@@ -106,17 +104,17 @@ class NotebookRecognition:
         """Return the sessions whose notebook this is, if none has it under the sessions' own name."""
         if not file.turns and not any(text.strip() for text in file.sources):
             return []
-        deadline = time.monotonic() + LOOK_SECONDS
+        deadline = time.monotonic() + MAX_SEARCH_SECONDS
         others = [session for session in sessions if session.notebook != name]
-        others.sort(key=lambda other_session: other_session.id not in file.turns)
+        others.sort(key=lambda session: session.id not in file.turns)
         moved_sessions: list[SessionSummary] = []
-        for other_session in others[:MAX_SESSIONS]:
-            notebook_before = other_session.notebook or ""
+        for session in others[:MAX_SESSIONS]:
+            notebook_before = session.notebook or ""
             if moved_sessions and notebook_before != moved_sessions[0].notebook:
                 continue
-            marks: SessionMarks = self._marks_of_notebook(other_session.id)
+            marks: SessionMarks = self._marks_of_notebook(session.id)
             if is_recognised(file, marks) and not self._has_own_file(notebook_before, name, marks):
-                moved_sessions.append(other_session)
+                moved_sessions.append(session)
             if time.monotonic() > deadline:
                 break
         return moved_sessions
@@ -126,10 +124,8 @@ class NotebookRecognition:
         old, new = self._root / notebook_before, self._root / name
         if not old.exists():
             return False
-        if _is_same_but_case(notebook_before, name) and old.samefile(
-            new
-        ):  # a file system without case
-            return False
+        if _is_same_but_case(notebook_before, name) and old.samefile(new):
+            return False  # a file system without case
         file: NotebookFile | None = self._files(notebook_before)
         return file is None or notebook_verdict(file, marks) != "other"
 
@@ -150,7 +146,5 @@ def _sessions_of_others(verdicts: dict[str, Verdict]) -> frozenset[str]:
 
 
 def _is_same_but_case(name_before: str, name_now: str) -> bool:
-    first, second = (
-        unicodedata.normalize("NFC", name).casefold() for name in (name_before, name_now)
-    )
-    return first == second
+    names = {unicodedata.normalize("NFC", name).casefold() for name in (name_before, name_now)}
+    return len(names) == 1

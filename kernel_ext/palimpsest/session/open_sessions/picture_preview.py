@@ -12,14 +12,14 @@ from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Attachment, FilePart, ToolCompleted, ToolPart
 
-PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 BLOB = "blob:"
 
 
 def preview_picture(messages: Messages, read_blob: Callable[[str], bytes], url: str) -> str:
     """Return a picture of the session as a ``data:`` URL; raises NotFound."""
     picture = next((file for file in _files(messages) if file.url == url), None)
-    if picture is None or picture.mime not in PICTURES or not url.startswith(BLOB):
+    if picture is None or picture.mime not in PICTURE_TYPES or not url.startswith(BLOB):
         raise NotFound("There is no such picture in this session.")
     scaled = preview_image(picture.mime, read_blob(url.removeprefix(BLOB)))
     if scaled is None:

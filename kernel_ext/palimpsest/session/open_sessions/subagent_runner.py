@@ -6,6 +6,7 @@ they can be answered wherever that session is shown.
 """
 
 import asyncio
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.session.permissions.asks import Caller, PendingAsk
+from palimpsest.session.permissions.asks import Caller
 from palimpsest.session.runs.child_sessions import child_of, depth_of, handed_limits, outside_rules
 from palimpsest.tools.tool import Abort, ToolContext
 from palimpsest.tools.workflow.task import MAX_SHOWN_CALLS, SubagentResult, SubagentTask
@@ -29,9 +30,9 @@ from palimpsest.transcript.messages import AssistantMessage, Messages, Origin, p
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import PartUpdated, Record
 from palimpsest.transcript.session_record.sessions import SessionInfo
-from palimpsest.transcript.values import Answers, ModelRef, Question, Reply
+from palimpsest.transcript.values import Answers, ModelRef, Question
 
-TITLE_CHARS = 120
+MAX_TITLE_CHARS = 120
 PROGRESS_SECONDS = 0.25
 """Interval between updates of the card; each is journaled."""
 
@@ -49,10 +50,12 @@ class ChildSessionRunner:
     async def run(self, task: SubagentTask, context: ToolContext) -> SubagentResult:
         """Run a task in a child session and return its result; raises UserError where it cannot be started."""
         child, agent, model = await self._child(task, context)
-        known_as = child.id
+        first_id = child.id
         try:
             caller = Caller(context.message_id, context.call_id, "task")
-            child.asks.relay_question = _relay_to_parent(self._parent, caller)
+            child.asks.relay_question = functools.partial(
+                self._parent.asks.forward_question, caller
+            )
             child.archive.caller = self._parent.archive
             child.interview = RelayedInterview(self._parent.user_questions, caller)
             await child.settle_reverts()
@@ -74,9 +77,9 @@ class ChildSessionRunner:
                 unsubscribe()
                 unregister()
                 progress.close()
-            return _report(child.id, answer, progress.card_metadata() | _cost(answer))
+            return _result_of(child.id, answer, progress.card_metadata())
         finally:
-            self._services.sessions.child_sessions.report_end(known_as)
+            self._services.sessions.child_sessions.report_end(first_id)
 
     async def _child(
         self, task: SubagentTask, context: ToolContext
@@ -125,13 +128,12 @@ class ChildSessionRunner:
         except NotFound:
             child = None
         session = child.log.state.session if child is not None else None
-        problem = ""
         if child is None or session is None or session.parent_id != parent.id:
             problem = f"There is no task {task_id!r} of this session. Leave task_id out to begin a new one."
-        elif child.runner.is_busy:
-            problem = f"The task {task_id!r} still works. Wait for it, or begin a new one."
-        if child is not None and not problem:
+        elif not child.runner.is_busy:
             return child
+        else:
+            problem = f"The task {task_id!r} still works. Wait for it, or begin a new one."
         if child is not None:
             self._services.sessions.child_sessions.report_end(child.id)
         raise UserError(problem)
@@ -157,13 +159,6 @@ def _stop_callback(child: LiveSession, abort: Abort) -> Callable[[], None]:
         loop.call_soon_threadsafe(child.runner.cancel, reason)
 
     return stop
-
-
-def _relay_to_parent(parent: LiveSession, caller: Caller) -> Any:
-    def relay(pending: PendingAsk, answer_future: "asyncio.Future[Reply]", abort: Abort) -> Any:
-        return parent.asks.forward_question(pending, caller, answer_future, abort)
-
-    return relay
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +212,8 @@ class ChildProgress:
 
     def card_metadata(self) -> dict[str, Any]:
         """Return the metadata of the card as of now."""
-        child_calls = calls_of(
-            messages_after(self._child.log.state.messages(), self._message_before)
-        )
+        messages = messages_after(self._child.log.state.messages(), self._message_before)
+        child_calls = calls_of(messages)
         newest_calls = child_calls[-MAX_SHOWN_CALLS:]
         lines = [
             f"{CHILD_CALL_SIGNS[call['state']]} {call['tool']} {call['title']}".rstrip()
@@ -243,29 +237,22 @@ class ChildProgress:
 def calls_of(messages: Messages) -> list[dict[str, str]]:
     """Return the tool calls of a session as the parent's card lists them."""
     return [
-        {"tool": part.tool, "title": _subject(part), "state": call_outcome(part).status}
+        {"tool": part.tool, "title": _title_of(part), "state": call_outcome(part).status}
         for part in parts_of(messages)
         if isinstance(part, ToolPart) and not (part.metadata or {}).get("failed_attempt")
     ]
 
 
-def _subject(part: ToolPart) -> str:
+def _title_of(part: ToolPart) -> str:
     title = getattr(part.state, "title", None)
-    return one_line(title or subject(part.state.input), TITLE_CHARS)
+    return one_line(title or subject(part.state.input), MAX_TITLE_CHARS)
 
 
-def _report(task_id: str, answer: Answer, metadata: dict[str, Any]) -> SubagentResult:
-    error = answer.error
+def _result_of(task_id: str, answer: Answer, metadata: dict[str, Any]) -> SubagentResult:
+    error, usage = answer.error, answer.usage
     was_stopped = error is not None and error.type == "aborted"
     message = error.message if error is not None and not was_stopped else None
     metadata.pop("output", None)  # the card of a finished task shows the result
+    tokens = usage.prompt + usage.output + usage.reasoning
+    metadata |= {"steps": answer.steps, "tokens": tokens, "cost": answer.cost}
     return SubagentResult(task_id, answer.text, message, was_stopped, metadata)
-
-
-def _cost(answer: Answer) -> dict[str, Any]:
-    usage = answer.usage
-    return {
-        "steps": answer.steps,
-        "tokens": usage.prompt + usage.output + usage.reasoning,
-        "cost": answer.cost,
-    }

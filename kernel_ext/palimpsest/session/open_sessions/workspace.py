@@ -10,7 +10,7 @@ running are closed as interrupted, and prompts that waited in its inbox are with
 import asyncio
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +56,7 @@ from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob, find_unneeded
 from palimpsest.store.blobs.blob_sweep import delete_unneeded as delete_blobs
 from palimpsest.store.blobs.disk_usage import DiskUsage, measure_disk_usage
 from palimpsest.store.disk import is_full, storage_errors
-from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
+from palimpsest.store.file_snapshots.trees import sweep_snapshots
 from palimpsest.store.interface import Owner, Problem, SessionSummary, Store, Writer
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -196,10 +196,8 @@ class Workspace:
 
     async def rename(self, old_name: str, new_name: str) -> None:
         """Move the sessions of a renamed notebook to its new name."""
-        old_name, new_name = (
-            self._notebook_name(old_name) or old_name,
-            self._notebook_name(new_name) or new_name,
-        )
+        old_name = self._notebook_name(old_name) or old_name
+        new_name = self._notebook_name(new_name) or new_name
         async with self._lock:
             current = self._current_ids.pop(old_name, None)
             if current is not None:
@@ -299,11 +297,7 @@ class Workspace:
                 time = state.session.time.model_copy(update={"archived": moment})
                 await self._change_session(full_id, time=time)
             if archived:
-                self._current_ids = {
-                    name: current
-                    for name, current in self._current_ids.items()
-                    if current != full_id
-                }
+                self._forget_current((full_id,))
             return full_id
 
     async def record(self, session_id: str, change: Callable[[State], Sequence[Event]]) -> None:
@@ -341,21 +335,17 @@ class Workspace:
             full_id = self._full_id(session_id)
             if full_id != session_id:
                 raise UserError(f"A session is deleted by its whole id. Is {full_id} meant?")
-            family = with_children(await self.every_session(), full_id)
-            for member in family:
-                self._follow_moved(member)
-                await self._check_writable(member)
-            for member in family:
-                open_session = self._open_sessions.pop(member, None)
+            deleted_ids = with_children(await self.every_session(), full_id)
+            for deleted_id in deleted_ids:
+                self._follow_moved(deleted_id)
+                await self._check_writable(deleted_id)
+            for deleted_id in deleted_ids:
+                open_session = self._open_sessions.pop(deleted_id, None)
                 if open_session is not None:
                     await open_session.close(is_deleted=True)
-            self._current_ids = {
-                name: current
-                for name, current in self._current_ids.items()
-                if current not in family
-            }
-            await asyncio.to_thread(self._delete, family)
-            return family
+            self._forget_current(deleted_ids)
+            await asyncio.to_thread(self._delete, deleted_ids)
+            return deleted_ids
 
     async def problems(self, session_id: str) -> Sequence[Problem]:
         """Read all of a session's log, and return its unreadable records."""
@@ -382,11 +372,11 @@ class Workspace:
     async def plan(self, limits: RetentionLimits) -> PrunePlan:
         """Return which sessions would be deleted under limits of age and size, and which never are."""
         sizes, session_summaries = await self.storage()
-        open_session = frozenset(self._open_sessions)
+        is_open = frozenset(self._open_sessions).__contains__
         is_pinned = functools.partial(holds_pins, self._store)
         now = self._services.clock()
         return await asyncio.to_thread(
-            prune_plan, session_summaries, sizes, limits, now, open_session.__contains__, is_pinned
+            prune_plan, session_summaries, sizes, limits, now, is_open, is_pinned
         )
 
     async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
@@ -412,24 +402,22 @@ class Workspace:
 
     async def typed_prompts(self, first_session: str, cursor: str | None = None) -> PromptPage:
         """Return a page of the prompts that were typed in the project, those of the session ``first_session`` before others."""
-        typed = functools.partial(typed_prompts, self._store)
-        session_summaries = await self.every_session()
-        return await asyncio.to_thread(prompt_page, session_summaries, typed, first_session, cursor)
+        prompts_of = functools.partial(typed_prompts, self._store)
+        summaries = await self.every_session()
+        return await asyncio.to_thread(prompt_page, summaries, prompts_of, first_session, cursor)
 
     async def cell_history(
         self, cell: str, number: int | None, notebook: str | None, first: str | None, asked: str
     ) -> CellHistory:
         """Return what another session than ``asked`` did to a cell: ``first``, then those of the notebook, then the others."""
         name = self._notebook_name(notebook)
-        summaries = [each for each in await self.every_session() if each.id != asked]
-        summaries.sort(
-            key=lambda each: (
-                each.id != first,
-                name is None or not self._belongs_to(each, name),
-                -each.updated,
-            )
-        )
-        ids = [summary.id for summary in summaries]
+
+        def rank(summary: SessionSummary) -> tuple[bool, bool, int]:
+            is_elsewhere = name is None or not self._belongs_to(summary, name)
+            return summary.id != first, is_elsewhere, -summary.updated
+
+        summaries = sorted(await self.every_session(), key=rank)
+        ids = [summary.id for summary in summaries if summary.id != asked]
         return await asyncio.to_thread(history_elsewhere, cell, number, self._store, ids)
 
     def current_id(self, notebook: str | None) -> str:
@@ -437,10 +425,8 @@ class Workspace:
         name = self._notebook_name(notebook)
         if name is None or name in self._current_ids:
             return self._current_ids.get(name, "")
-        session_summaries = self._store.recent_sessions(NEWEST_COUNT)[0]
-        return next(
-            (summary.id for summary in session_summaries if self._belongs_to(summary, name)), ""
-        )
+        newest_summary = self._newest_summary(self.sessions(), name)
+        return newest_summary.id if newest_summary is not None else ""
 
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first; while the list is built, only the newest ones."""
@@ -459,16 +445,28 @@ class Workspace:
     async def close(self) -> None:
         """Close every open session when the kernel ends; an unfinished answer gets an error that names the reason."""
         async with self._lock:
-            open_session, self._open_sessions = list(self._open_sessions.values()), {}
+            open_sessions, self._open_sessions = self._open_sessions, {}
             self._current_ids.clear()
-            await asyncio.gather(*(session.close(INTERRUPTED) for session in open_session))
+            await asyncio.gather(
+                *(session.close(INTERRUPTED) for session in open_sessions.values())
+            )
 
     def _notebook_name(self, notebook: str | None) -> str | None:
         return path_in_project(notebook, self._services.cwd, self._services.root)
 
     # With the lock held
 
-    async def _find_session(self, notebook: str | None) -> LiveSession | FollowedSession | None:
+    def _forget_current(self, session_ids: Collection[str]) -> None:
+        for name in [name for name, current in self._current_ids.items() if current in session_ids]:
+            del self._current_ids[name]
+
+    def _newest_summary(
+        self, summaries: Sequence[SessionSummary], notebook: str
+    ) -> SessionSummary | None:
+        """Return the first of the sessions that the notebook continues without being asked."""
+        return next((summary for summary in summaries if self._belongs_to(summary, notebook)), None)
+
+    async def _find_session(self, notebook: str | None) -> KernelSession | None:
         current = self._current_ids.get(notebook)
         if current is not None and current in self._open_sessions:
             return await self._open_session(current, notebook)
@@ -477,20 +475,9 @@ class Workspace:
             session_summaries, unread_count = await asyncio.to_thread(
                 self._store.recent_sessions, NEWEST_COUNT
             )
-            newest_summary = next(
-                (summary for summary in session_summaries if self._belongs_to(summary, notebook)),
-                None,
-            )
+            newest_summary = self._newest_summary(session_summaries, notebook)
             if newest_summary is None and unread_count:
-                session_summaries = await self.every_session()
-                newest_summary = next(
-                    (
-                        summary
-                        for summary in session_summaries
-                        if self._belongs_to(summary, notebook)
-                    ),
-                    None,
-                )
+                newest_summary = self._newest_summary(await self.every_session(), notebook)
             if newest_summary is not None:
                 return self._report_unusual_notebook(
                     notebook, await self._open_session(newest_summary.id, notebook)
@@ -507,45 +494,37 @@ class Workspace:
         ):
             return
         recognition = NotebookRecognition(self._store, self._services.root)
-        session_summaries, _ = await asyncio.to_thread(self._store.recent_sessions, NEWEST_COUNT)
+        session_summaries = await asyncio.to_thread(self.sessions)
         recognised_notebook = await asyncio.to_thread(
             recognition.recognise_sessions, notebook, session_summaries
         )
         self._recognised_notebooks[notebook] = recognised_notebook
+        moved_ids = recognised_notebook.moved_session_ids
         for summary in session_summaries:
-            if (
-                summary.id in recognised_notebook.moved_session_ids
-                or summary.parent_id in recognised_notebook.moved_session_ids
-            ):
+            if summary.id in moved_ids or summary.parent_id in moved_ids:
                 await self._write_new_name(summary.id, notebook)
 
     def _belongs_to(self, summary: SessionSummary, notebook: str) -> bool:
         """Return whether a notebook continues a session without being asked."""
         recognised_notebook = self._recognised_notebooks.get(notebook, RecognisedNotebook())
+        if summary.id in recognised_notebook.of_other_notebooks:
+            return False
         # Another kernel may write its record, with the old name.
         is_moved = summary.id in recognised_notebook.moved_session_ids
-        return (
-            _is_continued_by(summary, notebook) or is_moved
-        ) and summary.id not in recognised_notebook.of_other_notebooks
+        return is_moved or _is_continued_by(summary, notebook)
 
     def _report_unusual_notebook(self, notebook: str | None, session: Opened) -> Opened:
         """Add the sentence about a moved or replaced notebook to the session's notice, once."""
-        recognised_notebook = self._recognised_notebooks.get(notebook or "")
-        if (
-            recognised_notebook is not None
-            and recognised_notebook.sentence
-            and isinstance(session, LiveSession)
-        ):
-            session.opening_words = " ".join(
-                filter(None, (session.opening_words, recognised_notebook.sentence))
-            )
+        recognised_notebook = self._recognised_notebooks.get(notebook or "", RecognisedNotebook())
+        sentence = recognised_notebook.sentence
+        if sentence and isinstance(session, LiveSession):
+            session.opening_words = " ".join(filter(None, (session.opening_words, sentence)))
             self._recognised_notebooks[notebook or ""] = replace(recognised_notebook, sentence="")
         return session
 
     async def _newest_of_folder(self) -> LiveSession | None:
         """Return the newest session that scripts in this folder used, unless another process writes it."""
-        session_summaries, _ = await asyncio.to_thread(self._store.recent_sessions, NEWEST_COUNT)
-        for summary in session_summaries:
+        for summary in await asyncio.to_thread(self.sessions):
             if not _is_continued_by(summary, None):
                 continue
             state = await asyncio.to_thread(self._store.open_live, summary.id)
@@ -607,38 +586,35 @@ class Workspace:
     async def _create(self, session: SessionInfo) -> LiveSession:
         """Create a session with this record; also without the lock, since its id is not known elsewhere yet."""
         writer = await asyncio.to_thread(self._store.acquire, session.id, self._owner, create=True)
-        journal = Journal(
-            writer, State(), clock=self._services.clock, secrets=self._services.secrets
-        )
+        journal = self._new_journal(writer, State())
         journal.append(SessionCreated(session=session), sync=True)
         await journal.flush()  # so that other kernels find the notebook's session
         live = LiveSession(self._services, journal, asyncio.get_running_loop())
-        live.opening_words = (
-            self._store.take_notice() if isinstance(self._store, JsonlStore) else ""
-        )
+        if isinstance(self._store, JsonlStore):
+            live.opening_words = self._store.take_notice()
         self._open_sessions[session.id] = live
         return live
 
     async def _create_child(self, session: SessionInfo) -> LiveSession:
         """Create the session of a task, and count its work."""
-        begun = await self._create(session)
+        child = await self._create(session)
         self._open_children.begin_work(session.id)
-        return begun
+        return child
 
     async def _close_child(self, session_id: str) -> None:
         """Close the session of a task that is not needed any more."""
         async with self._lock:
-            open_session = self._open_sessions.get(session_id)
-            needed = self._open_children.is_needed(session_id)
-            if isinstance(open_session, LiveSession) and open_session.read_only and not needed:
+            child = self._open_sessions.get(session_id)
+            is_needed = self._open_children.is_needed(session_id)
+            if isinstance(child, LiveSession) and child.read_only and not is_needed:
                 del self._open_sessions[session_id]
-                await open_session.close()
+                await child.close()
 
     async def _resume_session(self, session_id: str) -> LiveSession:
         """Open the session of a task again; raises NotFound or SessionHeld."""
-        resumed = await self._take_over(self._full_id(session_id))
-        self._open_children.begin_work(resumed.id)
-        return resumed
+        child = await self._take_over(self._full_id(session_id))
+        self._open_children.begin_work(child.id)
+        return child
 
     async def _write_new_name(self, session_id: str, notebook: str) -> None:
         """Write a notebook's new name into a session, unless another kernel writes that session."""
@@ -662,19 +638,22 @@ class Workspace:
     async def _journal(self, session_id: str, load_state: Callable[[str], State]) -> Journal:
         """Open a session's log for one write; raises SessionHeld where another kernel writes it."""
         writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
-        state = await asyncio.to_thread(self._read_or_release, writer, load_state)
+        state = await asyncio.to_thread(_read_or_release, writer, load_state)
+        return self._new_journal(writer, state)
+
+    def _new_journal(self, writer: Writer, state: State) -> Journal:
         return Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
 
-    def _delete(self, family: Sequence[str]) -> None:
-        for member in family:
-            session = self._store.open_live(member).session
+    def _delete(self, session_ids: Sequence[str]) -> None:
+        for session_id in session_ids:
+            session = self._store.open_live(session_id).session
             if session is not None:
                 with suppress(UserError, OSError):
                     remove_page(self._store, session)
-            self._services.rules.effective_rules.grants.drop_grants(member)
-            self._services.rules.approved_code.forget_session(member)
-        for member in family:
-            self._store.delete(member)
+            self._services.rules.effective_rules.grants.drop_grants(session_id)
+            self._services.rules.approved_code.forget_session(session_id)
+        for session_id in session_ids:
+            self._store.delete(session_id)
 
     async def _flush_session(self, session_id: str) -> None:
         """Wait until everything this kernel appended to a session is written to its log."""
@@ -744,8 +723,8 @@ class Workspace:
             return self._register(followed, notebook)
         if open_session is not None:
             await asyncio.to_thread(open_session.catch_up)
-        state = await asyncio.to_thread(self._read_or_release, writer)
-        journal = Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
+        state = await asyncio.to_thread(_read_or_release, writer, self._store.open_live)
+        journal = self._new_journal(writer, state)
         if open_session is not None:
             open_session.hand_over(journal)
         ended = self._close_interrupted_work(journal, state, has_ended=not is_new)
@@ -808,16 +787,6 @@ class Workspace:
         journal.append(SessionUpdated(session=reduced_session), *notices, sync=True)
         return sentence
 
-    def _read_or_release(
-        self, writer: Writer, load_state: Callable[[str], State] | None = None
-    ) -> State:
-        """Read the session of a writer; if that fails, release its lease."""
-        try:
-            return (load_state or self._store.open_live)(writer.session_id)
-        except BaseException:
-            writer.close()
-            raise
-
     def _register(self, session: Opened, notebook: str | None) -> Opened:
         self._open_sessions[session.id] = session
         if not (isinstance(session, LiveSession) and session.read_only):
@@ -825,22 +794,18 @@ class Workspace:
         return session
 
     def _full_id(self, session_id: str) -> str:
-        if session_id in self._open_sessions or session_id in [
-            session.id for session in self.sessions()
-        ]:
+        if session_id in self._open_sessions or session_id in {s.id for s in self.sessions()}:
             return session_id  # an open session is found even if its log was deleted
-        session_summaries = [summary.id for summary in self._store.list()]
-        if session_id in session_summaries:
+        known_ids = [summary.id for summary in self._store.list()]
+        if session_id in known_ids:
             return session_id
-        matching_summaries = [
-            summary for summary in session_summaries if matches_id(summary, session_id)
-        ]
-        if len(matching_summaries) == 1:
-            return matching_summaries[0]
-        if not matching_summaries:
+        matching_ids = [known_id for known_id in known_ids if matches_id(known_id, session_id)]
+        if len(matching_ids) == 1:
+            return matching_ids[0]
+        if not matching_ids:
             raise NotFound(f"There is no session {session_id!r} here. %agent sessions lists them.")
         raise NotFound(
-            f"{session_id!r} is the beginning of {len(matching_summaries)} sessions. Give more of it."
+            f"{session_id!r} is the beginning of {len(matching_ids)} sessions. Give more of it."
         )
 
 
@@ -849,12 +814,20 @@ def _is_continued_by(summary: SessionSummary, notebook: str | None) -> bool:
     return summary.notebook == notebook and summary.archived is None and summary.parent_id is None
 
 
+def _read_or_release(writer: Writer, load_state: Callable[[str], State]) -> State:
+    """Read the session of a writer; if that fails, release its lease."""
+    try:
+        return load_state(writer.session_id)
+    except BaseException:
+        writer.close()
+        raise
+
+
 def _sweep_texts(
     layout: Layout, days: float, *, delete: bool
 ) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
     with storage_errors(layout.root):
         files = sweep_snapshots(layout, time.time(), days, delete=delete)
-        plan = replace(
-            find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded_bytes
-        )
+        unneeded = find_unneeded(layout, time.time(), days)
+        plan = replace(unneeded, snapshot_bytes=files.unneeded_bytes)
         return plan, delete_blobs(layout, plan.due_blobs) if delete else ()

@@ -81,9 +81,8 @@ def _with_object_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_schema(schema: Mapping[str, Any]) -> None:
-    if schema.get("type", "object") != "object" or not isinstance(
-        schema.get("properties"), Mapping
-    ):
+    is_object = schema.get("type", "object") == "object"
+    if not is_object or not isinstance(schema.get("properties"), Mapping):
         raise UserError(f"{FORMAT_FORMS}; this one has no properties: {schema!r:.60}.")
     problem = schema_problem(schema)
     if problem:
@@ -152,6 +151,7 @@ def collect_answer(
     """Return the answer to a user message, from the assistant messages after it."""
     answers = answers_after(messages, message_id)
     infos = [m.info for m in answers if isinstance(m.info, AssistantMessage)]
+    structured = [info.structured for info in infos if isinstance(info.structured, dict)]
     costs = [part.cost for part in parts_of(answers) if isinstance(part, StepFinishPart)]
     known_costs = [cost for cost in costs if cost is not None]
     usage = Usage()
@@ -174,14 +174,7 @@ def collect_answer(
         steps=len(infos),
         error=error,
         stopped_by=stopped_by,
-        structured=next(
-            (
-                answer_info.structured
-                for answer_info in reversed(infos)
-                if isinstance(answer_info.structured, dict)
-            ),
-            None,
-        ),
+        structured=structured[-1] if structured else None,
     )
 
 
@@ -222,7 +215,7 @@ def text_of(messages: Messages) -> str:
     )
 
 
-def newest_turn(messages: Messages) -> str:
+def newest_turn_id(messages: Messages) -> str:
     """Return the id of the user message that began the newest turn; empty where there is none."""
     newest_id = ""
     for message in reversed(messages):
@@ -235,14 +228,14 @@ def newest_turn(messages: Messages) -> str:
     return newest_id
 
 
-def ends_runner(exception: Exception) -> bool:
+def is_shutdown_error(exception: Exception) -> bool:
     """Return whether an exception was raised because the interpreter shuts down and can start no threads."""
     return no_more_threads(exception) or not threading.main_thread().is_alive()
 
 
 def defect_error(exception: Exception) -> ErrorValue:
     """Return an error value for an exception of Palimpsest's own code, or that the kernel ends."""
-    if ends_runner(exception):
+    if is_shutdown_error(exception):
         return AbortedError(message="The kernel ends.")
     return UnknownError(
         message=f"Palimpsest itself failed: {type(exception).__name__}: {exception}. "

@@ -59,9 +59,8 @@ class HidingNamespace:
         visible = frozenset(
             name for name in detail.readable_names if name not in self._hidden_names
         )
-        return self._hidden_names.visible_variables(
-            await self._inner_namespace.list(replace(detail, readable_names=visible))
-        )
+        variables = await self._inner_namespace.list(replace(detail, readable_names=visible))
+        return self._hidden_names.visible_variables(variables)
 
     async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Return a long description of one variable; raises HiddenVariable for a hidden one."""
@@ -78,9 +77,8 @@ class HidingQuietNamespace(HidingNamespace):
 
     def names(self) -> Sequence[tuple[str, str]]:
         """Return name and brief description of each variable that is not hidden."""
-        return [
-            entry for entry in self._quiet_namespace.names() if entry[0] not in self._hidden_names
-        ]
+        names = self._quiet_namespace.names()
+        return [entry for entry in names if entry[0] not in self._hidden_names]
 
     def type_and_shape(self, path: str) -> str:
         """Return type and shape of the value at a path; raises HiddenVariable for a hidden one."""

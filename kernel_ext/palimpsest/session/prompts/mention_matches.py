@@ -12,16 +12,14 @@ def ranked_matches(names: Sequence[str], typed_letters: str) -> list[str]:
 
     First an equal word, then words that begin with the typed letters, then the others, which match in any case.
     """
-    ranked: tuple[list[str], ...] = ([], [], [])
     lower = typed_letters.lower()
-    for word in names:
-        if word == typed_letters:
-            ranked[0].append(word)
-        elif word.startswith(typed_letters):
-            ranked[1].append(word)
-        elif _contains_in_order(word.lower(), lower):
-            ranked[2].append(word)
-    return [word for group in ranked for word in group]
+    matches = [
+        word
+        for word in names
+        if word.startswith(typed_letters) or _contains_in_order(word.lower(), lower)
+    ]
+    matches.sort(key=lambda word: (word != typed_letters, not word.startswith(typed_letters)))
+    return matches
 
 
 def _contains_in_order(word: str, letters: str) -> bool:

@@ -47,14 +47,14 @@ MAX_CELLS = 200
 MAX_VARIABLES = 1_000
 MAX_FILES = 300
 """Maximum rows of each kind in one answer; typing more letters finds the other files."""
-FILES_READ = 20_000
-FILES_SECONDS = 0.3
+MAX_SEARCHED_FILES = 20_000
+MAX_SEARCH_SECONDS = 0.3
 """Limits of the search through a project's folders for one answer; upper folders are searched first."""
-ABOUT_CHARS = 80
-COUNTED_FILES = 32
+MAX_ABOUT_CHARS = 80
+MAX_CACHED_COUNTS = 32
 """Maximum number of files whose token counts are cached until the file changes."""
 
-PolicyResult = Callable[[str, Sequence[str]], Verdict]
+VerdictFunction = Callable[[str, Sequence[str]], Verdict]
 """``(permission, patterns)`` to the verdict of the rules and earlier answers."""
 
 
@@ -64,7 +64,7 @@ class MentionPreviews:
 
     _services: Services
     _expander: Expander
-    _policy_result: Callable[[str | None], PolicyResult]
+    _verdict_function: Callable[[str | None], VerdictFunction]
     _session_id: str
     _messages: Callable[[], Messages]
     _token_cache: dict[tuple[str, int, int], int | None] = field(default_factory=dict)
@@ -75,13 +75,13 @@ class MentionPreviews:
 
     async def list_mentions(self, query: str = "", agent: str | None = None) -> MentionList:
         """Return the files, cells and variables that a prompt may name and no rule denies; ``query`` filters files."""
-        return await asyncio.to_thread(self._mention_list, query, self._policy_result(agent))
+        return await asyncio.to_thread(self._mention_list, query, self._verdict_function(agent))
 
     async def previews(self, text: str, agent: str | None = None) -> tuple[MentionPreview, ...]:
         """Return a preview of what each mention adds to a prompt, in order."""
         if "@" not in text or not self._expander.is_plain(text):
             return ()
-        decide = self._policy_result(agent)
+        decide = self._verdict_function(agent)
         by_start = {start: preview async for start, preview in self._file_previews(text, decide)}
         async for start, preview in self._notebook_previews(text, decide):
             by_start.setdefault(start, preview)
@@ -90,7 +90,7 @@ class MentionPreviews:
     # Mentions
 
     async def _file_previews(
-        self, text: str, decide: PolicyResult
+        self, text: str, decide: VerdictFunction
     ) -> AsyncIterator[tuple[int, MentionPreview]]:
         services = self._services
         existing = self._expander.files_named(text, services.root, services.cwd)
@@ -101,7 +101,7 @@ class MentionPreviews:
                 yield file.start, _preview(f"@{file.path}", "file", file.path, "unknown")
 
     async def _notebook_previews(
-        self, text: str, decide: PolicyResult
+        self, text: str, decide: VerdictFunction
     ) -> AsyncIterator[tuple[int, MentionPreview]]:
         services = self._services
         if services.kernel.notebook is None:
@@ -120,7 +120,7 @@ class MentionPreviews:
         mention: NotebookMention,
         typed_text: str,
         runs: Sequence[CellRun],
-        decide: PolicyResult,
+        decide: VerdictFunction,
     ) -> MentionPreview:
         preview = _preview(typed_text, mention.kind, mention.target)
         permission = "variables" if mention.kind == "variable" else "notebook"
@@ -169,7 +169,7 @@ class MentionPreviews:
         except NotFound:
             return "", "unknown"
 
-    async def _file_preview(self, mention: FileMention, decide: PolicyResult) -> MentionPreview:
+    async def _file_preview(self, mention: FileMention, decide: VerdictFunction) -> MentionPreview:
         preview = _preview(f"@{mention.path}", "file", mention.path)
         services = self._services
         place = resolve_path(mention.path, services.root, services.cwd)
@@ -184,7 +184,7 @@ class MentionPreviews:
                 self._token_cache[key] = await self._tokens_of(mention.path)
         except (UserError, OSError):
             return _with_fields(preview, state="unreadable")
-        while len(self._token_cache) > COUNTED_FILES:
+        while len(self._token_cache) > MAX_CACHED_COUNTS:
             del self._token_cache[next(iter(self._token_cache))]
         tokens = self._token_cache.get(key)
         return _with_fields(preview, tokens=tokens, state="uncounted" if tokens is None else "sent")
@@ -219,29 +219,26 @@ class MentionPreviews:
 
     # Rows
 
-    def _mention_list(self, query: str, decide: PolicyResult) -> MentionList:
+    def _mention_list(self, query: str, decide: VerdictFunction) -> MentionList:
         paths, has_more = _project_files(self._services.root)
         mentions = [mention for path in paths if _is_mention(mention := _as_mention(path))]
-        matching = ranked_matches(mentions, query)
-        allowed_paths = [
-            mention
-            for mention in matching
+        allowed_rows = [
+            _row(mention, "file")
+            for mention in ranked_matches(mentions, query)
             if _is_allowed("read", mention.removeprefix("./"), decide)
         ]
-        paths, has_more = allowed_paths[:MAX_FILES], has_more or len(allowed_paths) > MAX_FILES
-        rows = [*self._variables(decide), *self._cells(decide)]
-        return MentionList(
-            rows=(*rows, *(_row(path, "file") for path in paths)), more=has_more or None
-        )
+        has_more = has_more or len(allowed_rows) > MAX_FILES
+        rows = (*self._variable_rows(decide), *self._cell_rows(decide), *allowed_rows[:MAX_FILES])
+        return MentionList(rows=rows, more=has_more or None)
 
-    def _variables(self, decide: PolicyResult) -> Iterator[MentionRow]:
+    def _variable_rows(self, decide: VerdictFunction) -> Iterator[MentionRow]:
         namespace = self._namespace()
         names = namespace.names() if namespace is not None else ()
         allowed = (entry for entry in names if _is_allowed("variables", entry[0], decide))
         for name, description in itertools.islice(allowed, MAX_VARIABLES):
             yield _row(name, "variable", description)
 
-    def _cells(self, decide: PolicyResult) -> Iterator[MentionRow]:
+    def _cell_rows(self, decide: VerdictFunction) -> Iterator[MentionRow]:
         reader = self._services.kernel.notebook
         newest_runs: dict[int, CellRun] = {}
         for run in reversed(reader.recorded_runs().runs if reader is not None else ()):
@@ -252,22 +249,22 @@ class MentionPreviews:
             for number, run in newest_runs.items()
             if _is_allowed("notebook", str(number), decide)
         ][:MAX_CELLS]
-        error = next((run for run in allowed_runs if run.status == "error"), None)
-        if error is not None and _is_allowed("notebook", "*", decide):
-            yield _row("error", "error", self._clean(_error_of(error)))
+        failed_run = next((run for run in allowed_runs if run.status == "error"), None)
+        if failed_run is not None and _is_allowed("notebook", "*", decide):
+            yield _row("error", "error", self._clean(_error_of(failed_run)))
         for run in allowed_runs:
-            description = self._clean(_first_line(run.source))
-            yield _row(f"cell {run.number}", "cell", description, has_failed=run.status == "error")
+            yield self._run_row(run, "cell", run.source)
         for run in allowed_runs:
-            text = next((output.text for output in run.outputs if output.text.strip()), "")
             if run.outputs:
-                description = self._clean(_first_line(text))
-                yield _row(
-                    f"out {run.number}", "out", description, has_failed=run.status == "error"
-                )
+                text = next((output.text for output in run.outputs if output.text.strip()), "")
+                yield self._run_row(run, "out", text)
+
+    def _run_row(self, run: CellRun, kind: MentionTarget, text: str) -> MentionRow:
+        description = self._clean(_first_line(text))
+        return _row(f"{kind} {run.number}", kind, description, has_failed=run.status == "error")
 
     def _clean(self, text: str) -> str:
-        return self._services.secrets.clean(text)[:ABOUT_CHARS]
+        return self._services.secrets.clean(text)[:MAX_ABOUT_CHARS]
 
 
 def _row(
@@ -286,7 +283,7 @@ def _with_fields(preview: MentionPreview, **fields: Any) -> MentionPreview:
     return preview.model_copy(update=fields)
 
 
-def _is_allowed(permission: str, pattern: str, decide: PolicyResult) -> bool:
+def _is_allowed(permission: str, pattern: str, decide: VerdictFunction) -> bool:
     return not isinstance(decide(permission, [pattern]), Denied)
 
 
@@ -311,18 +308,16 @@ def _first_line(text: str) -> str:
 
 
 def _error_of(run: CellRun) -> str:
-    error = next(
-        (output.error for output in reversed(run.outputs) if output.error is not None), None
-    )
-    return _first_line(": ".join(filter(None, error))) if error is not None else ""
+    error = next((output.error for output in reversed(run.outputs) if output.error is not None), ())
+    return _first_line(": ".join(filter(None, error)))
 
 
 def _project_files(root: Path) -> tuple[list[str], bool]:
     """Return the paths of a project's files, upper folders first, and whether there are more."""
-    end = time.monotonic() + FILES_SECONDS
+    end = time.monotonic() + MAX_SEARCH_SECONDS
     folders_left = deque([(root, GitignoreRules.rules_at(root, root))])
     paths: list[str] = []
-    while folders_left and len(paths) < FILES_READ and time.monotonic() < end:
+    while folders_left and len(paths) < MAX_SEARCHED_FILES and time.monotonic() < end:
         folder, ignore = folders_left.popleft()
         for entry in folder_entries(folder, ignore):
             if entry.is_dir:

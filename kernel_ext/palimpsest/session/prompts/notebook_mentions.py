@@ -10,6 +10,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -20,22 +21,22 @@ from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.hidden_variables import HiddenVariable
 from palimpsest.session.prompts.prompt_syntax import NotebookMention, notebook_mentions
-from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
+from palimpsest.tools.tool import Namespace, ShownVariables, VariableInfo
 from palimpsest.tools.web.html_tokens import markup_text
 from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
 from palimpsest.transcript.parts import NotebookPart, Part, TextPart
 
-MENTION_TOKENS = 3_000
+MAX_MENTION_TOKENS = 3_000
 """Maximum tokens of one cell that a prompt names; the middle of a longer cell is left out."""
-ERROR_TOKENS = 4_000
+MAX_ERROR_TOKENS = 4_000
 """Maximum tokens of a failed cell that a prompt names: source and traceback."""
-VARIABLE_CHARS = 4_000
+MAX_VARIABLE_CHARS = 4_000
 MAX_MENTIONS = 12
 MAX_VARIABLES = 20
 """Maximum variables that are described with an error."""
 MAX_VERSIONS = 12
-VARIABLE_SECONDS = 5.0
+MAX_VARIABLE_SECONDS = 5.0
 """Timeout for describing variables in a kernel that runs the user's code."""
 
 ABOUT_ERROR = re.compile(r"\s*(?:fix|explain)\s+@error(?:\s+\d+)?\s*", re.IGNORECASE)
@@ -103,14 +104,11 @@ class NotebookMentions:
             raise UserError(problem)
         new_parts: list[Part] = []
         for mention in mentions:
-            name = "variables" if mention.kind == "variable" else "notebook"
-            ask = tools.ask(text_part.message_id, f"call_{tools.log.ids.new('prt')}", name)
+            permission = "variables" if mention.kind == "variable" else "notebook"
+            ask = tools.ask(text_part.message_id, f"call_{tools.log.ids.new('prt')}", permission)
+            title = f"Read @{mention.kind} {mention.target}".strip()
             try:
-                await ask(
-                    name,
-                    [mention.target or "*"],
-                    title=f"Read @{mention.kind} {mention.target}".strip(),
-                )
+                await ask(permission, [mention.target or "*"], title=title)
                 new_parts += await self.mention_parts(tools.namespace, mention, runs, new_ids)
             except PermissionDenied:
                 new_parts.append(_denied_note(mention, new_ids))
@@ -136,32 +134,26 @@ class NotebookMentions:
         if mention.kind == "variable":
             if namespace is None:
                 return []
-            description_task = namespace.description_of(mention.target, VARIABLE_CHARS)
-            description = await asyncio.wait_for(description_task, VARIABLE_SECONDS)
+            description_task = namespace.description_of(mention.target, MAX_VARIABLE_CHARS)
+            description = await asyncio.wait_for(description_task, MAX_VARIABLE_SECONDS)
             head = VARIABLE_HEAD.format(name=mention.target)
             value = as_data(description, self._services.secrets.clean)
             text = as_note(head, [f"<variables>\n{value}\n</variables>"])
             return [self._part(new_ids, text, "mention", names=(mention.target,))]
-        mention_text = f"{mention.kind} {mention.target}".strip()
         run = named_run(mention, runs)
-        if run is None:
-            unknown = (
-                NO_ERROR if mention_text == "error" else UNKNOWN_CELL.format(what=mention_text)
-            )
-            return [engine_text(new_ids, unknown, {"mention": mention_text})]
-        if run.hidden:
-            return [
-                engine_text(
-                    new_ids, HIDDEN_CELL.format(what=mention_text), {"mention": mention_text}
-                )
-            ]
+        if run is None or run.hidden:
+            what = f"{mention.kind} {mention.target}".strip()
+            sentence = UNKNOWN_CELL if run is None else HIDDEN_CELL
+            if run is None and what == "error":
+                sentence = NO_ERROR
+            return [engine_text(new_ids, sentence.format(what=what), {"mention": what})]
         count = self._services.models.count(self._services.rules.policy.estimator)
         clean = self._services.secrets.clean
         if mention.kind != "error":
             described = run if mention.kind == "cell" else replace(run, source="")
-            piece = cell_text(described, MENTION_TOKENS, count, clean, markup_text)
+            piece = cell_text(described, MAX_MENTION_TOKENS, count, clean, markup_text)
             return [self._part(new_ids, as_note(CELL_HEAD, [piece]), "mention", run)]
-        piece = cell_text(run, ERROR_TOKENS, count, clean, markup_text)
+        piece = cell_text(run, MAX_ERROR_TOKENS, count, clean, markup_text)
         pieces = [piece, *await self._failure_surroundings(namespace, run)]
         return [self._part(new_ids, as_note(ERROR_HEAD, pieces), "error", run)]
 
@@ -169,23 +161,20 @@ class NotebookMentions:
         """Return the variables that a failed cell names, and the versions of the packages in it."""
         words_in_run = _words_in(run)
         variables: Sequence[VariableInfo] = ()
-        detail: Detail = "names and types"
         if namespace is not None:
-            try:
-                description_task = namespace.list(ShownVariables(detail, words_in_run))
-                variables = await asyncio.wait_for(description_task, VARIABLE_SECONDS)
-            except Exception:  # noqa: BLE001  # the prompt is sent without variables rather than not at all
-                variables = ()
-        named_variables = [variable for variable in variables if variable.name in words_in_run][
-            :MAX_VARIABLES
+            with suppress(Exception):  # the prompt is sent without variables rather than not at all
+                description_task = namespace.list(ShownVariables("names and types", words_in_run))
+                variables = await asyncio.wait_for(description_task, MAX_VARIABLE_SECONDS)
+        named = [variable for variable in variables if variable.name in words_in_run]
+        described_variables = named[:MAX_VARIABLES]
+        versions = f"<versions>{', '.join(_versions(run, described_variables))}</versions>"
+        if not described_variables:
+            return [versions]
+        lines = [
+            f"- {variable.name}: {variable.shown_to_model}" for variable in described_variables
         ]
-        lines = [f"- {variable.name}: {variable.shown_to_model}" for variable in named_variables]
-        sections = []
-        if lines:
-            text = as_data("\n".join(lines), self._services.secrets.clean)
-            sections.append(f"<variables>\n{text}\n</variables>")
-        sections.append(f"<versions>{', '.join(_versions(run, named_variables))}</versions>")
-        return sections
+        text = as_data("\n".join(lines), self._services.secrets.clean)
+        return [f"<variables>\n{text}\n</variables>", versions]
 
     def _part(
         self,

@@ -61,11 +61,8 @@ def pasted_file(services: Services, file: Attachment, model: str | None) -> Past
         count = services.models.count(services.rules.policy.estimator)
         tokens = count(ATTACHED_TEXT.format(name=name, text=text))
     else:
-        fitted = (
-            fit_image(data, name)
-            if image_kind.startswith("image/")
-            else FittedImage(image_kind, data)
-        )
+        is_picture = image_kind.startswith("image/")
+        fitted = fit_image(data, name) if is_picture else FittedImage(image_kind, data)
         tokens = MEDIA_TOKENS
     stored = Attachment(mime=fitted.mime, filename=name, url=keep_attachment(store, fitted.url))
     is_unseen = image_kind is not None and not _takes_pictures(services, model)

@@ -95,13 +95,10 @@ class Expander:
         if self._definitions is not None:
             self._definitions.refresh()
         command, _ = self._command(text)
-        if command is None:
+        # The options of a command that is a subtask apply to its task, not to the agent that answers.
+        if command is None or self._is_subtask(command):
             return options
         unless_locked = self._locked_settings.unless_locked
-        if self._is_subtask(command):
-            return (
-                options  # a command's own options apply to its task, not to the agent that answers
-            )
         return dataclasses.replace(
             options,
             agent=options.agent or unless_locked("default_agent", command.agent),
@@ -123,11 +120,7 @@ class Expander:
     def other_mentions(self, text: str, root: Path, cwd: Path) -> set[str]:
         """Return the words behind at signs in a prompt that name no variable: agents, files and other paths."""
         paths = [mention.path for mention in file_mentions(text) if "/" in mention.path]
-        return {
-            *self._agents,
-            *paths,
-            *(mention.path for mention in self.files_named(text, root, cwd)),
-        }
+        return {*self._agents, *paths, *(file.path for file in self.files_named(text, root, cwd))}
 
     def files_named(self, text: str, root: Path, cwd: Path) -> list[FileMention]:
         """Return the project's files that a prompt names with an at sign, as many as are attached, in order."""
@@ -173,12 +166,8 @@ class Expander:
         parts = self._agent_parts(text_part, new_ids)
         if not any(isinstance(part, SubtaskPart) for part in parts):
             parts += await self._project_file_parts(tools, user, text_part, new_ids)
-            parts += await self._notebook.parts(
-                tools,
-                text_part,
-                new_ids,
-                self.other_mentions(text_part.text, tools.root, tools.cwd),
-            )
+            leave_out = self.other_mentions(text_part.text, tools.root, tools.cwd)
+            parts += await self._notebook.parts(tools, text_part, new_ids, leave_out)
         return parts
 
     def _agent_parts(self, text_part: TextPart, new_ids: NewPartIds) -> list[Part]:
@@ -190,14 +179,13 @@ class Expander:
                 for name, task in tasks
             ]
         parts: list[Part] = []
-        for mention in agent_mentions(text_part.text, subagents):
+        mentions = agent_mentions(text_part.text, subagents)
+        for mention in mentions:
             source = {"value": f"@{mention.name}", "start": mention.start, "end": mention.end}
             parts.append(AgentPart(**new_ids(), name=mention.name, source=source))
-        names = dict.fromkeys(part.name for part in parts if isinstance(part, AgentPart))
-        hints = [
-            engine_text(new_ids, AGENT_HINT.format(name=name), {"agent": name}) for name in names
-        ]
-        return [*parts, *hints]
+        names = dict.fromkeys(mention.name for mention in mentions)
+        hints = [(AGENT_HINT.format(name=name), {"agent": name}) for name in names]
+        return [*parts, *(engine_text(new_ids, *hint) for hint in hints)]
 
     async def _command_parts(
         self,
@@ -222,18 +210,15 @@ class Expander:
             update={"ignored": True, "metadata": {**(text_part.metadata or {}), **metadata}}
         )
         if self._is_subtask(command):
-            texts = [text, *(file_text for _, file_text, _ in attached_parts)]
-            part = SubtaskPart(
+            subtask = SubtaskPart(
                 **new_ids(),
-                prompt="\n\n".join(texts),
+                prompt="\n\n".join([text, *(file_text for _, file_text, _ in attached_parts)]),
                 description=_short_line(command.description or f"/{command.name} {arguments}"),
                 agent=command.agent or "general",
+                command=command.name,
+                model=self._model(command, user),
             )
-            model = self._model(command, user)
-            return [
-                ignored_prompt,
-                part.model_copy(update={"command": command.name, "model": model}),
-            ]
+            return [ignored_prompt, subtask]
         parts: list[Part] = [ignored_prompt, engine_text(new_ids, text, metadata)]
         for mention, file_text, files in attached_parts:
             parts += _file_parts(tools.log, new_ids, mention, file_text, files, metadata)
@@ -251,9 +236,8 @@ class Expander:
                 stopped = AbortedError(message=tools.abort.reason or "Stopped.")
                 raise ModelFailed(stopped) from None
             if content is not None:
-                parts += _file_parts(
-                    tools.log, new_ids, mention, *content, {ATTACHED_KEY: mention.path}
-                )
+                metadata = {ATTACHED_KEY: mention.path}
+                parts += _file_parts(tools.log, new_ids, mention, *content, metadata)
         return parts
 
     def _model(self, command: CustomCommand, user: UserMessage) -> ModelRef | None:
@@ -290,7 +274,7 @@ class Expander:
         return "".join(texts), attached_parts
 
     async def _shell_output(self, tools: RunTools, user: UserMessage, command: str) -> str:
-        outcome = await self._call(tools, user, "bash", {"command": command})
+        outcome = await self._run_tool(tools, user, "bash", {"command": command})
         return outcome.output.removesuffix(SUCCESS_LINE).rstrip("\n")
 
     async def _file_content(
@@ -298,7 +282,7 @@ class Expander:
     ) -> tuple[str, Any] | None:
         """Return a file's text and attachments as the read tool shows them; None for a word that names no file."""
         try:
-            outcome = await self._call(tools, user, "read", {"path": path})
+            outcome = await self._run_tool(tools, user, "read", {"path": path})
         except PermissionDenied as denied:
             return FILE_NOT_SHOWN.format(path=path, problem=denied), ()
         except UserError as problem:
@@ -307,7 +291,7 @@ class Expander:
             return FILE_NOT_SHOWN.format(path=path, problem=problem), ()
         return FILE_SHOWN.format(path=path, output=outcome.output), outcome.attachments
 
-    async def _call(
+    async def _run_tool(
         self, tools: RunTools, user: UserMessage, name: str, tool_input: dict[str, Any]
     ) -> ToolOutcome:
         """Run a tool for the user's own prompt; no answer of the model has this call."""
@@ -357,11 +341,10 @@ def _is_expanded(message: Message) -> bool:
 
 def _attached_texts(log: SessionLog, message: Message, new_ids: NewPartIds) -> list[Part]:
     """Return the text parts for texts that were pasted or dropped into a prompt."""
-    files = [part for part in message.parts if isinstance(part, FilePart)]
     return [
         engine_text(new_ids, text, {ATTACHED_KEY: file_name(part)})
-        for part in files
-        if (text := attached_text(log.blobs, part)) is not None
+        for part in message.parts
+        if isinstance(part, FilePart) and (text := attached_text(log.blobs, part)) is not None
     ]
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.lazy_patterns import lazy_pattern
+from palimpsest.transcript.messages import Messages, UserMessage
+from palimpsest.transcript.parts import TextPart
 
 _NUMBER = lazy_pattern(r"\$(\d+)")
 _ALL = "$ARGUMENTS"
@@ -88,19 +90,18 @@ def fill_template(template: str, arguments: str) -> str:
     highest_number = max(numbers, default=0)
     values = split_arguments(arguments)
 
-    def argument(match: "re.Match[str]") -> str:
-        number = int(match[1])
+    def value_of(placeholder: "re.Match[str]") -> str:
+        if placeholder[0] == _ALL:
+            return arguments
+        number = int(placeholder[1])
         if number == 0:
-            return match[0]
+            return placeholder[0]
         if number == highest_number:
             return " ".join(values[number - 1 :])
         return values[number - 1] if number <= len(values) else ""
 
     # One pass, so that a placeholder within the arguments is not replaced.
-    placeholder = re.compile(rf"{_NUMBER.pattern}|{re.escape(_ALL)}")
-    text = placeholder.sub(
-        lambda match: arguments if match[0] == _ALL else argument(match), template
-    )
+    text = re.sub(rf"{_NUMBER.pattern}|{re.escape(_ALL)}", value_of, template)
     if not highest_number and _ALL not in template and arguments.strip():
         text = f"{text}\n\n{arguments.strip()}"
     return text.strip()
@@ -133,20 +134,33 @@ def notebook_mentions(text: str, excluded_names: Collection[str] = ()) -> list[N
     mentions: dict[tuple[str, str], NotebookMention] = {}
     cell_starts: set[int] = set()
     for match in _CELL.finditer(text):
-        mention_kind = _KINDS[match[1] or match[3]]
-        if mention_kind in excluded_names:
+        kind, target = _KINDS[match[1] or match[3]], match[2] or match[4] or ""
+        if kind in excluded_names:
             continue
         cell_starts.add(match.start())
-        mention = NotebookMention(
-            mention_kind, match[2] or match[4] or "", match.start(), match.end()
-        )
-        mentions.setdefault((mention.kind, mention.target), mention)
+        mention = NotebookMention(kind, target, match.start(), match.end())
+        mentions.setdefault((kind, target), mention)
     for match in _VARIABLE.finditer(text):
         if match[1] in excluded_names or match.start() in cell_starts:
             continue
         mention = NotebookMention("variable", match[1], match.start(), match.end())
         mentions.setdefault((mention.kind, mention.target), mention)
     return sorted(mentions.values(), key=lambda mention: mention.start)
+
+
+def mentioned_cells(messages: Messages) -> frozenset[str]:
+    """Return the numbers of the cells that the user names in the present prompt, and in prompts that joined its turn."""
+    numbers: set[str] = set()
+    for message in reversed(messages):
+        if not isinstance(message.info, UserMessage) or message.info.by_engine:
+            continue
+        for part in message.parts:
+            if isinstance(part, TextPart) and not part.synthetic:
+                mentions = notebook_mentions(part.text)
+                numbers |= {mention.target for mention in mentions if mention.kind != "variable"}
+        if not message.info.joins:
+            break
+    return frozenset(numbers - {""})
 
 
 def agent_mentions(text: str, agents: Collection[str]) -> list[AgentMention]:

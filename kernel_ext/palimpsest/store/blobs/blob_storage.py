@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 
-INLINE_BYTES = 32_000
+MAX_INLINE_BYTES = 32_000
 """Maximum bytes of an output that is stored in the log; larger ones would make opening a session slow."""
 
 EDGE_BYTES = 12_000
@@ -49,27 +49,27 @@ REWRITE_SHARE = 0.5
 def keep_output(store: Store, text: str) -> tuple[str, BlobRef | None]:
     """Return the output for the log: whole and None, or beginning and end and the blob of the whole."""
     content = text.encode("utf-8", "surrogatepass")
-    if len(content) <= INLINE_BYTES:
+    if len(content) <= MAX_INLINE_BYTES:
         return text, None
     try:
-        ref = store.put_blob(content).model_copy(update={"chars": len(text)})
+        blob = store.put_blob(content).model_copy(update={"chars": len(text)})
     except StorageFailed:  # the journal keeps it in memory until the disk works
         return text, None
     first_text = content[:EDGE_BYTES].decode("utf-8", "ignore")
     last_text = content[-EDGE_BYTES:].decode("utf-8", "ignore")
-    left_out = len(text) - len(first_text) - len(last_text)
+    omitted_chars = len(text) - len(first_text) - len(last_text)
     marker = (
-        f"\n[... {left_out:,} of {len(text):,} characters left out here;"
-        f" the whole output is kept as blob {ref.sha256[:12]} ...]\n"
+        f"\n[... {omitted_chars:,} of {len(text):,} characters left out here;"
+        f" the whole output is kept as blob {blob.sha256[:12]} ...]\n"
     )
-    return first_text + marker + last_text, ref
+    return first_text + marker + last_text, blob
 
 
 def keep_attachment(store: Store, url: str) -> str:
     """Return the url for the log: ``blob:<sha256>`` for a base64 ``data:`` url over the limit."""
     url_header, comma, encoded_data = url.partition(",")
     if (
-        len(url) <= INLINE_BYTES
+        len(url) <= MAX_INLINE_BYTES
         or not comma
         or not url_header.startswith("data:")
         or "base64" not in url_header
@@ -248,9 +248,8 @@ class PackedObjects:
 
     def _forget_pack(self, pack: str) -> None:
         self._packs.discard(pack)
-        self._pack_places = {
-            key: index for key, index in self._pack_places.items() if index.pack != pack
-        }
+        places = self._pack_places.items()
+        self._pack_places = {key: place for key, place in places if place.pack != pack}
 
 
 def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str, PackPlace]]:
@@ -285,10 +284,8 @@ def places_of(path: Path) -> dict[str, PackPlace]:
 
 def _is_within(place: PackPlace, max_offset: int) -> bool:
     numbers = (place.offset, place.bytes)
-    return (
-        all(type(number) is int and number >= 0 for number in numbers)
-        and sum(numbers) <= max_offset
-    )
+    are_counts = all(type(number) is int and number >= 0 for number in numbers)
+    return are_counts and sum(numbers) <= max_offset
 
 
 def read_place(root: Path, place: PackPlace) -> bytes:
@@ -307,33 +304,23 @@ def sweep_packs(
     their bytes unused.
     """
     age = max(days * 86_400.0, MIN_PACK_AGE_SECONDS)
-    packs = bytes_ = unneeded = 0
+    pack_count = all_bytes = all_unused_bytes = 0
     for path in sorted(root.glob("*.pack")):
         with suppress(FileNotFoundError):
             file_stat = path.stat()
             places = places_of(path)
-            unused_bytes = sum(
-                place.bytes for key, place in places.items() if key not in needed_hashes
-            )
-            packs += 1
-            bytes_ += file_stat.st_size
+            needed_places = {key: places[key] for key in places if key in needed_hashes}
+            content_bytes = sum(place.bytes for place in places.values())
+            unused_bytes = content_bytes - sum(place.bytes for place in needed_places.values())
+            pack_count += 1
+            all_bytes += file_stat.st_size
             if now - file_stat.st_mtime < age:
                 continue
-            unneeded += unused_bytes
-            if delete and unused_bytes > REWRITE_SHARE * sum(
-                place.bytes for place in places.values()
-            ):
+            all_unused_bytes += unused_bytes
+            if delete and unused_bytes > REWRITE_SHARE * content_bytes:
                 with ignore_full_disk():  # a pack that is only deleted needs no room
-                    _rewrite_pack(
-                        root, path, (key for key in places if key in needed_hashes), places
-                    )
-    return PackCleanup(packs, bytes_, unneeded)
-
-
-def _rewrite_pack(
-    root: Path, path: Path, kept_hashes: Iterable[str], places: Mapping[str, PackPlace]
-) -> None:
-    contents = {key: read_place(root, places[key]) for key in kept_hashes}
-    if contents:
-        write_pack(root, contents)
-    path.unlink()
+                    contents = {key: read_place(root, at) for key, at in needed_places.items()}
+                    if contents:
+                        write_pack(root, contents)
+                    path.unlink()
+    return PackCleanup(pack_count, all_bytes, all_unused_bytes)

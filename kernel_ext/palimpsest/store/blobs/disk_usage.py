@@ -7,14 +7,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from palimpsest.store.blobs.blob_sweep import named_hashes
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 from palimpsest.store.project_folder.lease import LeaseFile, is_dead
-
-SHARE, SNAPSHOTS = "share", "snapshots"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +69,15 @@ def measure_disk_usage(layout: Layout) -> DiskUsage:
         for directory in _sessions(layout)
         if directory.name in names
     )
-    folders = {name: _folder_bytes(layout.root / name) for name in (SHARE, SNAPSHOTS)}
-    counted_bytes = (
-        sum(session.log_bytes for session in sessions) + sum(blobs.values()) + sum(folders.values())
-    )
-    return DiskUsage(
+    usage = DiskUsage(
         sessions=sessions,
         blobs=sum(blobs.values()),
         blob_count=len(blobs),
-        snapshots=folders[SNAPSHOTS],
-        share=folders[SHARE],
-        other=max(_folder_bytes(layout.root) - counted_bytes, 0),
+        snapshots=_folder_bytes(layout.snapshots),
+        share=_folder_bytes(layout.root / "share"),
+        other=0,
     )
+    return replace(usage, other=max(_folder_bytes(layout.root) - usage.total, 0))
 
 
 def _is_used(directory: Path) -> bool:
@@ -92,10 +87,8 @@ def _is_used(directory: Path) -> bool:
 
 def _sessions(layout: Layout) -> list[Path]:
     with suppress(FileNotFoundError):
-        folders = [
-            folder for folder in layout.sessions.iterdir() if SAFE_NAME.fullmatch(folder.name)
-        ]
-        return sorted(folder for folder in folders if folder.is_dir())
+        folders = layout.sessions.iterdir()
+        return sorted(path for path in folders if SAFE_NAME.fullmatch(path.name) and path.is_dir())
     return []
 
 

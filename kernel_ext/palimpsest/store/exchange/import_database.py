@@ -76,12 +76,10 @@ def database_sessions(path: Path, findings: ImportFindings) -> Iterator[SourceSe
             for session in sessions:
                 if is_safe_id(session.get("id"), path.name, findings):
                     yield from _readable_session(database, session, projects, path.name, findings)
-    except UnicodeDecodeError as error:  # SQLite's error quotes the schema, which is not UTF-8
-        raise UserError(
-            DAMAGED.format(name=repr(path.name), why="its schema is no text")
-        ) from error
-    except (sqlite3.Error, OverflowError) as error:
-        raise UserError(DAMAGED.format(name=repr(path.name), why=error)) from error
+    except (UnicodeDecodeError, sqlite3.Error, OverflowError) as error:
+        # A schema that is not UTF-8 is quoted in SQLite's error.
+        why = "its schema is no text" if isinstance(error, UnicodeDecodeError) else error
+        raise UserError(DAMAGED.format(name=repr(path.name), why=why)) from error
 
 
 def _session_json(row: Json) -> Json:
@@ -138,19 +136,16 @@ def _readable_session(
             part = _parse_object(row.get("data"), built_size)
             ids = {"id": row.get("id"), "messageID": row.get("message_id"), "sessionID": identifier}
             if not part or not isinstance(row.get("id"), str):
-                findings.report(
-                    f"{file_name}, part {row.get('id')}", "It is no part: it holds no JSON object."
-                )
+                location = f"{file_name}, part {row.get('id')}"
+                findings.report(location, "It is no part: it holds no JSON object.")
                 continue
             parts.setdefault(str(row.get("message_id")), []).append(ids | part)
         messages: list[tuple[Json, tuple[Json, ...]]] = []
         for row in database.rows("message", identifier):
             info = _parse_object(row.get("data"), built_size)
             if not info or not isinstance(row.get("id"), str):
-                findings.report(
-                    f"{file_name}, message {row.get('id')}",
-                    "It is no message: it holds no JSON object.",
-                )
+                location = f"{file_name}, message {row.get('id')}"
+                findings.report(location, "It is no message: it holds no JSON object.")
                 continue
             info = {"id": row["id"], "sessionID": identifier} | info
             messages.append((info, parts_in_order(info, parts.get(row["id"], []))))
@@ -192,9 +187,7 @@ def _parse_column(value: Any, built_size: BuiltSize | None = None) -> Any:
         return value
     try:
         return json_value(value, built_size)
-    except BuildsTooMuch:
-        if built_size is not None:
+    except ValueError as error:
+        if built_size is not None and isinstance(error, BuildsTooMuch):
             raise
-        return value
-    except (ValueError, RecursionError):
         return value

@@ -8,6 +8,7 @@ import binascii
 import hashlib
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any
 
 from palimpsest.store.blobs.blob_storage import keep_attachment, keep_output
@@ -92,17 +93,13 @@ def _clear_decision(part: Part) -> Decision:
 def changed_events(state: State, new_messages: tuple[Message, ...]) -> Iterator[Event]:
     """Yield the events that turn the session's messages into the new ones, in their order."""
     old_messages = state.messages()
-    common_count = 0
-    while (
-        common_count < min(len(old_messages), len(new_messages))
-        and old_messages[common_count].id == new_messages[common_count].id
-    ):
-        common_count += 1
-    for message in old_messages[common_count:]:
+    pairs = zip(old_messages, new_messages, strict=False)
+    common = list(takewhile(lambda pair: pair[0].id == pair[1].id, pairs))
+    for message in old_messages[len(common) :]:
         yield MessageRemoved(message_id=message.id)
-    for before, after in zip(old_messages[:common_count], new_messages[:common_count], strict=True):
-        yield from _updates_of_message(before, after)
-    for message in new_messages[common_count:]:
+    for old_message, new_message in common:
+        yield from _updates_of_message(old_message, new_message)
+    for message in new_messages[len(common) :]:
         yield from message_events(message)
 
 
@@ -110,9 +107,9 @@ def _updates_of_message(old_message: Message, new_message: Message) -> Iterator[
     if old_message.info != new_message.info:
         yield MessageUpdated(info=new_message.info)
     parts_before = {part.id: part for part in old_message.parts}
-    remaining = {part.id for part in new_message.parts}
+    remaining_ids = {part.id for part in new_message.parts}
     for part_id in parts_before:
-        if part_id not in remaining:
+        if part_id not in remaining_ids:
             yield PartRemoved(message_id=old_message.id, part_id=part_id)
     for part in new_message.parts:
         if parts_before.get(part.id) != part:

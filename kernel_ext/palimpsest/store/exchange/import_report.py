@@ -42,11 +42,6 @@ class ImportReport:
     """Lines of people's notes on the sessions that came with the recording."""
 
 
-def never_stopped() -> bool:
-    """Return False: the import is never stopped."""
-    return False
-
-
 def ignore_progress(_done: int, _total: int) -> None:
     """Ignore the progress."""
 
@@ -57,7 +52,7 @@ class ImportControl:
 
     progress: Callable[[int, int], None] = ignore_progress
     """Called with the bytes that were read, and all bytes of the source."""
-    is_cancelled: Callable[[], bool] = never_stopped
+    is_cancelled: Callable[[], bool] = lambda: False
     """Called between two values; True stops the import, which keeps the values read so far."""
     is_kept: bool = True
     """Whether the sessions stay when this process ends, so that a later import may continue them."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.store.bounded_json import MAX_SESSION_FACTOR, BuildsTooMuch, BuiltSize, json_value
-from palimpsest.store.disk import SMALL_BYTES, TooLarge, read_small
+from palimpsest.store.disk import MAX_SMALL_BYTES, TooLarge, read_small
 from palimpsest.store.interface import Problem
 from palimpsest.store.project_folder.layout import SAFE_NAME
 from palimpsest.transcript.errors import NotFound, UserError
@@ -112,9 +112,8 @@ def _messages_of_export(
     for index, message in enumerate(messages):
         info = message.get("info") if isinstance(message, dict) else None
         if not isinstance(info, dict) or not isinstance(info.get("id"), str):
-            findings.report(
-                f"{name}, message {index + 1}", "It is no message: it has no info with an id."
-            )
+            location = f"{name}, message {index + 1}"
+            findings.report(location, "It is no message: it has no info with an id.")
             continue
         yield info, _objects(message.get("parts"), f"{name}, {info['id']}", findings)
 
@@ -144,26 +143,19 @@ def _sessions_of_storage(root: Path, findings: ImportFindings) -> Iterator[Sourc
         if session is None or not is_safe_id(session.get("id"), name, findings):
             continue
         seen_ids.add(session["id"])
-        project = projects.get(path.parent.name)
         messages = _messages_of_storage(root, name, session, findings)
         if messages is None:
             continue
-        yield SourceSession(
-            name=name,
-            session=session,
-            messages=messages,
-            todos=_list(root / "todo" / f"{session['id']}.json", root, findings),
-            diff=_list(root / "session_diff" / f"{session['id']}.json", root, findings),
-            project=None
-            if project is None
-            else _read_json(project, f"project/{project.name}", findings),
-        )
+        todos = _list(root / "todo" / f"{session['id']}.json", root, findings)
+        diff = _list(root / "session_diff" / f"{session['id']}.json", root, findings)
+        project = None
+        if project_path := projects.get(path.parent.name):
+            project = _read_json(project_path, f"project/{project_path.name}", findings)
+        yield SourceSession(name, session, messages, todos, diff, project)
     for folder in sorted((root / "message").glob("*/")):
         if folder.name not in seen_ids and any(folder.glob("*.json")):
-            has_known_folder = any(
-                problem.where.endswith(f"/{folder.name}.json") for problem in findings.problems
-            )
-            if not has_known_folder:
+            ending = f"/{folder.name}.json"
+            if not any(problem.where.endswith(ending) for problem in findings.problems):
                 findings.report(f"message/{folder.name}", "The file of its session is missing.")
 
 
@@ -172,10 +164,10 @@ def _messages_of_storage(
 ) -> tuple[tuple[Json, tuple[Json, ...]], ...] | None:
     """Return the messages of a session in order; None if they are in OpenCode's older format."""
     messages: list[tuple[Json, tuple[Json, ...]]] = []
-    built = BuiltSize(MAX_SESSION_FACTOR)
+    built_size = BuiltSize(MAX_SESSION_FACTOR)
     for path in (root / "message" / session["id"]).glob("*.json"):
         place = path.relative_to(root).as_posix()
-        info = _read_json(path, place, findings, built)
+        info = _read_json(path, place, findings, built_size)
         if info is None:
             continue
         if _is_old(info) and "parts" in info:
@@ -185,19 +177,20 @@ def _messages_of_storage(
         if not isinstance(info.get("id"), str):
             findings.report(place, "It is no message: it has no id.")
             continue
-        messages.append((info, _parts(root, info, findings, built)))
+        messages.append((info, _parts(root, info, findings, built_size)))
     return tuple(in_order(messages))
 
 
-def _parts(root: Path, info: Json, findings: ImportFindings, built: BuiltSize) -> tuple[Json, ...]:
+def _parts(
+    root: Path, info: Json, findings: ImportFindings, built_size: BuiltSize
+) -> tuple[Json, ...]:
     if SAFE_NAME.fullmatch(info["id"]) is None:
         return ()
-    parts = []
-    for path in (root / "part" / info["id"]).glob("*.json"):
-        part = _read_json(path, path.relative_to(root).as_posix(), findings, built)
-        if part is not None:
-            parts.append(part)
-    return parts_in_order(info, parts)
+    parts = (
+        _read_json(path, path.relative_to(root).as_posix(), findings, built_size)
+        for path in (root / "part" / info["id"]).glob("*.json")
+    )
+    return parts_in_order(info, [part for part in parts if part is not None])
 
 
 def parts_in_order(info: Json, parts: list[Json]) -> tuple[Json, ...]:
@@ -228,10 +221,9 @@ def in_order(messages: list[tuple[Json, tuple[Json, ...]]]) -> list[tuple[Json, 
 def _place(part: Json, created: int) -> tuple[int, int, int, str]:
     """Return the sort key of a part in its message: its id's time relative to the message's, and ties."""
     name = str(part.get("id", ""))
-    began_ms = _number(part.get("time"), "start") or _number(
-        (part.get("state") or {}).get("time") if isinstance(part.get("state"), dict) else None,
-        "start",
-    )
+    state = part.get("state")
+    call_time = state.get("time") if isinstance(state, dict) else None
+    began_ms = _number(part.get("time"), "start") or _number(call_time, "start")
     return _time_since(name, created), _RANKS.get(str(part.get("type")), 0), began_ms, name
 
 
@@ -255,7 +247,7 @@ def _list(path: Path, root: Path, findings: ImportFindings) -> tuple[Json, ...]:
     name = path.relative_to(root).as_posix()
     try:
         return _objects(json_value(read_small(path, follow=True)), name, findings)
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         findings.report(name, _problem_sentence(error))
         return ()
 
@@ -264,12 +256,12 @@ def _read_json(
     path: Path,
     name: str,
     findings: ImportFindings,
-    built: BuiltSize | None = None,
-    max_bytes: int = SMALL_BYTES,
+    built_size: BuiltSize | None = None,
+    max_bytes: int = MAX_SMALL_BYTES,
 ) -> Json | None:
     try:
-        data = json_value(read_small(path, max_bytes, follow=True), built)
-    except (OSError, ValueError, RecursionError) as error:
+        data = json_value(read_small(path, max_bytes, follow=True), built_size)
+    except (OSError, ValueError) as error:
         findings.report(name, _problem_sentence(error))
         return None
     if not isinstance(data, dict):

@@ -35,9 +35,11 @@ from palimpsest.store.exchange.json_export import (
     is_exported_event,
 )
 from palimpsest.store.exchange.opencode_format import (
+    REVERT_FIELDS,
     SHARED_FIELDS,
     UNREAD_FIELD,
     NotOpenCodeValue,
+    invalid_field_reason,
     is_unread,
     read_info,
     read_part,
@@ -96,18 +98,17 @@ def import_sessions(
     findings = ImportFindings()
     imported_ids: dict[str, str] = {}
     imported = []
-    for source in _sessions_of(path, findings):
+    read = database_sessions if path.is_file() and starts_as_database(path) else sessions_at
+    for source in read(path, findings):
         if control is not None and control.is_cancelled():
             findings.report(path.name, STOPPED)
             break
-        fingerprint = content_fingerprint(source)
+        fingerprint = _content_fingerprint(source)
         if imported_ids.get(source.id) == fingerprint:
             continue
         try:
-            is_first = source.id not in imported_ids
-            imported.append(
-                _Import(store, source, fingerprint, clock(), findings).run(is_first=is_first)
-            )
+            session_import = _Import(store, source, fingerprint, clock(), findings)
+            imported.append(session_import.run(is_first=source.id not in imported_ids))
         except (NotOpenCodeValue, ValidationError) as error:
             findings.report(source.name, f"It is no session: {_reason(error)}.")
         except SessionHeld:
@@ -119,12 +120,7 @@ def import_sessions(
     return ImportReport(tuple(imported), tuple(findings.problems))
 
 
-def _sessions_of(path: Path, findings: ImportFindings) -> Iterator[SourceSession]:
-    is_database = path.is_file() and starts_as_database(path)
-    return database_sessions(path, findings) if is_database else sessions_at(path, findings)
-
-
-def content_fingerprint(source: SourceSession) -> str:
+def _content_fingerprint(source: SourceSession) -> str:
     """Return a hash of a source session's content, which changes with it."""
     content = [source.session, source.messages, source.todos, source.diff, source.own_export]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -140,8 +136,7 @@ def _is_equal_except_opening(old_info: SessionInfo | None, new_info: SessionInfo
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        first_error = error.errors()[0]
-        return f"{'.'.join(str(step) for step in first_error['loc']) or 'it'}: {first_error['msg'].lower()}"
+        return invalid_field_reason(error.errors()[0])
     return str(error)
 
 
@@ -176,35 +171,30 @@ class _Import:
             return self._update(state)
         copy_id = f"ses_{self._fingerprint[:26]}"
         copy_state = self._state(copy_id)
-        if (
-            copy_state is not None
-            and _import_note(copy_state).get("fingerprint") == self._fingerprint
-        ):
+        if copy_state is None:
+            return self._begin_session(copy_id, "copy")
+        if _import_note(copy_state).get("fingerprint") == self._fingerprint:
             return self._imported_session(copy_id, copy_state, "same")
-        return self._begin_session(
-            copy_id, "copy", self._missing_records(copy_id, "copy") if copy_state else ()
-        )
+        return self._begin_session(copy_id, "copy", self._missing_records(copy_id, "copy"))
 
     def _state(self, session_id: str) -> State | None:
         try:
             state = self._store.load(session_id)
         except NotFound:
             return None
-        return state if state.session is not None else None
+        return None if state.session is None else state
 
     def _imported_session(self, session_id: str, state: State, outcome: Outcome) -> Imported:
-        title = state.session.title if state.session is not None else ""
+        title = "" if state.session is None else state.session.title
         return Imported(session_id, title, outcome, len(state.message_slots()))
 
     def _is_ours(self, session_id: str) -> bool:
         """Return whether the session here is the exported one, perhaps continued."""
         if self._source.own_export is None:
             return False
-        stored_info = (
-            record.line() for record in self._store.read(session_id) if is_exported_event(record)
-        )
-        exported = (record.line() for record in self._records())
-        return all(next(stored_info, None) == line for line in exported)
+        stored_records = filter(is_exported_event, self._store.read(session_id))
+        stored_lines = (record.line() for record in stored_records)
+        return all(next(stored_lines, None) == record.line() for record in self._records())
 
     def _is_untouched(self, import_note: Mapping[str, Any]) -> bool:
         """Return whether a session was imported from this source and only read since."""
@@ -252,24 +242,21 @@ class _Import:
 
     def _numbered_records(self, session_id: str, outcome: Outcome) -> list[Record]:
         """Return all records of the session; the last one marks it as completely imported."""
+        events: list[Event]
         if self._source.own_export is not None:
             self._take_blobs(self._source.own_export.get("blobs"))
-            records = [
-                _with_session_id(record, session_id, self._store.project_id)
-                for record in self._records()
-            ]
+            project_id = self._store.project_id
+            records = [_with_session_id(r, session_id, project_id) for r in self._records()]
             state = apply_records(records)
             session = state.session
             if session is None:
                 raise NotOpenCodeValue("its log has no beginning")
             seq = records[-1].seq
-            records += [
-                self._record(seq + n, e)
-                for n, e in enumerate(self._newer_part_events(state), start=1)
-            ]
+            events = list(self._newer_part_events(state))
+            records += [self._record(at, event) for at, event in enumerate(events, start=seq + 1)]
         else:
             session = self._session(session_id)
-            events: list[Event] = [SessionCreated(session=session)]
+            events = [SessionCreated(session=session)]
             for message in self._messages(session):
                 events += message_events(message)
             events += self._remaining_events(State())
@@ -295,13 +282,12 @@ class _Import:
         }
         if source.project is not None:
             note["project"] = source.project
-        earlier_note = (
-            (session.metadata or {}).get("imported") if source.own_export is not None else None
-        )
+        metadata = session.metadata or {}
+        earlier_note = None if source.own_export is None else metadata.get("imported")
         if isinstance(earlier_note, dict) and earlier_note.get("from") not in (None, "palimpsest"):
             # A recording of another agent stays one, with its window, gaps and texts.
             note = {**earlier_note, "session": session.id, EXPORTED: note}
-        metadata = {**(session.metadata or {}), "imported": note}
+        metadata = {**metadata, "imported": note}
         return session.model_copy(update={"metadata": metadata, "title": title})
 
     def _session(self, session_id: str) -> SessionInfo:
@@ -315,9 +301,7 @@ class _Import:
                 "created": min(created_times, default=self._now_milliseconds),
                 "updated": max(created_times, default=self._now_milliseconds),
             }
-        session = read_session(
-            self._source.session | {"time": source["time"]}, self._store.project_id
-        )
+        session = read_session(source, self._store.project_id)
         return session.model_copy(update={"id": session_id})
 
     def _messages(self, session: SessionInfo) -> Iterator[Message]:
@@ -326,9 +310,8 @@ class _Import:
         for info, parts in self._source.messages:
             location = f"{self._source.name}, {info['id']}"
             if info["id"] in seen_ids:
-                self._findings.report(
-                    location, "Another message has this id; the first one was kept."
-                )
+                problem = "Another message has this id; the first one was kept."
+                self._findings.report(location, problem)
                 continue
             seen_ids.add(info["id"])
             try:
@@ -337,9 +320,8 @@ class _Import:
                 self._findings.report(location, f"It is no message: {error}.")
                 continue
             unread_parts: list[Json] = []
-            message_parts = tuple(
-                self._parts(parts, session.id, message_info.id, location, unread_parts)
-            )
+            read_parts = self._parts(parts, session.id, message_info.id, location, unread_parts)
+            message_parts = tuple(read_parts)
             if unread_parts:
                 message_info = message_info.model_copy(update={UNREAD_FIELD: unread_parts})
             yield Message(info=message_info, parts=message_parts)
@@ -392,9 +374,7 @@ class _Import:
         events.append(SessionUpdated(session=self._marked_session(session, "updated", seq)))
         owner = this_owner(f"import-{uuid4().hex}")
         writer = self._store.acquire(self._source.id, owner)
-        records = [
-            self._record(state.seq + number, event) for number, event in enumerate(events, start=1)
-        ]
+        records = [self._record(at, event) for at, event in enumerate(events, start=state.seq + 1)]
         try:
             writer.append(records, sync=True)
             for record in records:
@@ -430,9 +410,8 @@ class _Import:
             self._findings.report(location, "It is no record of a session.")
         elif not is_unknown(error):
             self._findings.report(location, f"It is no record of a session: {_reason(error)}.")
-        elif not isinstance(
-            data.get("part"), dict
-        ):  # unknown parts are reported by _newer_part_events
+        elif not isinstance(data.get("part"), dict):
+            # Unknown parts are reported by _newer_part_events.
             self._findings.report(location, NEWER_RECORD)
 
     def _newer_part_events(self, state: State) -> Iterator[Event]:
@@ -456,12 +435,11 @@ class _Import:
                 data = base64.b64decode(content, validate=True)
             except (binascii.Error, TypeError, ValueError):
                 data = b""
-            if hashlib.sha256(data).hexdigest() != name:
-                self._findings.report(
-                    f"{self._source.name}, {name[:12]}", "A long text is damaged."
-                )
-                continue
-            self._store.put_blob(data)
+            if hashlib.sha256(data).hexdigest() == name:
+                self._store.put_blob(data)
+            else:
+                location = f"{self._source.name}, {name[:12]}"
+                self._findings.report(location, "A long text is damaged.")
 
 
 def _with_session_id(record: Record, session_id: str, project_id: str) -> Record:
@@ -485,10 +463,8 @@ def _with_session_id(record: Record, session_id: str, project_id: str) -> Record
     }
     changes |= {"id": session_id, "project_id": project_id}
     if event.session.revert is not None:
-        id_fields = ("message_id", "part_id")
-        changes["revert"] = {
-            n: event.session.revert[n] for n in id_fields if n in event.session.revert
-        }
+        revert = event.session.revert
+        changes["revert"] = {name: revert[name] for name in REVERT_FIELDS if name in revert}
     session = event.session.model_copy(update=changes)
     return record.model_copy(update={"event": event.model_copy(update={"session": session})})
 
@@ -505,6 +481,5 @@ def _answers(source: SourceSession) -> dict[str, tuple[str, Json]]:
             answers.setdefault(str(info.get("parentID")), agent_and_fields)
     if first_answer is None:
         return {}
-    return {
-        str(info["id"]): answers.get(str(info["id"]), first_answer) for info, _ in source.messages
-    }
+    message_ids = (str(info["id"]) for info, _ in source.messages)
+    return {name: answers.get(name, first_answer) for name in message_ids}

@@ -35,7 +35,7 @@ EXPORT_VERSION = 1
 
 def imported_metadata(state: State) -> Mapping[str, Any]:
     """Return the metadata about the import of a session; empty for one that was not imported."""
-    metadata = state.session.metadata if state.session is not None else None
+    metadata = None if state.session is None else state.session.metadata
     note = (metadata or {}).get("imported")
     return note if isinstance(note, dict) else {}
 
@@ -67,10 +67,8 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
         slot.parts.clear()
         if message is not None:
             info = info_json(message.info)
-            known_parts = [
-                part_value(store, part, effective, cleared_times) for part in message.parts
-            ]
-            parts = with_unread(info, known_parts)
+            values = [part_value(store, part, effective, cleared_times) for part in message.parts]
+            parts = with_unread(info, values)
             if message.info.session_id != session_id:  # inherited by a fork from its parent's log
                 for value in (info, *parts):
                     value["sessionID"] = session_id
@@ -79,13 +77,11 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
 
 def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
     """Return when each output was cleared, in milliseconds since 1970, by decision id."""
-    records = store.read(session_id, only=("decision",))
-    decisions = (
-        (record.event.decision, record.ts)
-        for record in records
-        if isinstance(record.event, DecisionMade)
-    )
-    return {decision.id: ts for decision, ts in decisions if decision.action == "clear"}
+    return {
+        record.event.decision.id: record.ts
+        for record in store.read(session_id, only=("decision",))
+        if isinstance(record.event, DecisionMade) and record.event.decision.action == "clear"
+    }
 
 
 def part_value(
@@ -147,11 +143,11 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
     that an import restores the same session. Raises NotFound.
     """
     state, session = readable_session(store, session_id)
-    yield f'{{"info": {_dumps(clean(session_json(session)))},\n"messages": ['
+    yield f'{{"info": {json.dumps(clean(session_json(session)))},\n"messages": ['
     messages = ({"info": info, "parts": parts} for info, parts in messages_json(store, session_id))
-    yield from _comma_lines(_dumps(clean(message)) for message in messages)
+    yield from _comma_lines(json.dumps(clean(message)) for message in messages)
     todos = [todo.model_dump(mode="json", exclude_none=True) for todo in state.todos]
-    yield f'],\n"todos": {_dumps(clean(todos))},\n"diff": {_dumps(clean(list(state.diff)))},\n'
+    yield f'],\n"todos": {json.dumps(clean(todos))},\n"diff": {json.dumps(clean(list(state.diff)))},\n'
     yield f'"palimpsest": {{"v": {EXPORT_VERSION}, "records": ['
     names: dict[str, None] = {}
 
@@ -160,13 +156,13 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
             if is_exported_event(record):
                 data = record.wire()
                 names.update(dict.fromkeys(_blob_names(data)))
-                yield _dumps(clean(data))
+                yield json.dumps(clean(data))
 
     yield from _comma_lines(records())
     yield '],\n"blobs": {'
     blobs = ((name, _blob(store, name, clean)) for name in names)
     yield from _comma_lines(
-        f"{_dumps(name)}: {_dumps(base64.b64encode(content).decode())}"
+        f"{json.dumps(name)}: {json.dumps(base64.b64encode(content).decode())}"
         for name, content in blobs
         if content is not None
     )
@@ -279,7 +275,3 @@ def _delete_with_empty_folders(path: Path, folder: Path) -> None:
         while path != folder:
             path = path.parent
             path.rmdir()
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value)

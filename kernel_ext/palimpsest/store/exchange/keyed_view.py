@@ -106,38 +106,28 @@ class KeyedView:
         for session_id in (preferred, self._session_of_message.get(message_id)):
             if session_id and self._message(session_id, message_id) is not None:
                 return session_id
-        candidates = [
-            summary.id
+        holders = [
+            (summary.id, message.info.session_id)
             for summary in self._store.list()
             if self._may_have_message(summary.id, message_id)
+            and (message := self._message(summary.id, message_id)) is not None
         ]
-        value = {
-            session_id: message
-            for session_id in candidates
-            if (message := self._message(session_id, message_id))
-        }
-        if not value:
+        if not holders:
             raise NotFound(f"There is no message {message_id!r} in this project.")
-        owners = [
-            session_id
-            for session_id, message in value.items()
-            if message.info.session_id == session_id
-        ]
-        self._session_of_message[message_id] = (owners or list(value))[0]
-        return self._session_of_message[message_id]
+        owner = next((name for name, owner_id in holders if name == owner_id), holders[0][0])
+        self._session_of_message[message_id] = owner
+        return owner
 
     def _keys_of_kind(self, kind: str, prefix: Key) -> Sequence[Key]:
         summaries = self._store.list()
         if kind == "session":
             return [("session", self.project_id, summary.id) for summary in summaries]
-        only = prefix[1] if len(prefix) > 1 else None
-        if kind == "part" and only is not None:
-            summaries = [
-                candidate for candidate in summaries if self._may_have_message(candidate.id, only)
-            ]
+        owner_id = prefix[1] if len(prefix) > 1 else None
+        if kind == "part" and owner_id is not None:
+            summaries = [s for s in summaries if self._may_have_message(s.id, owner_id)]
         keys: list[Key] = []
         for summary in summaries:
-            if kind == "part" or only in {None, summary.id}:
+            if kind == "part" or owner_id in {None, summary.id}:
                 keys += self._read_whole(summary.id, lambda state: _keys_of(kind, state)) or ()
         return keys
 
@@ -170,8 +160,10 @@ class KeyedView:
         """Return ``value_of`` of a session's state; from memory if a running session has the answer there."""
         journal = self._journal_of(session_id)
         if journal is not None:
-            partial, value = journal.read_state(lambda state: (state.is_partial, value_of(state)))
-            if value is not None or not partial:
+            is_partial, value = journal.read_state(
+                lambda state: (state.is_partial, value_of(state))
+            )
+            if value is not None or not is_partial:
                 return value
         return self._read_whole(session_id, value_of)
 
@@ -179,11 +171,11 @@ class KeyedView:
         """Return ``value_of`` of a session's whole state, loading it if only a live window is in memory."""
         journal = self._journal_of(session_id)
         if journal is not None:
-            partial, value = journal.read_state(
+            is_partial, value = journal.read_state(
                 lambda state: (True, None) if state.is_partial else (False, value_of(state))
             )
-            if not partial:
-                return value  # type: ignore[return-value]  # it was read, as partial says
+            if not is_partial:
+                return value  # type: ignore[return-value]  # it was read, as is_partial says
             journal.flush_sync()
         return value_of(self._store.load(session_id))
 
@@ -220,9 +212,8 @@ def _session_value(session: SessionInfo, project_id: str) -> Json:
     if session.shared:
         fields["share"] = dict(session.share or {})
     if session.revert is not None:
-        fields["revert"] = {
-            REVERT_FIELDS.get(name, name): value for name, value in session.revert.items()
-        }
+        values = session.revert.items()
+        fields["revert"] = {REVERT_FIELDS.get(name, name): value for name, value in values}
     return fields
 
 
@@ -234,9 +225,8 @@ def _keys_of(kind: str, state: State) -> Sequence[Key]:
         case "message":
             return [("message", session.id, slot.id) for slot in state.message_slots()]
         case "part":
-            return [
-                ("part", slot.id, name) for slot in state.message_slots() for name in slot.parts
-            ]
+            slots = state.message_slots()
+            return [("part", slot.id, name) for slot in slots for name in slot.parts]
         case "session_diff":
             return [("session_diff", session.id)] if state.diff else []
         case _:

@@ -9,7 +9,8 @@ and export gives the same JSON again.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
 from palimpsest.transcript.parts import FormedPart, NotedPart, Part
@@ -86,8 +87,7 @@ class NotOpenCodeValue(ValueError):
 
 def session_json(session: SessionInfo) -> Json:
     """Return a session's info as OpenCode's JSON."""
-    fields = _json_fields(session)
-    differences = fields.pop(DIFFERENCES, [])
+    fields: Json = session.model_dump(mode="json", exclude_none=True)
     for name in (*NOT_EXPORTED, "tokens", "revert", "model", "metadata"):
         fields.pop(name, None)
     if session.model is not None:
@@ -95,22 +95,22 @@ def session_json(session: SessionInfo) -> Json:
     if session.tokens != type(session.tokens)():
         fields["tokens"] = _tokens_json(session.tokens.model_dump(exclude_none=True))
     if session.revert is not None:
-        translated = {
-            name: value for name, value in session.revert.items() if name in REVERT_FIELDS
+        fields["revert"] = {
+            REVERT_FIELDS[name]: value
+            for name, value in session.revert.items()
+            if name in REVERT_FIELDS
         }
-        fields["revert"] = _rename_fields(translated, REVERT_FIELDS)
     if session.summary is not None:
         fields["summary"] = NO_CHANGES | session.summary
     metadata = {k: v for k, v in (session.metadata or {}).items() if k != "imported"}
     if metadata:
         fields["metadata"] = metadata
-    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), differences)
+    return _their_fields(fields)
 
 
 def info_json(info: MessageInfo) -> Json:
     """Return a message's info as OpenCode's JSON."""
-    fields = _json_fields(info)
-    differences = fields.pop(DIFFERENCES, [])
+    fields: Json = info.model_dump(mode="json", exclude_none=True)
     if isinstance(info, UserMessage):
         fields["model"] = _model_json(info.model.model_dump(exclude_none=True), "modelID")
         if info.summary is not None:
@@ -120,7 +120,7 @@ def info_json(info: MessageInfo) -> Json:
         fields.pop("model")
         if not info.summary:
             fields.pop("summary", None)
-    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), differences)
+    return _their_fields(fields)
 
 
 def _answer_json(info: AssistantMessage) -> Json:
@@ -140,15 +140,14 @@ def _answer_json(info: AssistantMessage) -> Json:
 
 def part_json(part: Part) -> Json:
     """Return a part as OpenCode's JSON; long outputs and attachments must be loaded already."""
-    fields = _json_fields(part)
-    differences = fields.pop(DIFFERENCES, [])
+    fields: Json = part.model_dump(mode="json", exclude_none=True)
     for name in DEFAULT_FALSE:
         if fields.get(name) is False:
             del fields[name]
     change = _PART_WRITERS.get(part.type)
     if change is not None:
         change(fields)
-    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), differences)
+    return _their_fields(fields)
 
 
 SOURCE_FIELDS = {"client_name": "clientName"}
@@ -222,16 +221,12 @@ def read_session(source: Json, project_id: str) -> SessionInfo:
         fields.pop(name, None)
     _convert_field(fields, "model", _read_model)
     _convert_field(fields, "tokens", _read_tokens)
-    _convert_field(
-        fields, "revert", lambda revert: {"message_id": revert["messageID"], **_part_id(revert)}
-    )
+    _convert_field(fields, "revert", _read_revert)
     fields["project_id"] = project_id
     fields.setdefault("directory", "")
     fields.setdefault("title", "A session without a title")
     fields.setdefault("version", "")
-    return _read_lossless(
-        lambda given: SessionInfo.model_validate(given), fields, source, session_json
-    )
+    return _read_lossless(SessionInfo.model_validate, fields, source, session_json)
 
 
 def read_info(source: Json, session_id: str, prompt: tuple[str, Json] | None = None) -> MessageInfo:
@@ -279,9 +274,8 @@ def read_part(source: Json, session_id: str, message_id: str) -> Part:
     change = _PART_READERS.get(str(source.get("type")))
     if change is not None:
         change(fields)
-    return _read_lossless(
-        PART.validate_python, fields, source, part_json, own_names=("sessionID", "messageID")
-    )
+    own_names = ("sessionID", "messageID")
+    return _read_lossless(PART.validate_python, fields, source, part_json, own_names=own_names)
 
 
 def _read_retry(fields: Json) -> None:
@@ -325,11 +319,17 @@ def _read_error(error: Json) -> Json:
     return {**filled, **data, "type": error_type}
 
 
-def _part_id(revert: Json) -> Json:
-    return {"part_id": revert["partID"]} if revert.get("partID") else {}
+def _read_revert(revert: Json) -> Json:
+    part_id = {"part_id": revert["partID"]} if revert.get("partID") else {}
+    return {"message_id": revert["messageID"], **part_id}
 
 
 # Round trip without loss
+
+
+def invalid_field_reason(error: ErrorDetails) -> str:
+    """Return the path of the field that a validation refused, and why, as a clause."""
+    return f"{'.'.join(str(step) for step in error['loc']) or 'it'}: {error['msg'].lower()}"
 
 
 def _read_lossless(
@@ -356,17 +356,14 @@ def _read_lossless(
             places = [str(step) for step in first_error["loc"]]
             removable = next((name for name in places if name in fields), None)
             if removable is None or first_error["type"] == "missing":
-                raise NotOpenCodeValue(
-                    f"{'.'.join(places) or 'it'}: {first_error['msg'].lower()}"
-                ) from None
-            fields = {name: value for name, value in fields.items() if name != removable}
+                raise NotOpenCodeValue(invalid_field_reason(first_error)) from None
+            del fields[removable]
     else:
         raise NotOpenCodeValue("it is empty")
     rewritten = write(type(value).model_validate_json(value.model_dump_json(exclude_none=True)))
     expected = {name: item for name, item in source.items() if name not in own_names}
-    differences = json_differences(
-        {k: v for k, v in rewritten.items() if k not in own_names}, expected
-    )
+    rewritten = {name: item for name, item in rewritten.items() if name not in own_names}
+    differences = json_differences(rewritten, expected)
     return value.model_copy(update={DIFFERENCES: differences}) if differences else value
 
 
@@ -375,11 +372,8 @@ def json_differences(our_json: Json, their_json: Json, path: tuple[str, ...] = (
     differences: list[Json] = []
     for name in dict.fromkeys([*our_json, *their_json]):
         inner_path = (*path, name)
-        if (
-            name in our_json
-            and name in their_json
-            and _is_same_json(our_json[name], their_json[name])
-        ):
+        is_in_both = name in our_json and name in their_json
+        if is_in_both and _is_same_json(our_json[name], their_json[name]):
             continue
         if isinstance(our_json.get(name), dict) and isinstance(their_json.get(name), dict):
             differences += json_differences(our_json[name], their_json[name], inner_path)
@@ -430,9 +424,10 @@ def _restore_fields(fields: Json, entry: Json) -> None:
         fields.pop(name, None)
 
 
-def _json_fields(value: BaseModel) -> Json:
-    fields: Json = value.model_dump(mode="json", exclude_none=True)
-    return fields
+def _their_fields(fields: Json) -> Json:
+    """Return our fields with OpenCode's names, and with the kept differences applied."""
+    differences = fields.pop(DIFFERENCES, [])
+    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), differences)
 
 
 def _rename_fields(fields: Mapping[str, Any], names: Mapping[str, str]) -> Json:

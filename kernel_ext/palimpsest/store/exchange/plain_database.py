@@ -17,8 +17,8 @@ from palimpsest.store.disk import open_regular, storage_errors, temporary_folder
 
 MAX_VALUE_BYTES = 64_000_000
 ALLOWED_EXTRA_BYTES = 1_000_000
-COPY_BLOCK_BYTES = 1 << 20
 """Bytes that the rows may have beyond twice the file's size: a short file is mostly empty pages."""
+COPY_BLOCK_BYTES = 1 << 20
 ROW_BYTES = 20
 """Bytes counted for a row besides its texts: the minimum that it needs in a file."""
 BASE_STEPS = 20_000
@@ -69,9 +69,8 @@ class PlainDatabase:
 
     def _fetch_rows(self, query: str, values: tuple[str, ...]) -> Iterator[sqlite3.Row]:
         for row in self._connection.execute(query, values):
-            self._bytes_left -= ROW_BYTES + sum(
-                len(value) for value in row if isinstance(value, str | bytes)
-            )
+            texts = (value for value in row if isinstance(value, str | bytes))
+            self._bytes_left -= ROW_BYTES + sum(map(len, texts))
             if self._bytes_left < 0:
                 raise sqlite3.DataError(MORE_THAN_FILE)
             yield row
@@ -140,13 +139,13 @@ def _connect(path: Path, mode: str, tables: Mapping[str, str], size: int) -> sql
 
     def authorize(action: int, table: str | None, *_: Any) -> int:
         """Let queries read the known tables, and nothing else."""
-        reads = action == sqlite3.SQLITE_READ and (table in tables or table == "sqlite_master")
-        is_allowed = reads or action == sqlite3.SQLITE_SELECT
+        is_known = table in tables or table == "sqlite_master"
+        is_allowed = action == sqlite3.SQLITE_SELECT or (action == sqlite3.SQLITE_READ and is_known)
         return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
     try:
-        most = min(MAX_VALUE_BYTES, 2 * size + ALLOWED_EXTRA_BYTES)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, most)
+        max_bytes = min(MAX_VALUE_BYTES, 2 * size + ALLOWED_EXTRA_BYTES)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max_bytes)
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("PRAGMA mmap_size = 0")

@@ -15,7 +15,7 @@ from palimpsest.transcript.session_record.reverts import ChangeStatus, FileDiff
 
 MAX_LINES = 2_000
 """Maximum lines between the first and last change; comparing more takes too long."""
-PATCH_CHARS = 20_000
+MAX_PATCH_CHARS = 20_000
 """Maximum characters of one file's patch; a longer one is truncated, with a note."""
 CONTEXT_LINES = 3
 
@@ -85,9 +85,8 @@ def entry_named(name: str | None) -> TreeEntry | None:
 
 def join_diffs(older_diff: FileDiff, newer_diff: FileDiff, snapshots: Snapshots) -> FileDiff | None:
     """Return the combined difference of two successive changes of a file; None if they cancel out."""
-    return file_diff(
-        snapshots, newer_diff.file, entry_named(older_diff.before), entry_named(newer_diff.after)
-    )
+    before, after = entry_named(older_diff.before), entry_named(newer_diff.after)
+    return file_diff(snapshots, newer_diff.file, before, after)
 
 
 def _without_folder(entry: TreeEntry | None) -> TreeEntry | None:
@@ -125,48 +124,35 @@ def _compared_fields(
 ) -> dict[str, object]:
     old_lines, new_lines = old_text.splitlines(), new_text.splitlines()
     if old_lines == new_lines:
-        is_mode_changed = (
-            older_entry is not None
-            and newer_entry is not None
-            and older_entry.mode != newer_entry.mode
-        )
-        return {"note": "only its permissions" if is_mode_changed else "only the ends of its lines"}
+        modes = {entry.mode for entry in (older_entry, newer_entry) if entry is not None}
+        return {"note": "only its permissions" if len(modes) > 1 else "only the ends of its lines"}
     common_start = _common_length(old_lines, new_lines)
     common_end = _common_length(old_lines[common_start:][::-1], new_lines[common_start:][::-1])
-    changed_lines = (
-        old_lines[common_start : len(old_lines) - common_end],
-        new_lines[common_start : len(new_lines) - common_end],
-    )
-    if max(len(changed_lines[0]), len(changed_lines[1])) > MAX_LINES:
-        return {
-            "additions": len(changed_lines[1]),
-            "deletions": len(changed_lines[0]),
-            "note": TOO_MANY_LINES,
-        }
-    context = (max(0, common_start - CONTEXT_LINES), min(CONTEXT_LINES, common_end))
-    lines_before, lines_after = (
-        old_lines[context[0] : common_start],
-        old_lines[len(old_lines) - common_end : len(old_lines) - common_end + context[1]],
-    )
+    old_end, new_end = len(old_lines) - common_end, len(new_lines) - common_end
+    old_changed, new_changed = old_lines[common_start:old_end], new_lines[common_start:new_end]
+    if max(len(old_changed), len(new_changed)) > MAX_LINES:
+        counts = {"additions": len(new_changed), "deletions": len(old_changed)}
+        return {**counts, "note": TOO_MANY_LINES}
+    first_line = max(0, common_start - CONTEXT_LINES)
+    lines_before = old_lines[first_line:common_start]
+    lines_after = old_lines[old_end : old_end + CONTEXT_LINES]
     lines = list(
         difflib.unified_diff(
-            lines_before + changed_lines[0] + lines_after,
-            lines_before + changed_lines[1] + lines_after,
+            lines_before + old_changed + lines_after,
+            lines_before + new_changed + lines_after,
             "/dev/null" if older_entry is None else f"a/{path}",
             "/dev/null" if newer_entry is None else f"b/{path}",
             lineterm="",
             n=CONTEXT_LINES,
         )
     )
-    body = [_shift_line_numbers(line, context[0]) for line in lines]
-    counted = lines[2:]
     fields: dict[str, object] = {
-        "additions": sum(line.startswith("+") for line in counted),
-        "deletions": sum(line.startswith("-") for line in counted),
+        "additions": sum(line.startswith("+") for line in lines[2:]),
+        "deletions": sum(line.startswith("-") for line in lines[2:]),
     }
-    text = "\n".join(body)
-    if len(text) > PATCH_CHARS:
-        text = text[:PATCH_CHARS].rpartition("\n")[0]
+    text = "\n".join(_shift_line_numbers(line, first_line) for line in lines)
+    if len(text) > MAX_PATCH_CHARS:
+        text = text[:MAX_PATCH_CHARS].rpartition("\n")[0]
         fields["note"] = "the rest of its lines is not shown"
     return fields | {"patch": text}
 

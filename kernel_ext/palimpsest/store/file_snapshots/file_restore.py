@@ -81,7 +81,7 @@ def wanted_file(
 ) -> WantedFile:
     """Return a file's state in a snapshot as the wanted state; ``left_entry`` is the state that the agent left."""
     entry = tree.get(path)
-    is_unknown = entry is None and tree.left_out(path)
+    is_unknown = entry is None and tree.is_left_out(path)
     folders = (parent.as_posix() for parent in Path(path).parents)
     nearest_folder = next((folder for folder in folders if tree.get(folder) is not None), "")
     return WantedFile(path, entry, left_entry, disturbed, is_unknown, nearest_folder, tree.id)
@@ -90,9 +90,8 @@ def wanted_file(
 def plan_restores(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
     """Return the planned action for each file; changes nothing."""
     ordered = sorted(files, key=lambda file: file.path)
-    deleted_paths = {
-        file.path for file in ordered if file.entry is None or file.entry.kind == "folder"
-    }
+    deleted_files = (file for file in ordered if file.entry is None or file.entry.kind == "folder")
+    deleted_paths = {file.path for file in deleted_files}
     return tuple(_planned_restore(snapshots, file, deleted_paths) for file in ordered)
 
 
@@ -100,29 +99,25 @@ def _planned_restore(
     snapshots: Snapshots, file: WantedFile, deleted_paths: Collection[str]
 ) -> FileRestore:
     problem = path_problem(file.path, snapshots.excluded_folders)
+    present_entry: TreeEntry | None = None
+    if not problem and not _below_link(snapshots.root, file.path):
+        present_entry = snapshots.current_entry(file.path)
+
+    def restore(action: Action, reason: str = "") -> FileRestore:
+        return FileRestore(
+            file.path, action, file.entry, present_entry, reason, file.nearest_folder
+        )
+
     if problem:
-        return FileRestore(
-            file.path, "impossible", file.entry, None, UNSAFE_PATH.format(problem=problem)
-        )
-    present_entry = (
-        None if _below_link(snapshots.root, file.path) else snapshots.current_entry(file.path)
-    )
+        return restore("impossible", UNSAFE_PATH.format(problem=problem))
     is_folder = present_entry is not None and present_entry.kind == "folder"
-    current = None if is_folder and file.entry is None else present_entry
-    if _is_same_entry(current, file.entry):
-        return FileRestore(file.path, "nothing", file.entry, present_entry)
-    impossible_reason = _impossible_reason(snapshots, file, deleted_paths)
-    if impossible_reason:
-        return FileRestore(file.path, "impossible", file.entry, present_entry, impossible_reason)
-    conflict = _conflict_reason(snapshots, file, present_entry, deleted_paths)
-    if conflict:
-        return FileRestore(
-            file.path, "conflict", file.entry, present_entry, conflict, file.nearest_folder
-        )
-    action: Action = "delete" if file.entry is None else "write"
-    return FileRestore(
-        file.path, action, file.entry, present_entry, nearest_folder=file.nearest_folder
-    )
+    if _is_same_entry(None if is_folder and file.entry is None else present_entry, file.entry):
+        return restore("nothing")
+    if reason := _impossible_reason(snapshots, file, deleted_paths):
+        return restore("impossible", reason)
+    if reason := _conflict_reason(snapshots, file, present_entry, deleted_paths):
+        return restore("conflict", reason)
+    return restore("delete" if file.entry is None else "write")
 
 
 def _impossible_reason(
@@ -156,15 +151,10 @@ def _conflict_reason(
         was_folder = file.entry_after_turn is None or file.entry_after_turn.kind == "folder"
         has_others = _has_other_files(snapshots.root, file.path, deleted_paths)
         return "" if was_folder and not has_others else FOLDER_WITH_FILES
-    if _is_same_entry(present_entry, file.entry_after_turn):
-        return ""
-    if (
-        file.entry_after_turn is not None
-        and file.entry_after_turn.kind == "folder"
-        and present_entry is None
-    ):
-        return ""
-    return CHANGED_SINCE
+    left_entry = file.entry_after_turn
+    was_folder = left_entry is not None and left_entry.kind == "folder"
+    is_unchanged = _is_same_entry(present_entry, left_entry)
+    return "" if is_unchanged or (was_folder and present_entry is None) else CHANGED_SINCE
 
 
 def perform_restores(
@@ -184,9 +174,8 @@ def perform_restores(
             restores_to_do.append(restore)
     # Deletions first: a folder may have to be replaced by a file, or a file by a folder.
     deletions = [restore for restore in reversed(restores_to_do) if restore.wanted_entry is None]
-    for restore in deletions + [
-        restore for restore in restores_to_do if restore.wanted_entry is not None
-    ]:
+    writes = [restore for restore in restores_to_do if restore.wanted_entry is not None]
+    for restore in deletions + writes:
         try:
             _restore_file(snapshots, restore)
             restored_paths.append(restore.path)
@@ -220,24 +209,15 @@ def _restore_file(snapshots: Snapshots, restore: FileRestore) -> None:
     if file_path.is_dir() and not file_path.is_symlink():
         _remove_empty(file_path)
     file_path.parent.mkdir(parents=True, exist_ok=True)
-    if wanted_entry.kind == "link":
-        _link(file_path, disk_name(wanted_entry.key))
-        return
-    scratch_path = scratch_file(file_path.parent, snapshots.content(wanted_entry.key))
+    is_link = wanted_entry.kind == "link"
+    content = b"" if is_link else snapshots.content(wanted_entry.key)
+    scratch_path = scratch_file(file_path.parent, content)
     try:
-        scratch_path.chmod(wanted_entry.mode & PERMISSION_BITS)
-        scratch_path.replace(file_path)
-    except OSError:
-        scratch_path.unlink(missing_ok=True)
-        raise
-
-
-def _link(file_path: Path, target: str) -> None:
-    """Create a symbolic link atomically: beside its path, then renamed."""
-    scratch_path = scratch_file(file_path.parent, b"")
-    scratch_path.unlink()
-    scratch_path.symlink_to(target)
-    try:
+        if is_link:
+            scratch_path.unlink()
+            scratch_path.symlink_to(disk_name(wanted_entry.key))
+        else:
+            scratch_path.chmod(wanted_entry.mode & PERMISSION_BITS)
         scratch_path.replace(file_path)
     except OSError:
         scratch_path.unlink(missing_ok=True)
@@ -265,10 +245,8 @@ def _below_link(root: Path, path: str, deleted_paths: Collection[str] = ()) -> b
     Links in ``deleted_paths``, which are about to be deleted, do not count.
     """
     parents = [parent.as_posix() for parent in Path(path).parents][:-1]
-    return any(
-        (root / disk_name(folder)).is_symlink() and folder not in deleted_paths
-        for folder in parents
-    )
+    links = (folder for folder in parents if (root / disk_name(folder)).is_symlink())
+    return any(folder not in deleted_paths for folder in links)
 
 
 def _has_other_files(root: Path, path: str, deleted_paths: Collection[str]) -> bool:

@@ -167,9 +167,8 @@ class Snapshots:
     def snapshot_tree(self, snapshot: str) -> Tree:
         """Return a snapshot; raises NotFound."""
         with self._lock:
-            tree = self._tree_cache.pop(snapshot, None) or read_tree(
-                self.objects, snapshot, self.excluded_folders
-            )
+            tree = self._tree_cache.pop(snapshot, None)
+            tree = tree or read_tree(self.objects, snapshot, self.excluded_folders)
             self._tree_cache[snapshot] = tree
             while len(self._tree_cache) > CACHED_TREES:
                 del self._tree_cache[next(iter(self._tree_cache))]
@@ -192,17 +191,16 @@ class Snapshots:
             return ()
         old_tree, new_tree = self.snapshot_tree(old_snapshot), self.snapshot_tree(new_snapshot)
         paths = old_tree.entries.keys() | new_tree.entries.keys()
-        changed_list = []
+        changed_paths = []
         for path in paths:
-            was, now = old_tree.get(path), new_tree.get(path)
-            kinds = {entry.kind for entry in (was, now) if entry is not None}
-            if was == now or (
-                kinds == {"folder"} and (now is not None or path in old_tree.filled_folders)
-            ):
-                continue
-            if not _is_unknown(path, old_tree, new_tree):
-                changed_list.append(path)
-        return tuple(sorted(changed_list))
+            old_entry, new_entry = old_tree.get(path), new_tree.get(path)
+            kinds = {entry.kind for entry in (old_entry, new_entry) if entry is not None}
+            is_reported = kinds != {"folder"} or (
+                new_entry is None and path not in old_tree.filled_folders
+            )
+            if old_entry != new_entry and is_reported and not _is_unknown(path, old_tree, new_tree):
+                changed_paths.append(path)
+        return tuple(sorted(changed_paths))
 
     def content(self, sha256: str) -> bytes:
         """Return a file's content; raises NotFound."""
@@ -217,9 +215,8 @@ class Snapshots:
             with self._lock:
                 if stat.S_ISDIR(file_stat.st_mode):
                     return None
-                return self._entry(
-                    str(disk_path), path, file_stat, time.time_ns(), stores_content=True
-                )
+                now_ns = time.time_ns()
+                return self._entry(str(disk_path), path, file_stat, now_ns, stores_content=True)
         except OSError:
             return None
 
@@ -233,17 +230,17 @@ class Snapshots:
         with self._lock:
             if stat.S_ISDIR(file_stat.st_mode):
                 return TreeEntry("folder", 0, "")
-            return self._entry(
-                str(disk_path), path, file_stat, time.time_ns(), stores_content=False
-            )
+            now_ns = time.time_ns()
+            return self._entry(str(disk_path), path, file_stat, now_ns, stores_content=False)
 
     # The methods below are called with the lock held.
 
     def _check_size(self, leave_out: frozenset[str]) -> None:
         """Raise SnapshotsOff, before any file is read, if the project is or was recently found too large."""
         if self._too_large is not None:
-            index, rules, reason = self._too_large
-            if time.monotonic() - index < RECHECK_SECONDS and rules == self._rules_stamp():
+            checked_at, rules_stamp, reason = self._too_large
+            is_recent = time.monotonic() - checked_at < RECHECK_SECONDS
+            if is_recent and rules_stamp == self._rules_stamp():
                 raise SnapshotsOff(reason)
         if self._fits_limits:
             return
@@ -300,11 +297,11 @@ class Snapshots:
         path = f"{prefix}{recorded_name(listed_entry.name)}"
         is_dir = listed_entry.is_dir(follow_symlinks=False)
         key = (listed_entry.name, is_dir)
-        left_out = folder.ignore_verdicts.get(key)
-        if left_out is None:
-            left_out = folder.rules.is_ignored(self.root / disk_name(path), is_dir=is_dir)
-            folder.ignore_verdicts[key] = left_out
-        if left_out:
+        is_ignored = folder.ignore_verdicts.get(key)
+        if is_ignored is None:
+            is_ignored = folder.rules.is_ignored(self.root / disk_name(path), is_dir=is_dir)
+            folder.ignore_verdicts[key] = is_ignored
+        if is_ignored:
             scan.is_list_cut = scan.is_list_cut or len(scan.ignored_paths) >= MAX_IGNORED
             if not scan.is_list_cut:
                 scan.ignored_paths.append(path)
@@ -319,14 +316,13 @@ class Snapshots:
             return TreeEntry("folder", 0, self._store_folder(scan, f"{path}/", folder))
         file_stat = listed_entry.stat(follow_symlinks=False)
         if scan.counts_only:
-            is_small = (
-                stat.S_ISREG(file_stat.st_mode) and file_stat.st_size <= self._limits.file_bytes
+            is_kept = file_stat.st_size <= self._limits.file_bytes and stat.S_ISREG(
+                file_stat.st_mode
             )
-            entry = TreeEntry("file" if is_small else "unkept", 0, "", file_stat.st_size)
+            entry = TreeEntry("file" if is_kept else "unkept", 0, "", file_stat.st_size)
         else:
-            entry = self._entry(
-                listed_entry.path, path, file_stat, scan.began_ns, stores_content=True
-            )
+            now_ns = scan.began_ns
+            entry = self._entry(listed_entry.path, path, file_stat, now_ns, stores_content=True)
         scan.small_file_bytes += entry.size if entry.kind == "file" else 0
         if scan.small_file_bytes > self._limits.total_bytes:
             raise SnapshotsOff(
@@ -340,23 +336,21 @@ class Snapshots:
         self, prefix: str, dir_entries: "list[os.DirEntry[str]]", parent: _Folder | None
     ) -> _Folder:
         """Return the rules that apply in a folder, cached while no rule file changed."""
-        own_stamp: tuple[int, ...] | None = None
-        for entry in dir_entries:
-            if entry.name == ".gitignore":
-                own_stamp = _file_stamp(entry.stat(follow_symlinks=False))
-        above = parent.folder_stamp if parent is not None else ()
-        stamp = (above, prefix, own_stamp) if own_stamp is not None else above
+        own_rules = (entry for entry in dir_entries if entry.name == ".gitignore")
+        own_stamps = (_file_stamp(entry.stat(follow_symlinks=False)) for entry in own_rules)
+        own_stamp = next(own_stamps, None)
+        parent_stamp = () if parent is None else parent.folder_stamp
+        stamp = parent_stamp if own_stamp is None else (parent_stamp, prefix, own_stamp)
         earlier = self._folders.get(prefix)
         may_change_unnoticed = own_stamp is not None and _is_racy(own_stamp, time.time_ns())
         if earlier is not None and earlier.folder_stamp == stamp and not may_change_unnoticed:
             return earlier
         if parent is None:
             rules = self._rules(self.root)
+        elif own_stamp is not None:
+            rules = parent.rules.rules_below(self.root / disk_name(prefix))
         else:
-            if own_stamp is not None:
-                rules = parent.rules.rules_below(self.root / disk_name(prefix))
-            else:
-                rules = parent.rules
+            rules = parent.rules
         new_folder = self._folders[prefix] = _Folder(stamp, rules)
         return new_folder
 
@@ -390,12 +384,12 @@ class Snapshots:
         except FileNotFoundError:
             raise
         except OSError:
-            return TreeEntry(
-                "unkept", mode, f"unreadable:{file_stat.st_size}:{file_stat.st_mtime_ns}"
-            )
-        sha256 = (
-            self.objects.put(content) if stores_content else hashlib.sha256(content).hexdigest()
-        )
+            key = f"unreadable:{file_stat.st_size}:{file_stat.st_mtime_ns}"
+            return TreeEntry("unkept", mode, key)
+        if stores_content:
+            sha256 = self.objects.put(content)
+        else:
+            sha256 = hashlib.sha256(content).hexdigest()
         if not _is_racy(stamp, now_ns) and len(content) == file_stat.st_size:
             self._hashes[path] = (stamp, sha256)
         else:
@@ -423,9 +417,7 @@ def _is_unknown(path: str, old_tree: Tree, new_tree: Tree) -> bool:
     """Return whether an ignore rule left the path out of one snapshot, so that its state there is unknown."""
     if old_tree.ignored_paths == new_tree.ignored_paths and not old_tree.ignored_cut:
         return False
-    return (old_tree.get(path) is None and old_tree.left_out(path)) or (
-        new_tree.get(path) is None and new_tree.left_out(path)
-    )
+    return any(tree.get(path) is None and tree.is_left_out(path) for tree in (old_tree, new_tree))
 
 
 def _file_stamp(file_stat: os.stat_result) -> Stamp:

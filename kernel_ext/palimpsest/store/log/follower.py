@@ -31,9 +31,8 @@ class Follower(RecordNumbering):
     def new_records(self) -> Sequence[Record]:
         """Return the records written since the last call."""
         ranges = self._store.segments.segment_ranges(self.session_id)
-        unread = self._unread_pieces(ranges)
         records: list[Record] = []
-        for segment_range, start in unread:
+        for segment_range, start in self._unread_ranges(ranges):
             offset = start
             requests = full_requests(segment_range)
             for begin, line in lines_forward(segment_range, start):
@@ -44,32 +43,21 @@ class Follower(RecordNumbering):
             self._position = segment_range, offset
         return records
 
-    def _unread_pieces(self, ranges: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
-        """Return the pieces still to be read, each with the byte to begin at."""
+    def _unread_ranges(self, ranges: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
+        """Return the ranges still to be read, each with the byte to begin at."""
         if self._position is None:
-            return self._from_seq(ranges)
-        last_piece, offset = self._position
-        paths = [segment_range.path for segment_range in ranges]
-        index = paths.index(last_piece.path) if last_piece.path in paths else None
-        end = None if index is None else ranges[index].end
-        if index is None or (end is not None and end < offset):
-            self.reset_count += 1
-            self.seq, self._jumped = 0, (0, 0)
-            return [(segment_range, segment_range.start) for segment_range in ranges]
-        return [
-            (ranges[index], offset),
-            *((segment_range, segment_range.start) for segment_range in ranges[index + 1 :]),
-        ]
-
-    def _from_seq(self, ranges: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
-        place = locate_record(ranges, self.seq + 1) if self.seq else None
-        if place is None:
-            return [(segment_range, segment_range.start) for segment_range in ranges]
-        index = list(ranges).index(place[0])
-        return [
-            place,
-            *((segment_range, segment_range.start) for segment_range in ranges[index + 1 :]),
-        ]
+            place = locate_record(ranges, self.seq + 1) if self.seq else None
+        else:
+            last_range, offset = self._position
+            current = next((known for known in ranges if known.path == last_range.path), None)
+            if current is None or (current.end is not None and current.end < offset):
+                self.reset_count += 1
+                self.seq, self._jumped = 0, (0, 0)
+                place = None
+            else:
+                place = current, offset
+        starts = [(segment_range, segment_range.start) for segment_range in ranges]
+        return starts if place is None else [place, *starts[list(ranges).index(place[0]) + 1 :]]
 
     async def records(self, poll_seconds: float = POLL_SECONDS) -> AsyncIterator[Sequence[Record]]:
         """Yield new records as they are written, without end."""

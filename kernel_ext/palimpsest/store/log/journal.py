@@ -153,9 +153,8 @@ class Journal:
             if sync:
                 self._sync_seq = self.state.seq
                 self._is_urgent = True
-            if (
-                self._is_sleeping or self._is_urgent
-            ):  # a writer that collects for a tick is left alone
+            if self._is_sleeping or self._is_urgent:
+                # A writer that collects for a tick is left alone.
                 self._wake_condition.notify()
             return self.state.seq
 
@@ -183,9 +182,8 @@ class Journal:
         for (message_id, part_id, field), texts in texts_by_field.items():
             delta = self._redaction.redacted_delta(message_id, part_id, field, "".join(texts))
             if delta:
-                self._add_record(
-                    PartDelta(message_id=message_id, part_id=part_id, field=field, delta=delta)
-                )
+                place = {"message_id": message_id, "part_id": part_id, "field": field}
+                self._add_record(PartDelta(**place, delta=delta))
 
     # Reading and listening
 
@@ -263,10 +261,10 @@ class Journal:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[bool] = loop.create_future()
 
-        def done(is_written: bool) -> None:  # noqa: FBT001
+        def report_done(is_written: bool) -> None:  # noqa: FBT001
             loop.call_soon_threadsafe(_set_result, future, is_written)
 
-        self._add_waiter(sync, done)
+        self._add_waiter(sync, report_done)
         return await future
 
     def flush_sync(self, timeout: float = 10.0, *, sync: bool = False) -> bool:
@@ -279,11 +277,11 @@ class Journal:
         event = threading.Event()
         answers: list[bool] = []
 
-        def done(is_written: bool) -> None:  # noqa: FBT001
+        def report_done(is_written: bool) -> None:  # noqa: FBT001
             answers.append(is_written)
             event.set()
 
-        self._add_waiter(sync, done)
+        self._add_waiter(sync, report_done)
         return event.wait(timeout) and answers[0]
 
     def _add_waiter(self, sync: bool, on_done: Callable[[bool], None]) -> None:  # noqa: FBT001
@@ -364,10 +362,8 @@ class Journal:
         self._is_sleeping = True
         while not self._has_work():
             is_write_pending = bool(self._unwritten) or self._sync_seq > self._synced_seq
-            if (
-                not self._wake_condition.wait(RETRY_SECONDS if is_write_pending else None)
-                and is_write_pending
-            ):
+            seconds = RETRY_SECONDS if is_write_pending else None
+            if not self._wake_condition.wait(seconds) and is_write_pending:
                 break
         self._is_sleeping = False
         deadline = time.monotonic() + self._tick_seconds
@@ -400,8 +396,8 @@ class Journal:
         except TakenOver as takeover:
             self._continue_in_fork(takeover)
         except WriteFailed as refused:
-            for record in self._unwritten[: refused.written_records]:
-                self._written_seq = record.seq
+            if refused.written_records:
+                self._written_seq = self._unwritten[refused.written_records - 1].seq
             del self._unwritten[: refused.written_records]
             self._report_failure(str(refused))
         except (UserError, OSError) as refused:
@@ -421,14 +417,13 @@ class Journal:
         with self.lock:
             self._takeover_sentence = str(takeover)
             self._writer = takeover.writer
-            self.state.become_fork(takeover.fork, takeover.seq_shift)
+            shift, fork = takeover.seq_shift, takeover.fork
+            self.state.become_fork(fork, shift)
             self._clear_cached_reads()
-            self._queue = renumber_records(self._queue, takeover.seq_shift, takeover.fork)
-            self._unannounced = renumber_records(
-                self._unannounced, takeover.seq_shift, takeover.fork
-            )
+            self._queue = renumber_records(self._queue, shift, fork)
+            self._unannounced = renumber_records(self._unannounced, shift, fork)
             last_seq = self._unwritten[-1].seq if self._unwritten else self._written_seq
-            self._written_seq = self._synced_seq = last_seq + takeover.seq_shift
+            self._written_seq = self._synced_seq = last_seq + shift
             self._unwritten.clear()
             self.failure = None
         self._report_failure(str(takeover))
@@ -474,9 +469,8 @@ class Journal:
         window = live_window(self.state, first_message_id)
         try:
             is_written = window.seq <= self._written_seq
-            place = (
-                self._writer.place_of_record(window.seq) if is_written else self._writer.position()
-            )
+            writer = self._writer
+            place = writer.place_of_record(window.seq) if is_written else writer.position()
         except StorageFailed:
             return
         self._add_record(window_checkpoint(self.state, window, place, self._writer.written_lines))

@@ -11,6 +11,8 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from uuid import uuid4
@@ -80,7 +82,7 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 
 LOG = logging.getLogger(__name__)
 
-RESTORE_SECONDS = 1.0
+MAX_RESTORE_SECONDS = 1.0
 """How long a deletion may take to find a new fork of the session and to restore its folder."""
 
 
@@ -157,9 +159,7 @@ class JsonlStore(BlobFolder):
             epoch,
             path,
             self.segments,
-            save_to_fork=lambda writer, last, records: self._fork_refused(
-                writer, owner, last, records
-            ),
+            save_to_fork=partial(self._fork_refused, owner),
             on_close=self._release_lease,
             is_lease_lost=lost_event.is_set,
             check_layout=self._layout_watch.check,
@@ -200,7 +200,7 @@ class JsonlStore(BlobFolder):
             file.unlock()
 
     def _fork_refused(
-        self, writer: JsonlWriter, owner: Owner, last_seq: int, records: Sequence[Record]
+        self, owner: Owner, writer: JsonlWriter, last_seq: int, records: Sequence[Record]
     ) -> TakenOver:
         """Save to a fork the records that a writer wrote after the cut, and those it still holds."""
         place, session, late_list = late_records(self.segments, writer, last_seq, records)
@@ -219,44 +219,30 @@ class JsonlStore(BlobFolder):
             shutil.rmtree(self.layout.session(fork.id), ignore_errors=True)
             why = disk_reason(refusal) if isinstance(refusal, OSError) else str(refusal)
             raise StorageFailed(why) from refusal
-        return TakenOver(
-            takeover_refusal(writer.session_id, fork), fork=fork, writer=fork_writer, seq_shift=1
-        )
+        message = takeover_refusal(writer.session_id, fork)
+        return TakenOver(message, fork=fork, writer=fork_writer, seq_shift=1)
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Create a session with the parent's records up to ``seq``, by reference."""
         with storage_errors(self.layout.session(session.id)):
             self._layout_watch.check()
-            return self._write_fork(session, self._place(parent_id, seq))
+            return self._write_fork(session, self._fork_place(parent_id, seq))
 
-    def _place(self, parent_id: str, seq: int | None) -> ForkedFrom:
+    def _fork_place(self, parent_id: str, seq: int | None) -> ForkedFrom:
         ranges = self.segments.segment_ranges(parent_id)
         if not ranges:
             raise NotFound(f"There is no session {parent_id!r} in this project.")
-        stop: tuple[SegmentRange, int] | None = None
-        if seq is not None:
-            stop = locate_record(ranges, seq + 1)
-        if stop is None:
-            stop = ranges[-1], ranges[-1].end_offset()
-        last_piece, end = stop
-        earlier_ranges = ranges[: ranges.index(last_piece)]
-        last = SegmentRange(
-            last_piece.session_id, last_piece.segment, last_piece.path, last_piece.start, end
-        )
-        for segment_range in reversed([*earlier_ranges, last]):
+        stop = None if seq is None else locate_record(ranges, seq + 1)
+        last, end = stop or (ranges[-1], ranges[-1].end_offset())
+        shared_ranges = [*ranges[: ranges.index(last)], replace(last, end=end)]
+        for segment_range in reversed(shared_ranges):
             for offset, line in lines_backward(segment_range):
                 number = seq_of(line)
                 if number is not None:
-                    is_foreign = segment_range.session_id != parent_id
-                    name = (
-                        f"{segment_range.session_id}/{segment_range.segment}"
-                        if is_foreign
-                        else segment_range.segment
-                    )
                     return ForkedFrom(
                         session_id=parent_id,
                         seq=number,
-                        segment=name,
+                        segment=segment_range.name_in(parent_id),
                         offset=offset + len(line) + 1,
                     )
         raise NotFound(f"Session {parent_id!r} has no record to fork from.")
@@ -265,15 +251,12 @@ class JsonlStore(BlobFolder):
         fork = late_fork_session(session, place.session_id, place.seq, place.segment, place.offset)
         directory = self.layout.session(session.id)
         directory.mkdir(mode=0o700, parents=True)
-        owner = this_owner("fork")
         created = SessionCreated(session=fork)
         record = Record(seq=place.seq + 1, ts=fork.time.created, event=created)
-        header = header_line(
-            session.id, 1, None, None, {"host": owner.host, "pid": owner.pid, "kernel_id": ""}
-        )
-        fd = os.open(
-            directory / segment_name(1), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600
-        )
+        owner = replace(this_owner("fork"), kernel_id="")
+        header = header_line(session.id, 1, None, None, owner)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        fd = os.open(directory / segment_name(1), flags, 0o600)
         try:
             write_fully(fd, header + record.encoded())
         except OSError:  # half a fork would be listed as a session
@@ -281,7 +264,7 @@ class JsonlStore(BlobFolder):
             raise
         finally:
             os.close(fd)
-        deadline = time.monotonic() + RESTORE_SECONDS
+        deadline = time.monotonic() + MAX_RESTORE_SECONDS
         while not self.layout.session(place.session_id).exists():
             if time.monotonic() > deadline:
                 shutil.rmtree(self.layout.session(session.id), ignore_errors=True)
@@ -312,15 +295,13 @@ class JsonlStore(BlobFolder):
                 kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
                 writer = self.acquire(session_id, this_owner(kernel_id))
                 state = self.open_live(session_id)
-                if not state.is_deleted:
-                    last_seq = self._last_seq(writer.session_id)
-                    deleted = SessionDeleted(session_id=writer.session_id, session=state.session)
-                    try:
+                try:
+                    if not state.is_deleted:
+                        last_seq = self._last_seq(session_id)
+                        deleted = SessionDeleted(session_id=session_id, session=state.session)
                         ts = writer.path.stat().st_mtime_ns // 1_000_000
                         writer.append([Record(seq=last_seq + 1, ts=ts, event=deleted)], sync=True)
-                    finally:
-                        writer.close()
-                else:
+                finally:
                     writer.close()
             except StorageFailed as refusal:
                 if not is_full(refusal) or self._is_needed_by_fork(session_id):
@@ -344,12 +325,9 @@ class JsonlStore(BlobFolder):
             file.unlock()
 
     def _last_seq(self, session_id: str) -> int:
-        for segment_range in reversed(self.segments.segment_ranges(session_id)):
-            for _, line in lines_backward(segment_range):
-                seq = seq_of(line)
-                if seq is not None:
-                    return seq
-        return 0
+        ranges = reversed(self.segments.segment_ranges(session_id))
+        lines = (line for segment_range in ranges for _, line in lines_backward(segment_range))
+        return next((seq for seq in map(seq_of, lines) if seq is not None), 0)
 
     def _is_needed_by_fork(self, session_id: str) -> bool:
         places = (summary.forked_from for summary in self._index.summaries().values())
@@ -371,33 +349,27 @@ class JsonlStore(BlobFolder):
         shutil.rmtree(tombstone, ignore_errors=True)
         self.segments.forget_session(session_id)
         if place is not None:
-            summary = self._index.summaries().get(place.session_id)
-            if (
-                summary is not None
-                and summary.deleted
-                and not self._is_needed_by_fork(place.session_id)
-            ):
-                self._remove(place.session_id)
+            parent_id = place.session_id
+            parent = self._index.summaries().get(parent_id)
+            if parent is not None and parent.deleted and not self._is_needed_by_fork(parent_id):
+                self._remove(parent_id)
 
     # Reading
 
     def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number."""
         ranges = self.segments.segment_ranges(session_id)
-        place = locate_record(ranges, after + 1) if after > 0 else None
-        if after > 0 and place is None:
+        if after <= 0:
+            return _records(ranges, None, after, only)
+        place = locate_record(ranges, after + 1)
+        if place is None:
             return iter(())
-        start: int | None = None
-        if place is not None:
-            ranges, start = ranges[ranges.index(place[0]) :], place[1]
-        return _records(ranges, start, after, only)
+        return _records(ranges[ranges.index(place[0]) :], place[1], after, only)
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first, reading the log lazily."""
         ranges = self.segments.segment_ranges(session_id)
-        return chain.from_iterable(
-            _records_backward(segment_range) for segment_range in reversed(ranges)
-        )
+        return chain.from_iterable(map(_records_backward, reversed(ranges)))
 
     def load(self, session_id: str) -> State:
         """Return the state after all records of the session."""
@@ -436,10 +408,9 @@ class JsonlStore(BlobFolder):
         """
         parent_id = shared_ranges[-1].session_id
         with suppress(NotFound, OSError):
+            folder = self.layout.session(parent_id)
             parent_ranges = self.segments.segment_ranges(parent_id)
-            return fork_state_from_index(
-                self.layout.session(parent_id), parent_ranges, shared_ranges
-            )
+            return fork_state_from_index(folder, parent_ranges, shared_ranges)
         return None
 
     def may_contain(self, session_id: str, *words: bytes) -> bool:
@@ -489,16 +460,13 @@ class JsonlStore(BlobFolder):
                     problems.append(Problem(f"{location}, byte {offset}", problem))
             torn = unfinished_line_offset(segment_range)
             if torn is not None and not self._has_writer(segment_range):
-                problems.append(
-                    Problem(f"{location}, byte {torn}", "The last line was never finished.")
-                )
+                place = f"{location}, byte {torn}"
+                problems.append(Problem(place, "The last line was never finished."))
         return problems
 
     def _has_writer(self, segment_range: SegmentRange) -> bool:
-        return (
-            segment_range.end is None
-            and LeaseFile(segment_range.path.parent).current_lease() is not None
-        )
+        file = LeaseFile(segment_range.path.parent)
+        return segment_range.end is None and file.current_lease() is not None
 
 
 def _newest_first(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:
@@ -540,7 +508,7 @@ def _records_backward(segment_range: SegmentRange) -> Iterator[Record]:
 
 
 def _records(
-    ranges: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str] = ()
+    ranges: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str]
 ) -> Iterator[Record]:
     numbers = RecordNumbering(after)
     types = frozenset(only)

@@ -7,7 +7,7 @@ is read.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from pathlib import Path
 from zlib import crc32
 
@@ -109,22 +109,19 @@ def fork_state_from_index(
     ``folder`` is the parent's, ``parent_ranges`` are its ranges, and ``shared_ranges`` those that the fork shares. Raises OSError.
     """
     log, stored_index = _Log(shared_ranges), _read_kept_index(folder)
+    # If another kernel cut the parent's log after the fork, the fork has records that the parent lacks.
+    is_whole_parent = [(shared.path, shared.start) for shared in shared_ranges] == [
+        (parent.path, parent.start) for parent in parent_ranges[:1]
+    ]
     if (
         stored_index is None
         or not stored_index.index.holders
         or log.total_bytes < stored_index.before
-    ):
-        return None
-    # If another kernel cut the parent's log after the fork, the fork has records that the parent lacks.
-    is_whole_parent = [(segment.path, segment.start) for segment in shared_ranges] == [
-        (segment.path, segment.start) for segment in parent_ranges[:1]
-    ]
-    if (
-        not is_whole_parent
+        or not is_whole_parent
         or log.total_bytes > parent_ranges[0].end_offset() - parent_ranges[0].start
+        or not log.is_finished
+        or not _Log(parent_ranges).matches_index(stored_index)
     ):
-        return None
-    if not log.is_finished or not _Log(parent_ranges).matches_index(stored_index):
         return None
     start, index = stored_index.index.part(slice(None), log.total_bytes - stored_index.before)
     if start or not index.ids:
@@ -134,7 +131,8 @@ def fork_state_from_index(
     _open_messages(state, index, content[stored_index.before : end])
     for offset in takewhile(lambda offset: offset < end, stored_index.others):
         state.apply_line(content[offset : content.find(b"\n", offset)])
-    _apply_rest(state, _last_numbers(content[:end]), content[end:])
+    last_numbers = [seq_of(line) or 0 for line in content[:end].rsplit(b"\n", 3)[-3:-1]]
+    _apply_rest(state, last_numbers, content[end:])
     return state
 
 
@@ -167,29 +165,21 @@ def _apply_rest(state: State, last_numbers: Sequence[int], content: bytes) -> No
     state.apply_lines(content.split(b"\n"))
 
 
-def _last_numbers(content: bytes) -> tuple[int, ...]:
-    """Return the numbers of the last two records of finished lines."""
-    return tuple(seq_of(line) or 0 for line in content.rsplit(b"\n", 3)[-3:-1])
-
-
 class _Log:
     """The bytes of a session's log, over all its segments."""
 
     def __init__(self, ranges: Sequence[SegmentRange]) -> None:
-        self._sized_pieces = [
+        self._sized_ranges = [
             (segment_range, max(0, segment_range.end_offset() - segment_range.start))
             for segment_range in ranges
         ]
-        self.total_bytes = sum(size for _, size in self._sized_pieces)
+        self.total_bytes = sum(size for _, size in self._sized_ranges)
 
     @property
     def is_finished(self) -> bool:
-        """Whether the last line of each piece was finished."""
-        ends, offset = [], 0
-        for _, size in self._sized_pieces:
-            offset += size
-            ends.append(self.read_range(offset - 1, offset) if size else b"\n")
-        return all(end == b"\n" for end in ends)
+        """Whether the last line of each range was finished."""
+        ends = accumulate(size for _, size in self._sized_ranges if size)
+        return all(self.read_range(end - 1, end) == b"\n" for end in ends)
 
     def matches_index(self, stored_index: KeptIndex) -> bool:
         """Return whether an index was made from these bytes, and is undamaged."""
@@ -211,23 +201,23 @@ class _Log:
 
     def all_lines(self) -> Iterator[bytes]:
         """Yield the lines of all segments, oldest first."""
-        for segment_range, size in self._sized_pieces:
+        for segment_range, size in self._sized_ranges:
             for lines in line_blocks(replace(segment_range, end=segment_range.start + size)):
                 yield from lines
 
     def read_range(self, start: int, end: int) -> bytes:
         """Return the bytes from ``start`` to ``end``; fewer where a file was shortened meanwhile."""
-        pieces_read = []
+        contents = []
         for segment_range, first, stop in self._ranges(start, end):
             with open_regular(segment_range.path) as file:
                 file.seek(first)
-                pieces_read.append(file.read(stop - first))
-        return b"".join(pieces_read)
+                contents.append(file.read(stop - first))
+        return b"".join(contents)
 
     def _ranges(self, start: int, end: int) -> Iterator[tuple[SegmentRange, int, int]]:
-        """Yield the pieces that hold bytes, and where these begin and end in their files."""
+        """Yield the ranges that hold bytes, and where these begin and end in their files."""
         offset = 0
-        for segment_range, size in self._sized_pieces:
+        for segment_range, size in self._sized_ranges:
             first, stop = max(start, offset), min(end, offset + size)
             if first < stop:
                 yield (

@@ -65,8 +65,7 @@ class MemoryWriter:
 
     def place_of_record(self, seq: int) -> tuple[str, int]:
         """Return the index of the record with this number."""
-        index = sum(1 for record in self._log.records if record.seq < seq)
-        return SEGMENT, index
+        return SEGMENT, sum(record.seq < seq for record in self._log.records)
 
     def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:  # noqa: ARG002
         """Return no lines: records in memory are not encoded."""
@@ -113,9 +112,9 @@ class MemoryStore:
             records = self._records(session_id)
         if after:
             records = tuple(record for record in records if record.seq > after)
-        return iter(
-            [record for record in records if record.event.type in only] if only else records
-        )
+        if only:
+            records = tuple(record for record in records if record.event.type in only)
+        return iter(records)
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first."""
@@ -175,9 +174,10 @@ class MemoryStore:
         """Create a session with the parent's records up to ``seq``."""
         with self.lock:
             records = self._records(parent_id)
-            shared = [record for record in records if seq is None or record.seq <= seq]
-            last_seq = shared[-1].seq if shared else 0
-            fork_info = late_fork_session(session, parent_id, last_seq, SEGMENT, len(shared))
+            if seq is not None:
+                records = tuple(record for record in records if record.seq <= seq)
+            last_seq = records[-1].seq if records else 0
+            fork_info = late_fork_session(session, parent_id, last_seq, SEGMENT, len(records))
             log = MemoryLog(parent=fork_info.forked_from)
             created = SessionCreated(session=fork_info)
             log.records.append(Record(seq=last_seq + 1, ts=fork_info.time.created, event=created))
@@ -187,9 +187,8 @@ class MemoryStore:
     def fork_refused(self, session_id: str, log: MemoryLog, records: Sequence[Record]) -> TakenOver:
         """Save records that came after a takeover to a fork; returns the error that reports it."""
         first_seq = records[0].seq if records else 0
-        state = apply_records(
-            record for record in self._records(session_id) if record.seq < first_seq
-        )
+        records_before = self._records(session_id)
+        state = apply_records(record for record in records_before if record.seq < first_seq)
         if state.session is None:
             raise SessionHeld(f"Another kernel writes session {session_id!r} now.")
         fork_info = self.fork(session_id, fork_of(state.session), seq=state.seq)
@@ -197,9 +196,8 @@ class MemoryStore:
         writer = self.acquire(fork_info.id, owner)
         shift = state.seq + 2 - first_seq
         writer.append(renumber_records(records, shift, fork_info))
-        return TakenOver(
-            takeover_refusal(session_id, fork_info), fork=fork_info, writer=writer, seq_shift=shift
-        )
+        message = takeover_refusal(session_id, fork_info)
+        return TakenOver(message, fork=fork_info, writer=writer, seq_shift=shift)
 
     def delete(self, session_id: str) -> None:
         """Delete a session and its children; a parent that a fork needs is hidden."""
@@ -222,15 +220,11 @@ class MemoryStore:
     def _remove(self, session_id: str, log: MemoryLog) -> None:
         del self._logs_by_session[session_id]
         self._summaries.pop(session_id, None)
-        parent_id = None if log.parent is None else log.parent.session_id
-        parent = None if parent_id is None else self._logs_by_session.get(parent_id)
-        if (
-            parent_id is not None
-            and parent is not None
-            and parent.hidden
-            and not self._is_needed_by_fork(parent_id)
-        ):
-            self._remove(parent_id, parent)
+        if log.parent is not None:
+            parent_id = log.parent.session_id
+            parent = self._logs_by_session.get(parent_id)
+            if parent is not None and parent.hidden and not self._is_needed_by_fork(parent_id):
+                self._remove(parent_id, parent)
 
     def problems(self, session_id: str) -> Sequence[Problem]:
         """Return an empty tuple: records in memory are always readable."""
@@ -269,10 +263,8 @@ class MemoryStore:
 
     def _records(self, session_id: str) -> tuple[Record, ...]:
         log = self._log(session_id)
-        if log.parent is None:
-            return tuple(log.records)
         parent = log.parent
-        inherited = (
-            record for record in self._records(parent.session_id) if record.seq <= parent.seq
-        )
-        return (*inherited, *log.records)
+        if parent is None:
+            return tuple(log.records)
+        parent_records = self._records(parent.session_id)
+        return (*(record for record in parent_records if record.seq <= parent.seq), *log.records)

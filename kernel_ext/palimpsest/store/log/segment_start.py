@@ -17,10 +17,12 @@ from palimpsest.store.disk import NOFOLLOW, is_regular, write_fully
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.segments import Segments, header_line, segment_epochs, segment_name
 
-HEADER_WAIT_SECONDS = 2.0
+MAX_HEADER_WAIT_SECONDS = 2.0
 """Maximum seconds that a new writer may take between creating its segment and writing its header."""
 
 POLL_SECONDS = 0.01
+NO_OWNER = Owner(host="", pid=0, kernel_id="")
+"""The writer in a header that was written in its place."""
 
 
 def begin_segment(segments: Segments, directory: Path, epoch: int, owner: Owner) -> Path | None:
@@ -48,7 +50,7 @@ def settle_segments(segments: Segments, directory: Path, *, below_epoch: int | N
     Raises NotFound when the session is gone. A file with half a header, as a full disk may leave it,
     is skipped: its writer gave up.
     """
-    deadline = time.monotonic() + HEADER_WAIT_SECONDS
+    deadline = time.monotonic() + MAX_HEADER_WAIT_SECONDS
     while missing := _epochs_without_header(segments, directory, below_epoch):
         if time.monotonic() > deadline:
             for epoch in missing:
@@ -79,17 +81,14 @@ def _write_missing_header(segments: Segments, directory: Path, epoch: int) -> No
             file_stat = os.fstat(fd)
             # A second link means that the file is also another path's, which must not be written.
             if file_stat.st_size == 0 and file_stat.st_nlink == 1:
-                write_fully(fd, _header(segments, directory, epoch, None))
+                write_fully(fd, _header(segments, directory, epoch, NO_OWNER))
         finally:
             os.close(fd)
 
 
-def _header(segments: Segments, directory: Path, epoch: int, owner: Owner | None) -> bytes:
-    earlier = segments.own_ranges(directory.name, below_epoch=epoch)
-    previous_segment, cut_offset = (
-        (earlier[-1].segment, earlier[-1].end_offset()) if earlier else (None, None)
-    )
-    writer = {"host": "", "pid": 0, "kernel_id": ""}
-    if owner is not None:
-        writer = {"host": owner.host, "pid": owner.pid, "kernel_id": owner.kernel_id}
-    return header_line(directory.name, epoch, previous_segment, cut_offset, writer)
+def _header(segments: Segments, directory: Path, epoch: int, owner: Owner) -> bytes:
+    earlier_ranges = segments.own_ranges(directory.name, below_epoch=epoch)
+    if not earlier_ranges:
+        return header_line(directory.name, epoch, None, None, owner)
+    previous = earlier_ranges[-1]
+    return header_line(directory.name, epoch, previous.segment, previous.end_offset(), owner)

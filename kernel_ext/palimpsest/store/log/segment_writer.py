@@ -18,9 +18,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.disk import NOFOLLOW, write_fully
+from palimpsest.store.disk import NOFOLLOW, file_stamp, write_fully
 from palimpsest.store.interface import TakenOver, WriteFailed
-from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
+from palimpsest.store.log.segment_start import (
+    MAX_HEADER_WAIT_SECONDS,
+    POLL_SECONDS,
+    settle_segments,
+)
 from palimpsest.store.log.segments import (
     SegmentRange,
     Segments,
@@ -64,20 +68,14 @@ class LayoutWatch:
 
     def check(self) -> None:
         """Raise LayoutTooNew, or StorageFailed while another kernel migrates; fast if nothing changed."""
-        stamp = self._layout_stamp()
+        # None for a missing folder, or a file that the next opening creates again.
+        stamp = file_stamp(self._layout.root / LAYOUT_FILE)
         if stamp is None or stamp == self._checked_stamp:
             return
         refuse_newer(self._layout.root, self._layout.version)
         if problem := being_migrated(self._layout.root):
             raise StorageFailed(f"{problem}.")
         self._checked_stamp = stamp
-
-    def _layout_stamp(self) -> tuple[int, int, int] | None:
-        try:
-            file_stat = (self._layout.root / LAYOUT_FILE).lstat()
-        except OSError:  # a missing folder, or a file that the next opening creates again
-            return None
-        return file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns
 
 
 class JsonlWriter:
@@ -140,12 +138,10 @@ class JsonlWriter:
 
     def missing_reason(self) -> str:
         """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
-        try:
-            return (
-                "" if self.is_closed else missing_reason(self.path, self._fd, self._written_bytes)
-            )
-        except OSError:  # it was closed just now
-            return ""
+        with suppress(OSError):  # it may be closed just now
+            if not self.is_closed:
+                return missing_reason(self.path, self._fd, self._written_bytes)
+        return ""
 
     def position(self) -> tuple[str, int]:
         """Return the current segment's name and its length in bytes."""
@@ -159,16 +155,15 @@ class JsonlWriter:
             raise StorageFailed(self._sentence(error)) from error
         if place is None:
             return self.position()
-        piece, offset = place
-        is_foreign = piece.session_id != self.session_id
-        return (f"{piece.session_id}/{piece.segment}" if is_foreign else piece.segment), offset
+        segment_range, offset = place
+        return segment_range.name_in(self.session_id), offset
 
     def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:
         """Yield the lines of one of the session's own segments from an offset on; none for any other segment."""
         with suppress(OSError, NotFound):
-            for piece in self._segments.own_ranges(self.session_id):
-                if piece.segment == segment:
-                    for lines in line_blocks(piece, offset):
+            for segment_range in self._segments.own_ranges(self.session_id):
+                if segment_range.segment == segment:
+                    for lines in line_blocks(segment_range, offset):
                         yield from lines
 
     def close(self) -> None:
@@ -193,16 +188,12 @@ class JsonlWriter:
         The first request after a checkpoint is written in full, since a reader may begin there.
         """
         base_request = self._base_request
-        if isinstance(record.event, Checkpoint):
+        event = record.event
+        if isinstance(event, Checkpoint):
             return checked_line(line[:-1]) + b"\n", None
-        if (
-            not isinstance(record.event, StepRequested)
-            or record.event.request.purpose in BESIDE_PURPOSES
-        ):
-            return (
-                line,
-                base_request,
-            )  # a request outside of the turns shares little with the agent's
+        if not isinstance(event, StepRequested) or event.request.purpose in BESIDE_PURPOSES:
+            # A request outside of the turns shares little with the agent's.
+            return line, base_request
         fields = load_line(line) or {}
         request = fields.get("request", {})
         if base_request is not None and base_request.use_count < MAX_BASE_USES:
@@ -210,9 +201,8 @@ class JsonlWriter:
             if short is not None:
                 data = {**fields, "request": short}
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-                return text.encode() + b"\n", replace(
-                    base_request, use_count=base_request.use_count + 1
-                )
+                base_request = replace(base_request, use_count=base_request.use_count + 1)
+                return text.encode() + b"\n", base_request
         return line, _BaseRequest(record.seq, request)
 
     def _write_failed(self, error: OSError, written_records: int) -> WriteFailed:
@@ -257,17 +247,16 @@ class JsonlWriter:
 
     def _counted_end(self) -> int:
         """Return the byte up to which this writer's segment counts; waits for the new writer's header."""
-        deadline = time.monotonic() + HEADER_WAIT_SECONDS
-        while (
-            not self._next_segment.exists()
-        ):  # a lease was lost, and its new holder is about to begin
+        deadline = time.monotonic() + MAX_HEADER_WAIT_SECONDS
+        while not self._next_segment.exists():
+            # A lease was lost, and its new holder is about to begin.
             if time.monotonic() > deadline:
                 return self._written_bytes
             time.sleep(POLL_SECONDS)
         with suppress(NotFound):
             settle_segments(self._segments, self.path.parent)
-            pieces = self._segments.own_ranges(self.session_id)
-            end = {piece.segment: piece.end for piece in pieces}.get(self.path.name, 0)
+            ranges = self._segments.own_ranges(self.session_id)
+            end = {counted.segment: counted.end for counted in ranges}.get(self.path.name, 0)
             if end is not None:
                 return end
         return self._written_bytes

@@ -9,13 +9,14 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from palimpsest.store.disk import is_regular, open_regular
+from palimpsest.store.interface import Owner
 from palimpsest.store.log_lines import HEAD, checked_line, is_intact, load_line, seq_of
 from palimpsest.store.project_folder.layout import Layout
 from palimpsest.store.session_state.step_requests import FullRequests
@@ -63,6 +64,12 @@ class SegmentRange:
     end: int | None
     """None for the newest segment, which may still grow."""
 
+    def name_in(self, session_id: str) -> str:
+        """Return the segment's name as a session's records have it: with its session's id where it is another's."""
+        return (
+            self.segment if self.session_id == session_id else f"{self.session_id}/{self.segment}"
+        )
+
     def end_offset(self) -> int:
         """Return the byte offset at which the range ends now; its start when the file is gone."""
         if self.end is not None:
@@ -98,7 +105,7 @@ def header_line(
     epoch: int,
     previous_segment: str | None,
     cut_offset: int | None,
-    writer: dict[str, Any],
+    writer: Owner,
 ) -> bytes:
     """Return the first line of a new segment."""
     header = {
@@ -108,7 +115,7 @@ def header_line(
         "epoch": epoch,
         "previous": previous_segment,
         "cut": cut_offset,
-        "writer": writer,
+        "writer": asdict(writer),
     }
     return checked_line(json.dumps(header, separators=(",", ":")).encode()) + b"\n"
 
@@ -253,23 +260,15 @@ def locate_record(ranges: Sequence[SegmentRange], seq: int) -> tuple[SegmentRang
 
 def full_requests(segment_range: SegmentRange) -> FullRequests:
     """Return a reader that restores the shortened requests of a segment to full ones."""
-    segment = SegmentRange(
-        segment_range.session_id,
-        segment_range.segment,
-        segment_range.path,
-        segment_range.start,
-        None,
-    )
+    segment = replace(segment_range, end=None)
 
-    def find(seq: int) -> dict[str, Any] | None:
+    def find_record(seq: int) -> dict[str, Any] | None:
         offset = find_record_offset(segment, seq)
-        line = (
-            None if offset is None else read_line(segment_range.path, offset, segment.end_offset())
-        )
+        line = None if offset is None else read_line(segment.path, offset, segment.end_offset())
         data = None if line is None else load_line(line)
         return data if data is not None and data.get("seq") == seq else None
 
-    return FullRequests(find)
+    return FullRequests(find_record)
 
 
 def _fork_place(line: bytes) -> ForkedFrom | None:
@@ -290,27 +289,21 @@ def _guess_header(path: Path, length: int) -> Header | None:
     match = SEGMENT_NAME.fullmatch(path.name)
     if match is None:
         return None
-    epoch = int(match[1])
-    earlier_segments = (
-        path.parent / segment_name(number)
-        for number in segment_epochs(path.parent)
-        if number < epoch
-    )
-    previous_segment = next((segment for segment in earlier_segments if is_regular(segment)), None)
-    if previous_segment is None:
-        cut_offset = None
-    else:
-        cut_offset = _find_cut(previous_segment, SegmentRange("", path.name, path, length, None))
-    name = None if previous_segment is None else previous_segment.name
-    return Header(path.parent.name, epoch, name, cut_offset, length, is_damaged=True)
+    folder, epoch = path.parent, int(match[1])
+    earlier = (folder / segment_name(number) for number in segment_epochs(folder) if number < epoch)
+    previous_path = next((segment for segment in earlier if is_regular(segment)), None)
+    if previous_path is None:
+        return Header(folder.name, epoch, None, None, length, is_damaged=True)
+    first = next(_record_offsets(_whole_segment(path, length), length, None), None)
+    previous = _whole_segment(previous_path)
+    cut_offset = None if first is None else find_record_offset(previous, first[1])
+    if cut_offset is None:
+        cut_offset = previous.end_offset()
+    return Header(folder.name, epoch, previous.segment, cut_offset, length, is_damaged=True)
 
 
-def _find_cut(previous_segment: Path, next_segment: SegmentRange) -> int:
-    """Return the byte offset at which a segment's record numbers reach those of the one after it."""
-    first = next(_record_offsets(next_segment, next_segment.start, None), None)
-    previous_range = SegmentRange("", previous_segment.name, previous_segment, 0, None)
-    offset = None if first is None else find_record_offset(previous_range, first[1])
-    return previous_range.end_offset() if offset is None else offset
+def _whole_segment(path: Path, start: int = 0) -> SegmentRange:
+    return SegmentRange("", path.name, path, start, None)
 
 
 def _checked_cut(path: Path, header: Header) -> Header:
@@ -330,14 +323,15 @@ def recorded_offset(path: Path, offset: int, seq: int) -> int:
 
     It is ``offset`` if such a line begins there; otherwise an edit moved bytes before it, and it is searched.
     """
-    size = SegmentRange("", path.name, path, 0, None).end_offset()
+    segment = _whole_segment(path)
+    size = segment.end_offset()
     if not size or (offset == size and _begins_line(path, offset)):
         return offset
     if offset < size and _begins_line(path, offset):
         number = _number_at(path, offset)
         if number is None or number >= seq:
             return offset
-    record_offset = find_record_offset(SegmentRange("", path.name, path, 0, None), seq)
+    record_offset = find_record_offset(segment, seq)
     return size if record_offset is None else record_offset
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from palimpsest.store.disk import read_small, write_atomically
+from palimpsest.store.disk import file_stamp, read_small, write_atomically
 from palimpsest.store.interface import SessionSummary, possible_time
 from palimpsest.store.log.segments import (
     SEGMENT_NAME,
@@ -34,7 +34,7 @@ from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 INDEX_VERSION = 5
-TAIL_BYTES = 4 << 20
+MAX_TAIL_BYTES = 4 << 20
 """Maximum bytes read backwards for a session's newest info; beyond them its first record is used."""
 
 SAVE_SECONDS = 1.0
@@ -92,9 +92,8 @@ class Index:
         self._read_missing(stamps[:count])
         if not self._build_lock.locked():
             self._save()
-        return self._cached_summaries(stamps), sum(
-            1 for entry in stamps if not self._is_known(*entry)
-        )
+        missing_count = sum(not self._is_known(*entry) for entry in stamps)
+        return self._cached_summaries(stamps), missing_count
 
     def _read_missing(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
         """Read the summaries that are not cached, and write the cache at intervals."""
@@ -133,7 +132,7 @@ class Index:
     def _load(self) -> None:
         """Add the entries of the cache file that another kernel wrote; a damaged file is rewritten."""
         with self._file_lock:
-            stamp = self._stat()
+            stamp = file_stamp(self._layout.index)
             if stamp is not None and stamp == self._file_stamp:
                 return
             self._file_stamp = stamp
@@ -156,14 +155,7 @@ class Index:
             head = json.dumps({"version": INDEX_VERSION, "check": zlib.crc32(rest)}).encode()
             with suppress(OSError):
                 write_atomically(self._layout.index, head[:-1] + rest)
-                self._file_stamp = self._stat()
-
-    def _stat(self) -> tuple[int, int, int] | None:
-        try:
-            stat = self._layout.index.lstat()
-        except OSError:
-            return None
-        return stat.st_ino, stat.st_size, stat.st_mtime_ns
+                self._file_stamp = file_stamp(self._layout.index)
 
     # The logs
 
@@ -176,19 +168,20 @@ class Index:
                 if SAFE_NAME.fullmatch(directory.name) and not directory.is_symlink():
                     with suppress(OSError, ValueError):
                         stamps.append((directory.name, _folder_stamp(directory.path)))
-        return sorted(stamps, key=_time_and_id, reverse=True)
+        return sorted(stamps, key=lambda stamped: (stamped[1][2], stamped[0]), reverse=True)
 
     def _summarise(self, session_id: str) -> SessionSummary | None:
         ranges = self._segments.own_ranges(session_id)
         log_tail = _Tail()
-        budget = log_tail.read_backwards(ranges, TAIL_BYTES)
-        session, is_deleted = log_tail.session or _first_session(ranges), log_tail.is_deleted
+        bytes_left = log_tail.read_backwards(ranges, MAX_TAIL_BYTES)
+        is_deleted = log_tail.is_deleted  # a fork's parent may be deleted
+        first_lines = (line for first in ranges[:1] for _, line in lines_forward(first))
+        session = log_tail.session or _session_in(next(first_lines, b""))
         if session is None:
             return None
         if session.forked_from is not None and not log_tail.is_done:
-            log_tail.read_backwards(
-                self._segments.parent_ranges(session.forked_from, {session_id}), budget
-            )
+            parent_ranges = self._segments.parent_ranges(session.forked_from, {session_id})
+            log_tail.read_backwards(parent_ranges, bytes_left)
         messages = log_tail.messages + len(log_tail.written_ids)
         return SessionSummary.of(session_id, session, messages=messages, deleted=is_deleted)
 
@@ -206,11 +199,6 @@ def _is_possible(name: str, summary: SessionSummary) -> bool:
     return summary.id == name and all(time_ms == possible_time(time_ms) for time_ms in times)
 
 
-def _time_and_id(stamped: tuple[str, Stamp]) -> tuple[int, str]:
-    session_id, (_, _, time_ns) = stamped
-    return time_ns, session_id
-
-
 class _Tail:
     """Collects a session's summary values from its newest records, backwards to its last checkpoint."""
 
@@ -224,32 +212,32 @@ class _Tail:
         self._written_messages: set[bytes] = set()
         """Ids of the messages in ``_removed_messages`` that were written after the checkpoint."""
 
-    def read_backwards(self, ranges: Sequence[SegmentRange], budget: int) -> int:
-        """Process lines backwards until done or the budget in bytes is spent; returns the budget left."""
-        for piece in reversed(ranges):
-            if self.is_done or budget < 0:
+    def read_backwards(self, ranges: Sequence[SegmentRange], max_bytes: int) -> int:
+        """Process lines backwards until done or ``max_bytes`` are read; returns how many bytes are left of them."""
+        bytes_left = max_bytes
+        for segment_range in reversed(ranges):
+            if self.is_done or bytes_left < 0:
                 break
-            for _, line in lines_backward(piece):
-                budget -= len(line)
-                if self.process_line(line) or budget < 0:
+            for _, line in lines_backward(segment_range):
+                bytes_left -= len(line)
+                if self.process_line(line) or bytes_left < 0:
                     break
-        return budget
+        return bytes_left
 
     def process_line(self, line: bytes) -> bool:
         """Process one line; returns whether no older line is needed."""
         head = head_of(line)
         record_kind = b"" if head is None else head[OTHER]
         if head is not None and head.lastindex == INFO:
-            (
-                self._written_messages if head[INFO] in self._removed_messages else self.written_ids
-            ).add(head[INFO])
+            was_removed = head[INFO] in self._removed_messages
+            (self._written_messages if was_removed else self.written_ids).add(head[INFO])
         elif record_kind == b"message.removed":
             removed = str((load_line(line) or {}).get("message_id")).encode()
             self._removed_messages |= {removed} - self.written_ids
         elif record_kind == b"session.deleted":
             self.is_deleted = True
         elif record_kind in {b"session.updated", b"session.created"} and self.session is None:
-            self.session = _session((load_line(line) or {}).get("session"))
+            self.session = _session_in(line)
         elif record_kind == b"session.checkpoint" and is_intact(line):
             self._take_checkpoint(line)
         return self.is_done
@@ -282,11 +270,8 @@ def _folder_stamp(directory: str) -> Stamp:
     return segment_name(epoch), stat.st_size, stat.st_mtime_ns
 
 
-def _first_session(ranges: list[SegmentRange]) -> SessionInfo | None:
-    for piece in ranges[:1]:
-        for _, line in lines_forward(piece):
-            return _session((load_line(line) or {}).get("session"))
-    return None
+def _session_in(line: bytes) -> SessionInfo | None:
+    return _session((load_line(line) or {}).get("session"))
 
 
 def _session(data: Any) -> SessionInfo | None:

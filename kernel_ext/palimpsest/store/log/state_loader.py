@@ -26,14 +26,14 @@ from palimpsest.store.session_state.state_values import CheckpointState
 from palimpsest.transcript.session_record.events import Checkpoint
 
 Place = tuple[int, int]
-"""Index of a piece and a byte offset in it."""
+"""Index of a range and a byte offset in it."""
 
 ForkState = Callable[[Sequence[SegmentRange]], State | None]
 
 
 @collection_paused()
 def live_state(
-    ranges: Sequence[SegmentRange], fork_state: ForkState = lambda _pieces: None
+    ranges: Sequence[SegmentRange], fork_state: ForkState = lambda _ranges: None
 ) -> State:
     """Return the state built from the last checkpoint's window and later lines; from all lines without one.
 
@@ -55,7 +55,9 @@ def live_state(
                 if state is not None:
                     return whole_state(ranges) if is_too_short(state) else state
             later_lines.append(line)
-    return _fold_lines(reversed(later_lines))
+    state = State()
+    state.apply_lines(reversed(later_lines))
+    return state
 
 
 @collection_paused()
@@ -80,13 +82,6 @@ def window_state(ranges: Sequence[SegmentRange]) -> State:
     return whole_state(ranges) if is_too_short(state) else state
 
 
-def _fold_lines(lines: Iterable[bytes]) -> State:
-    state = State()
-    for line in lines:
-        state.apply_line(line)
-    return state
-
-
 def _state_at_checkpoint(
     ranges: Sequence[SegmentRange], place: Place, line: bytes, later_lines: Sequence[bytes]
 ) -> State | None:
@@ -103,17 +98,15 @@ def _state_at_checkpoint(
     state = State()
     state.restore_summary(summary)
     state.seq = max(summary.seq, seq_of(line) or 0)
-    lines_begin = _apply_index(
-        state, ranges, window_begin, place, checkpoint.window_seq, summary.index
-    )
-    _read_window(state, ranges, lines_begin, place, checkpoint.window_seq)
+    seq = checkpoint.window_seq
+    lines_begin = _apply_index(state, ranges, window_begin, place, seq, summary.index)
+    _read_window(state, ranges, lines_begin, place, seq)
     window = summary.window
     window_ids = {slot.id for slot in state.message_slots()}
     if window is not None:
         read_ids, window_ids = window_ids, {*window.ids, *(message.id for message in window.kept)}
         state.forget_messages(read_ids - window_ids)
-    for later_line in later_lines:
-        state.apply_line(later_line)
+    state.apply_lines(later_lines)
     if window is not None:
         added_ids = [slot.id for slot in state.message_slots() if slot.id not in window_ids]
         state.forget_messages(_older_messages(state, added_ids, ranges, window_begin))
@@ -123,7 +116,7 @@ def _state_at_checkpoint(
 def _window_begin(
     ranges: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: str
 ) -> Place | None:
-    """Return the place at which a checkpoint's window begins; None where its segment is not among the pieces."""
+    """Return the place at which a checkpoint's window begins; None where its segment is not among the ranges."""
     window_session, _, segment = checkpoint.window_segment.rpartition("/")
     window_place = (window_session or session_id, segment)
     for index, segment_range in enumerate(ranges):
@@ -162,9 +155,8 @@ def _read_window(
         segment_range = ranges[index]
         if index == end[0]:
             segment_range = replace(segment_range, end=end[1])
-        for lines in line_blocks(
-            segment_range, window_begin[1] if index == window_begin[0] else None
-        ):
+        start = window_begin[1] if index == window_begin[0] else None
+        for lines in line_blocks(segment_range, start):
             for line in lines:
                 head = head_of(line)
                 if head is not None and int(head[1]) >= window_seq:
@@ -177,20 +169,16 @@ def _older_messages(
     """Return the messages that appeared before the window; searches the log only if times are ambiguous."""
     newest_before_window = state.older_created or 0
     messages = (state.message(name) for name in message_ids)
-    ambiguous = {
+    ambiguous_ids = {
         m.id for m in messages if m is not None and m.info.time.created <= newest_before_window
     }
     older_ids: set[str] = set()
-    for index, segment_range in enumerate(ranges[: window_begin[0] + 1]):
-        earlier = (
-            replace(segment_range, end=window_begin[1])
-            if index == window_begin[0]
-            else segment_range
-        )
-        for lines in line_blocks(earlier) if ambiguous else ():
+    index, offset = window_begin
+    for segment_range in (*ranges[:index], replace(ranges[index], end=offset)):
+        for lines in line_blocks(segment_range) if ambiguous_ids else ():
             heads = (head_of(line) for line in lines)
             ids_with_info = {
                 head[INFO].decode() for head in heads if head and head.lastindex == INFO
             }
-            older_ids |= ambiguous & ids_with_info
+            older_ids |= ambiguous_ids & ids_with_info
     return older_ids

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from palimpsest.store.disk import TooLarge, read_json, write_atomically
 
 FILE = "layout"
-LAYOUT_BYTES = 64 << 10
+MAX_LAYOUT_BYTES = 64 << 10
 """Maximum bytes of the file; a larger one was not written by this package and is ignored."""
 COPY = "before-layout-"
 """Prefix of the folder that keeps the files a migration changed."""
@@ -22,6 +22,9 @@ _COPY_NAME = re.compile(rf"{COPY}\d+(-\d+)?")
 _ENTRY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _OWN = frozenset({FILE, "lock", "lease.json"})
 """Files that the migration itself uses; no step may change them."""
+
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
+"""Errors of a file with other content."""
 
 Stage = Literal["copying", "moving out", "moving in"]
 STAGES: tuple[Stage, ...] = ("copying", "moving out", "moving in")
@@ -53,12 +56,10 @@ class LayoutFile:
 def read_layout(root: Path) -> LayoutFile:
     """Read a folder's layout; version 0 if the file is missing or cannot be read."""
     try:
-        data = read_json(root / FILE, LAYOUT_BYTES)
+        data = read_json(root / FILE, MAX_LAYOUT_BYTES)
         version = int(data["version"])
         project_id = data.get("project_id")
-    except FileNotFoundError:
-        return LayoutFile()
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, TooLarge):
+    except (FileNotFoundError, TooLarge, *UNREADABLE):
         return LayoutFile()
     known_id = project_id if isinstance(project_id, str) else ""
     return LayoutFile(max(version, 0), known_id, _progress(data.get("migration")))
@@ -85,24 +86,16 @@ def without_migration(layout: LayoutFile) -> LayoutFile:
 def entry_names(names: Iterable[Any]) -> tuple[str, ...]:
     """Return those names, each once, that a migration may change: plain names directly in the folder."""
     valid_names = (name for name in names if isinstance(name, str) and _ENTRY_NAME.fullmatch(name))
-    return tuple(
-        dict.fromkeys(name for name in valid_names if name not in _OWN and COPY not in name)
-    )
+    changeable_names = (name for name in valid_names if name not in _OWN and COPY not in name)
+    return tuple(dict.fromkeys(changeable_names))
 
 
 def _progress(data: Any) -> MigrationProgress | None:
     if not isinstance(data, dict):
         return None
-    target_version, stage, copy, entries = (
-        data.get(name) for name in ("to", "stage", "copy", "entries")
-    )
-    stages = [name for name in STAGES if name == stage]
-    is_valid = isinstance(copy, str) and _COPY_NAME.fullmatch(copy) is not None
-    if (
-        type(target_version) is not int
-        or not stages
-        or not is_valid
-        or not isinstance(entries, list)
-    ):
+    version, copy, entries = data.get("to"), data.get("copy"), data.get("entries")
+    stage = next((name for name in STAGES if name == data.get("stage")), None)
+    has_copy = isinstance(copy, str) and _COPY_NAME.fullmatch(copy) is not None
+    if type(version) is not int or stage is None or not has_copy or not isinstance(entries, list):
         return None
-    return MigrationProgress(target_version, stages[0], str(copy), entry_names(entries))
+    return MigrationProgress(version, stage, str(copy), entry_names(entries))

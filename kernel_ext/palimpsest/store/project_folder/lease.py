@@ -30,7 +30,7 @@ the disk is busy."""
 
 POLL_SECONDS = 0.05
 
-LEASE_BYTES = 64 << 10
+MAX_LEASE_BYTES = 64 << 10
 """Maximum bytes of a lease file; a larger one was not written by this module and is ignored."""
 
 
@@ -82,8 +82,8 @@ def is_dead(lease: Lease) -> bool:
     if lease.host != _host():
         return False
     if Path("/proc/self/stat").exists():
-        now = process_start_time(lease.pid)
-        return now is None or (lease.started is not None and now != lease.started)
+        started = process_start_time(lease.pid)
+        return started is None or (lease.started is not None and started != lease.started)
     try:
         os.kill(lease.pid, 0)
     except ProcessLookupError:
@@ -112,16 +112,17 @@ class LeaseFile:
     def current_lease(self) -> Lease | None:
         """Return the lease; None when there is none or the file is damaged."""
         try:
-            data = read_json(self.path, LEASE_BYTES)
+            data = read_json(self.path, MAX_LEASE_BYTES)
             lease = Lease(**{name: data.get(name) for name in Lease.__slots__})
         except (OSError, ValueError, AttributeError, TypeError):
             return None
         numbers = (lease.pid, lease.epoch, lease.counter)
-        has_numbers = all(type(number) is int and 0 <= number < 1 << 53 for number in numbers)
-        has_texts = all(isinstance(text, str) for text in (lease.host, lease.kernel_id))
-        return (
-            lease if has_numbers and has_texts and isinstance(lease.started, str | None) else None
+        is_valid = (
+            all(type(number) is int and 0 <= number < 1 << 53 for number in numbers)
+            and all(isinstance(text, str) for text in (lease.host, lease.kernel_id))
+            and isinstance(lease.started, str | None)
         )
+        return lease if is_valid else None
 
     def create(self, lease: Lease) -> bool:
         """Create the lease of a free session; False when another process created it first."""
@@ -157,11 +158,9 @@ class LeaseFile:
 
     def remove(self, lease: Lease) -> None:
         """Delete the lease, unless another kernel holds it by now."""
-        leases = self.current_lease()
-        if leases is not None and (leases.kernel_id, leases.epoch) == (
-            lease.kernel_id,
-            lease.epoch,
-        ):
+        stored = self.current_lease()
+        own_identity = (lease.kernel_id, lease.epoch)
+        if stored is not None and (stored.kernel_id, stored.epoch) == own_identity:
             with suppress(OSError):
                 self.path.unlink()
 
@@ -171,10 +170,10 @@ class LeaseFile:
         deadline = time.monotonic() + watch_seconds
         while time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
-            now = self.current_lease()
-            if now is None:
+            lease = self.current_lease()
+            if lease is None:
                 return False
-            if lease_before is None or now != lease_before:
+            if lease != lease_before:
                 return True
         return False
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from uuid import uuid4
 
@@ -137,16 +138,12 @@ class _Migration:
             if step.number > layout.version:
                 self._run_step(step, layout)
         layout = read_layout(self._root)
+        old_layout = without_migration(layout)
         if layout.migration is not None:  # a newer version was interrupted while copying
-            unfinished = layout.migration
-            self._restore_folder(
-                without_migration(layout),
-                _work_folder(self._root, unfinished.to),
-                unfinished.copy,
-            )
+            work_folder = _work_folder(self._root, layout.migration.to)
+            self._restore_folder(old_layout, work_folder, layout.migration.copy)
         if not layout.project_id:
-            with_id = replace(without_migration(layout), project_id=find_project_id(self._root))
-            write_layout(self._root, with_id)
+            write_layout(self._root, replace(old_layout, project_id=find_project_id(self._root)))
         if not self._sentences:
             return ""
         copies = " and ".join(repr(str(self._root / copy)) for copy in self._copies)
@@ -157,13 +154,10 @@ class _Migration:
         """Run one step: copy the files and change the copies, which can still be aborted, then swap old and new."""
         root = self._root
         old_layout = without_migration(layout)
-        earlier_progress = layout.migration
-        is_same_step = earlier_progress is not None and earlier_progress.to == step.number
-        copy = (
-            earlier_progress.copy
-            if earlier_progress and is_same_step
-            else _free_name(root, f"{COPY}{step.number}")
-        )
+        if layout.migration is not None and layout.migration.to == step.number:
+            copy = layout.migration.copy
+        else:
+            copy = _free_name(root, f"{COPY}{step.number}")
         progress = MigrationProgress(step.number, "copying", copy)
         work_folder = _work_folder(root, step.number)
         try:
@@ -179,9 +173,8 @@ class _Migration:
             for name in entries:
                 _copy(root / name, work_folder / name)
             step.migrate(work_folder)
-            entries = entry_names(
-                (*entries, *sorted(entry.name for entry in work_folder.iterdir()))
-            )
+            new_names = sorted(entry.name for entry in work_folder.iterdir())
+            entries = entry_names((*entries, *new_names))
             _sync_all(work_folder)
             folder = _make_folder(self._root / copy)
             if old_layout != LayoutFile():
@@ -221,21 +214,16 @@ class _Migration:
             shutil.rmtree(work_folder, ignore_errors=True)
             write_layout(root, without_migration(layout))
         except OSError as error:
-            old = f"{progress.to - 1}"
-            failure = FAILED_SENTENCE.format(
-                root=str(root), old=old, new=progress.to, why=disk_reason(error)
-            )
+            why, version = disk_reason(error), progress.to
+            failure = FAILED_SENTENCE.format(root=str(root), old=version - 1, new=version, why=why)
             half_moved = HALF_MOVED.format(copy=str(root / progress.copy), advice=RETRY_ADVICE)
             raise LayoutNotReady(failure + half_moved) from error
         self._report_step(progress)
 
     def _report_step(self, progress: MigrationProgress) -> None:
-        step = next(
-            (known_step for known_step in self._steps if known_step.number == progress.to), None
-        )
-        self._sentences.append(
-            f"layout {progress.to}: {step.sentence if step else 'it is complete'}"
-        )
+        sentences = {step.number: step.sentence for step in self._steps}
+        sentence = sentences.get(progress.to, "it is complete")
+        self._sentences.append(f"layout {progress.to}: {sentence}")
         copy = self._root / progress.copy
         with suppress(OSError):
             copy.rmdir()  # only succeeds when it is empty
@@ -347,9 +335,7 @@ def _lease_of_writer(root: Path) -> Lease | None:
 
 def _folders(folder: Path) -> list[Path]:
     with suppress(OSError):
-        return sorted(
-            entry for entry in folder.iterdir() if entry.is_dir() and not entry.is_symlink()
-        )
+        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
     return []
 
 
@@ -363,12 +349,8 @@ def _work_folder(root: Path, number: int) -> Path:
 
 def _free_name(root: Path, name: str) -> str:
     """Return the name, numbered if it is taken: after a return to an older layout a migration runs again."""
-    number = 1
-    free_name = name
-    while os.path.lexists(root / free_name):
-        number += 1
-        free_name = f"{name}-{number}"
-    return free_name
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(free for free in names if not os.path.lexists(root / free))
 
 
 def _make_folder(path: Path) -> Path:

@@ -63,16 +63,12 @@ def _log_version(log: Path) -> int:
     return version if type(version) is int and is_intact(line) else 0
 
 
-def _remove_index(copies: Path) -> None:
-    (copies / INDEX).unlink(missing_ok=True)
-
-
 STEPS: Sequence[LayoutStep] = (
     LayoutStep(
         number=1,
         sentence="its layout and its project are written down, and the list of sessions is made again",
         entries=_index_to_rebuild,
-        migrate=_remove_index,
+        migrate=lambda copies: (copies / INDEX).unlink(missing_ok=True),
         needs_no_writers=False,
     ),
 )

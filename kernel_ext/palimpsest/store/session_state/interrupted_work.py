@@ -52,7 +52,7 @@ ENDED_AFTER = (
     "The kernel ended, and every variable is gone. Something that the agent's Python had left running was still at "
     "work and may have ended it: {what}, started by {line}"
 )
-LINE_CHARS = 80
+MAX_LINE_CHARS = 80
 MAX_LINES = 3
 """Lines of the code that the sentence for the user quotes; the call holds all of it."""
 MAX_LEFT_CALLS = 3
@@ -67,9 +67,8 @@ def close_interrupted(state: State, now_ms: int, *, has_ended: bool = True) -> l
     events: list[Event] = []
     for message in state.unsettled_messages():
         if isinstance(message.info, AssistantMessage):
-            events.extend(
-                _close_message(message, message.info, now_ms, _waiting_calls(state), has_ended)
-            )
+            waiting_calls = _waiting_calls(state)
+            events += _close_message(message, message.info, now_ms, waiting_calls, has_ended)
     for ask_id in state.asks_by_id:
         reply = Reply(answer="reject", by="restart")
         events.append(PermissionReplied(ask_id=ask_id, reply=reply))
@@ -126,7 +125,7 @@ def _quote_code(part: ToolPart) -> str:
     """Return the first lines of a call's code, for the user."""
     code = str(part.state.input.get("code", "")).strip()
     lines = [line.strip() for line in code.splitlines() if line.strip()]
-    quoted = [line[:LINE_CHARS] for line in lines[:MAX_LINES]]
+    quoted = [line[:MAX_LINE_CHARS] for line in lines[:MAX_LINES]]
     return f"{' / '.join(quoted)}{' / ...' if len(lines) > MAX_LINES else ''}"
 
 
@@ -153,11 +152,10 @@ def _close_message(
     has_ended: bool,  # noqa: FBT001  # passed on
 ) -> Iterator[Event]:
     for part in message.parts:
-        closed = _close_part(
-            part, now_ms, has_run=_ran_python(part, waiting_calls), has_ended=has_ended
-        )
-        if closed is not part:
-            yield PartUpdated(part=closed)
+        has_run = _ran_python(part, waiting_calls)
+        closed_part = _close_part(part, now_ms, has_run=has_run, has_ended=has_ended)
+        if closed_part is not part:
+            yield PartUpdated(part=closed_part)
     if info.time.completed is None:
         time = info.time.model_copy(update={"completed": now_ms})
         error = info.error or AbortedError(message=INTERRUPTED)
@@ -167,7 +165,7 @@ def _close_message(
 
 def _end_turn(newest_message: Message | None) -> Iterator[Event]:
     """Mark a turn that was interrupted between two steps as interrupted."""
-    info = newest_message.info if newest_message is not None else None
+    info = None if newest_message is None else newest_message.info
     if isinstance(info, AssistantMessage) and info.time.completed and stop_reason_of(info) is None:
         yield MessageUpdated(info=info.model_copy(update={"stopped_by": "interrupted"}))
 
@@ -179,14 +177,8 @@ def _close_part(part: Part, now_ms: int, *, has_run: bool, has_ended: bool) -> P
             printed = failed_state.metadata.get("output")
             # The model is shown the printed output of an interrupted call.
             output_note = {"output": f"{printed}\n\n[interrupted]\n{CALL_ENDED}"} if printed else {}
-            metadata = {**failed_state.metadata, **output_note}
-            return part.model_copy(
-                update={
-                    "state": failed_state.model_copy(
-                        update={"error": CALL_ENDED, "metadata": metadata}
-                    )
-                }
-            )
+            update = {"error": CALL_ENDED, "metadata": {**failed_state.metadata, **output_note}}
+            return part.model_copy(update={"state": failed_state.model_copy(update=update)})
         case ToolPart(state=ToolPending() | ToolRunning()):
             return part.model_copy(update={"state": _aborted_state(part.state, now_ms)})
         case ToolPart() if names := left_running(part):

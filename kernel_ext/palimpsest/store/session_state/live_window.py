@@ -40,53 +40,40 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     Decisions about messages before it are not included, like these messages.
     """
     slots = state.message_slots()
-    inside = [slot for slot in slots if slot.first_seq != RESTORED_SEQ]
-    start = _start(state, inside, first_message_id)
-    older_messages = inside[:start]
-    window = inside[start:]
+    read_slots = [slot for slot in slots if slot.first_seq != RESTORED_SEQ]
+    start = _start(state, read_slots, first_message_id)
+    older_slots, window = read_slots[:start], read_slots[start:]
     seq = window[0].first_seq if window else state.seq + 1
     index = state.index
     extra_fields: dict[str, Any] = {}
     if index is not None and index.seqs[0] == seq:  # still of the same bytes
         extra_fields["index"] = index.model_dump(mode="json", exclude_none=True)
-    if not older_messages and not state.is_partial:
+    if not older_slots and not state.is_partial:
         return LiveWindow(seq, len(window), {"messages": len(slots), **extra_fields})
-    created = [message.info.time.created for message in _read_slots(state, older_messages)]
+    created = [message.info.time.created for message in state.read_slots(older_slots)]
     pinned_ids = _pinned_parts(state)
-    kept_slots = [slot for slot in slots if slot.first_seq == RESTORED_SEQ] + older_messages
-    older_count = state.older_count + len(older_messages)
+    kept_slots = [slot for slot in slots if slot.first_seq == RESTORED_SEQ] + older_slots
+    pinned_slots = (slot for slot in kept_slots if _may_be_pinned(slot, pinned_ids))
+    older_count = state.older_count + len(older_slots)
     fields: dict[str, Any] = {
         "ids": [slot.id for slot in window],
         "older": older_count,
         "older_created": max([*created, state.older_created or 0]),
         "kept": [
             message.model_dump(mode="json", exclude_none=True)
-            for message in _read_slots(
-                state, [slot for slot in kept_slots if _may_be_pinned(slot, pinned_ids)]
-            )
+            for message in state.read_slots(pinned_slots)
             if _is_pinned(message, pinned_ids)
         ],
     }
-    ids = {
-        None,
-        *(slot.id for slot in window),
-        *(message["info"]["id"] for message in fields["kept"]),
-    }
+    ids = {None, *fields["ids"], *(message["info"]["id"] for message in fields["kept"])}
     decisions = [
         decision.model_dump(mode="json", exclude_none=True)
         for decision in state.decisions
         if decision.message_id in ids
     ]
-    return LiveWindow(
-        seq,
-        len(window),
-        {
-            "decisions": decisions,
-            "window": fields,
-            "messages": older_count + len(window),
-            **extra_fields,
-        },
-    )
+    message_count = older_count + len(window)
+    checkpoint_fields = {"decisions": decisions, "window": fields, "messages": message_count}
+    return LiveWindow(seq, len(window), {**checkpoint_fields, **extra_fields})
 
 
 def window_checkpoint(
@@ -103,15 +90,15 @@ def window_checkpoint(
     """
     segment, offset = place
     fields = state.summary() | window.checkpoint_fields
-    indexed = len(window.checkpoint_fields.get("index", {}).get("ids", ()))
-    if window.messages - indexed >= INDEXED_MESSAGES:
+    indexed_count = len(window.checkpoint_fields.get("index", {}).get("ids", ()))
+    if window.messages - indexed_count >= INDEXED_MESSAGES:
         lines = written_lines(segment, offset)
         index = (
             message_index(lines, window.seq, state.messages())
             if facts is None
             else facts.completed_index(lines, window.seq)
         )
-        if index is not None and len(index.ids) > indexed:
+        if index is not None and len(index.ids) > indexed_count:
             fields["index"] = index.model_dump(mode="json", exclude_none=True)
     return Checkpoint(
         state=fields, window_seq=window.seq, window_segment=segment, window_offset=offset
@@ -123,8 +110,8 @@ def is_wide(state: State) -> bool:
     session = state.session
     if session is not None and session.revert is not None:
         return False
-    inside = [slot for slot in state.message_slots() if slot.first_seq != RESTORED_SEQ]
-    return _start(state, inside, None) > MAX_EARLIER_MESSAGES
+    slots = [slot for slot in state.message_slots() if slot.first_seq != RESTORED_SEQ]
+    return _start(state, slots, None) > MAX_EARLIER_MESSAGES
 
 
 def narrow_to_window(state: State, window: LiveWindow) -> None:
@@ -136,36 +123,29 @@ def narrow_to_window(state: State, window: LiveWindow) -> None:
     if fields is None or (session is not None and session.revert is not None):
         return
     window_ids = set(fields["ids"])
-    earlier_messages = [
-        earlier
-        for earlier in state.message_slots()
-        if earlier.id not in window_ids and earlier.first_seq != RESTORED_SEQ
+    earlier_slots = [
+        slot
+        for slot in state.message_slots()
+        if slot.id not in window_ids and slot.first_seq != RESTORED_SEQ
     ]
-    dropped_messages = earlier_messages[: max(0, len(earlier_messages) - MAX_EARLIER_MESSAGES)]
+    dropped_slots = earlier_slots[: max(0, len(earlier_slots) - MAX_EARLIER_MESSAGES)]
     kept_ids = {message["info"]["id"] for message in fields["kept"]}
-    created = [message.info.time.created for message in _read_slots(state, dropped_messages)]
-    for slot in dropped_messages:
+    created = [message.info.time.created for message in state.read_slots(dropped_slots)]
+    for slot in dropped_slots:
         if slot.id in kept_ids:
             slot.first_seq = RESTORED_SEQ
-    if dropped_messages:
+    if dropped_slots:
         state.drop_messages(
-            {slot.id for slot in dropped_messages} - kept_ids,
-            len(dropped_messages),
+            {slot.id for slot in dropped_slots} - kept_ids,
+            len(dropped_slots),
             max(created, default=0),
         )
 
 
-def _read_slots(state: State, slots: Sequence[MessageSlot]) -> list[Message]:
-    messages = (state.message(slot.id) for slot in slots)
-    return [message for message in messages if message is not None]
-
-
 def _start(state: State, slots: Sequence[MessageSlot], first_message_id: str | None) -> int:
     if first_message_id is not None:
-        places = {slot.id: index for index, slot in enumerate(slots)}
-        return places.get(first_message_id, 0)
-    start = _window_start(state, slots)
-    return 0 if start is None else start
+        return next((index for index, slot in enumerate(slots) if slot.id == first_message_id), 0)
+    return _window_start(state, slots) or 0
 
 
 def is_too_short(state: State) -> bool:
@@ -173,14 +153,13 @@ def is_too_short(state: State) -> bool:
     if not state.is_partial:
         return False
     session = state.session
-    revert = session.revert if session is not None else None
+    revert = None if session is None else session.revert
     if revert is not None and state.message(str(revert.get("message_id"))) is None:
         return True
-    was_removed = (
-        state.last_compacted_id is not None and state.message(state.last_compacted_id) is None
-    )
-    dropped_ids = was_removed or bool(undone_compactions(state.decisions))
-    return dropped_ids and _window_start(state, state.message_slots()) is None
+    compacted_id = state.last_compacted_id
+    was_removed = compacted_id is not None and state.message(compacted_id) is None
+    is_undone = was_removed or bool(undone_compactions(state.decisions))
+    return is_undone and _window_start(state, state.message_slots()) is None
 
 
 def _window_start(state: State, slots: Sequence[MessageSlot]) -> int | None:
@@ -189,34 +168,32 @@ def _window_start(state: State, slots: Sequence[MessageSlot]) -> int | None:
     if not markers:
         return None
     places = {slot.id: index for index, slot in enumerate(slots)}
-    dropped_ids = undone_compactions(state.decisions)
+    undone_ids = undone_compactions(state.decisions)
     for index in sorted((places[slot.id] for slot in markers if slot.id in places), reverse=True):
         message = state.message(slots[index].id)
         parts = () if message is None else message.parts
         marker = next((part for part in parts if isinstance(part, CompactionPart)), None)
-        if marker is not None and _is_completed(state, slots, index, dropped_ids):
+        if marker is not None and _is_completed(state, slots, index, undone_ids):
             return min(index, places.get(marker.tail_start_id or "", index))
     return None
 
 
 def _is_completed(
-    state: State, slots: Sequence[MessageSlot], marker: int, dropped_ids: frozenset[str]
+    state: State, slots: Sequence[MessageSlot], marker: int, undone_ids: frozenset[str]
 ) -> bool:
     for slot in slots[marker + 1 :]:
         message = state.message(slot.id)
         info = None if message is None else message.info
         if isinstance(info, AssistantMessage) and info.parent_id == slots[marker].id:
             is_done = info.summary and info.error is None and info.time.completed is not None
-            return is_done and info.id not in dropped_ids
+            return is_done and info.id not in undone_ids
     return False
 
 
 def _pinned_parts(state: State) -> set[str]:
     """Return the ids of parts and messages that a decision pins."""
-    pins = (decision for decision in state.decisions if decision.action == "pin")
-    return {
-        identifier for pin in pins for identifier in (pin.part_id, pin.message_id) if identifier
-    }
+    pins = [decision for decision in state.decisions if decision.action == "pin"]
+    return {name for pin in pins for name in (pin.part_id, pin.message_id) if name}
 
 
 def _may_be_pinned(slot: MessageSlot, pinned_ids: set[str]) -> bool:

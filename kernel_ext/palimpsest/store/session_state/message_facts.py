@@ -22,8 +22,7 @@ from palimpsest.transcript.session_record.events import (
     PartUpdated,
     Record,
 )
-from palimpsest.transcript.session_record.sessions import Spent
-from palimpsest.transcript.session_record.spending import recorded_spending
+from palimpsest.transcript.session_record.sessions import Spent, recorded_spending
 
 MAX_ANSWERS = 1_000
 """Number of newest answers whose usage may still be reported; that of older ones is added up."""
@@ -78,15 +77,15 @@ class MessageFacts:
                 self._note_info(info)
             case PartUpdated(part=part):
                 self._note_part(part.message_id, part)
-            case PartRemoved(message_id=message, part_id=removed):
-                self._forget_part(message, removed)
-            case MessageRemoved(message_id=removed):
-                if self._is_counted.pop(hash(removed), False):
+            case PartRemoved(message_id=message_id, part_id=part_id):
+                self._forget_part(message_id, part_id)
+            case MessageRemoved(message_id=message_id):
+                if self._is_counted.pop(hash(message_id), False):
                     self._spending = None
-                self._answers.pop(removed, None)
-                self._running_messages.discard(removed)
-                self._open_parts.pop(removed, None)
-                self._part_kinds.pop(removed, None)
+                self._answers.pop(message_id, None)
+                self._running_messages.discard(message_id)
+                self._open_parts.pop(message_id, None)
+                self._part_kinds.pop(message_id, None)
             case _:
                 return
         self.first_seq = self.first_seq or record.seq
@@ -122,9 +121,10 @@ class MessageFacts:
         return None if index is None else self.index_with_facts(index)
 
     def _note_info(self, info: MessageInfo) -> None:
-        (self._running_messages.discard if is_settled_info(info) else self._running_messages.add)(
-            info.id
-        )
+        if is_settled_info(info):
+            self._running_messages.discard(info.id)
+        else:
+            self._running_messages.add(info.id)
         if self._is_counted.setdefault(hash(info.id), False):
             self._spending = None
         elif isinstance(info, AssistantMessage):
@@ -135,21 +135,21 @@ class MessageFacts:
             if self._spending is not None:
                 self._spending = self._spending.plus(oldest)
 
-    def _note_part(self, message: str, part: Part) -> None:
-        self._is_counted.setdefault(hash(message), False)
-        self._forget_part(message, part.id)
+    def _note_part(self, message_id: str, part: Part) -> None:
+        self._is_counted.setdefault(hash(message_id), False)
+        self._forget_part(message_id, part.id)
         if not is_settled_part(part):
-            self._open_parts.setdefault(message, set()).add(part.id)
+            self._open_parts.setdefault(message_id, set()).add(part.id)
         if part.type in INDEXED_PART_TYPES:
-            self._part_kinds.setdefault(message, {})[part.id] = part.type
+            self._part_kinds.setdefault(message_id, {})[part.id] = part.type
 
-    def _forget_part(self, message: str, part_id: str) -> None:
-        if message in self._open_parts:
-            self._open_parts[message].discard(part_id)
-            if not self._open_parts[message]:
-                del self._open_parts[message]
-        if message in self._part_kinds:
-            self._part_kinds[message].pop(part_id, None)
+    def _forget_part(self, message_id: str, part_id: str) -> None:
+        if message_id in self._open_parts:
+            self._open_parts[message_id].discard(part_id)
+            if not self._open_parts[message_id]:
+                del self._open_parts[message_id]
+        if message_id in self._part_kinds:
+            self._part_kinds[message_id].pop(part_id, None)
 
 
 def message_index(
@@ -166,7 +166,6 @@ def message_index(
     index = line_index(lines, window_seq, min_count=min_count)
     if index is None:
         return None
-    indexed = dict.fromkeys(index.ids)
-    return MessageFacts.of_messages(one for one in messages if one.id in indexed).index_with_facts(
-        index
-    )
+    ids = set(index.ids)
+    facts = MessageFacts.of_messages(message for message in messages if message.id in ids)
+    return facts.index_with_facts(index)

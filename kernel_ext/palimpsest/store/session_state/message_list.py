@@ -7,7 +7,7 @@ lists and joined on reading, so that the cost of a long answer is linear, not qu
 not written: the version before it is used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
@@ -60,11 +60,11 @@ def event_of(line: bytes, report: Report) -> Event | None:
 class LatestValue(Generic[T]):
     """Holds the newest version of a value."""
 
-    __slots__ = ("_pick_latest", "lines", "value")
+    __slots__ = ("_pick_value", "lines", "value")
 
     def __init__(self, value: T, pick_value: Callable[[Event], T | None]) -> None:
         self.value = value
-        self._pick_latest = pick_value
+        self._pick_value = pick_value
         self.lines: list[bytes] | None = None
         """Lines of newer versions that were not parsed yet; None while ``value`` is the newest version."""
 
@@ -91,7 +91,7 @@ class LatestValue(Generic[T]):
             lines, self.lines = self.lines, None
             for line in reversed(lines):
                 event = event_of(line, report)
-                value = None if event is None else self._pick_latest(event)
+                value = None if event is None else self._pick_value(event)
                 if value is not None:
                     self.value = value
                     break
@@ -103,8 +103,8 @@ class PartSlot:
 
     __slots__ = ("_base_part", "_deltas", "_lines", "kind")
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    def __init__(self) -> None:
+        self.kind = ""
         """The type of the newest version, known without parsing it."""
         self._base_part: Part | None = None
         # Created when needed: a long session has tens of thousands of parts.
@@ -147,7 +147,8 @@ class PartSlot:
             self._parse_lines(self._lines, report)
         if self._base_part is not None and self._deltas is not None:
             for field, texts in self._deltas.items():
-                self._base_part = append_text(self._base_part, field.split("."), "".join(texts))
+                part = _append_text(self._base_part, field.split("."), "".join(texts))
+                self._base_part = cast("Part", part)
             self._deltas = None
         return self._base_part
 
@@ -171,22 +172,18 @@ class PartSlot:
             self._add(delta.field, delta.delta)
 
 
-def append_text(value: Part, path: list[str], text: str) -> Part:
-    """Return the part with text appended to the string at the path.
+def _append_text(value: Any, path: list[str], text: str) -> Any:
+    """Return a part, or an object in it, with text appended to the string at the path.
 
     Every step but the last must lead to an object, and the last to a string or to None;
-    otherwise the part is returned unchanged.
+    otherwise the same value is returned.
     """
-    return cast("Part", _append_at(value, path, text))
-
-
-def _append_at(value: Any, path: list[str], text: str) -> Any:
     name, inner_path = path[0], path[1:]
     inner_value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
     if inner_path:
         if not isinstance(inner_value, BaseModel | dict):
             return value
-        changed_value = _append_at(inner_value, inner_path, text)
+        changed_value = _append_text(inner_value, inner_path, text)
         if changed_value is inner_value:
             return value
     elif inner_value is None or isinstance(inner_value, str):
@@ -244,10 +241,6 @@ class MessageSlot:
         """Whether its info is known, parsed or not."""
         return self.block is not None or not (self._info is None or self._info.is_empty)
 
-    def holds_part_type(self, kind: str) -> bool:
-        """Return whether it holds a part of a type, parsed or not."""
-        return any(part.kind == kind for part in self.parts.values())
-
     def place_line(self, line: bytes, head_match: Head) -> None:
         """Assign one of its lines to its info or to a part."""
         if head_match.lastindex == INFO:
@@ -261,7 +254,7 @@ class MessageSlot:
                 part.add_line(line)
             return
         if part is None:
-            part = parts[part_id] = PartSlot("")
+            part = parts[part_id] = PartSlot()
         part.put_line(head_match[4].decode(), line)
 
     def current_message(self, report: Report) -> Message | None:
@@ -344,8 +337,7 @@ class MessageList(RecordNumbering):
 
     @collection_paused()
     def _rebuild(self) -> None:
-        built = [slot.current_message(self._report) for slot in self._slots_by_id.values()]
-        self._list = [message for message in built if message is not None]
+        self._list = list(self.read_slots(self._slots_by_id.values()))
         self._index = {message.id: index for index, message in enumerate(self._list)}
         self._is_reordered = False
 
@@ -363,12 +355,14 @@ class MessageList(RecordNumbering):
         """Return the slots of the messages in order, without parsing them."""
         return tuple(slot for slot in self._slots_by_id.values() if slot.has_info)
 
+    def read_slots(self, slots: Iterable[MessageSlot]) -> Iterator[Message]:
+        """Yield the messages of slots; one without info is left out."""
+        messages = (slot.current_message(self._report) for slot in slots)
+        return (message for message in messages if message is not None)
+
     def newest_message(self) -> Message | None:
         """Return the newest message, or None; no other is read."""
-        messages = (
-            slot.current_message(self._report) for slot in reversed(self._slots_by_id.values())
-        )
-        return next((message for message in messages if message is not None), None)
+        return next(self.read_slots(reversed(self._slots_by_id.values())), None)
 
     def page(self, count: int, before_id: str = "") -> Messages | None:
         """Return ``count`` messages before ``before_id``, or the newest, in order, without reading others.
@@ -389,9 +383,8 @@ class MessageList(RecordNumbering):
             message = slot.current_message(self._report)
             if message is not None:
                 newest_first.append(message)
-        return (
-            None if self.is_partial and len(newest_first) < count else tuple(reversed(newest_first))
-        )
+        is_incomplete = self.is_partial and len(newest_first) < count
+        return None if is_incomplete else tuple(reversed(newest_first))
 
     def slots_with_type(self, kind: str) -> tuple[MessageSlot, ...]:
         """Return the slots of the messages that hold a part of one of the types ``INDEXED_PART_TYPES``, in order."""
@@ -399,22 +392,22 @@ class MessageList(RecordNumbering):
         slots = [
             slot
             for slot in candidates
-            if slot is not None and slot.has_info and slot.holds_part_type(kind)
+            if slot is not None
+            and slot.has_info
+            and any(part.kind == kind for part in slot.parts.values())
         ]
         return tuple(sorted(slots, key=attrgetter("order")))
 
     def messages_with_part(self, kind: str) -> Messages:
         """Return the messages that hold a part of one of the types ``INDEXED_PART_TYPES``, in order; no other is read."""
-        messages = (slot.current_message(self._report) for slot in self.slots_with_type(kind))
-        return tuple(message for message in messages if message is not None)
+        return tuple(self.read_slots(self.slots_with_type(kind)))
 
     def unsettled_messages(self) -> Messages:
         """Return the messages that may have unfinished work, in order: all but those that an index lists as settled."""
         if not self._settled_ids:
             return self.messages()
         slots = [slot for name, slot in self._slots_by_id.items() if name not in self._settled_ids]
-        messages = (slot.current_message(self._report) for slot in slots)
-        return tuple(message for message in messages if message is not None)
+        return tuple(self.read_slots(slots))
 
     def reported_spending(self) -> tuple[Spent, Sequence[MessageInfo]]:
         """Return the spending recorded in the index, and the infos of the messages that are not in it."""
@@ -511,7 +504,10 @@ class MessageList(RecordNumbering):
     def on_part(self, event: PartUpdated, seq: int) -> None:
         """Apply a whole part."""
         slot = self._slot_for(event.part.message_id, seq)
-        self._part_slot(slot, event.part.id, event.part.type).put(event.part)
+        part = slot.parts.get(event.part.id)
+        if part is None:
+            part = slot.parts[event.part.id] = PartSlot()
+        part.put(event.part)
         if event.part.type in INDEXED_PART_TYPES:
             self._messages_with_type[event.part.type].add(slot.id)
         self._mark_changed(slot)
@@ -548,7 +544,7 @@ class MessageList(RecordNumbering):
         slot = self._slots_by_id.get(message_id) or self._slot_for(message_id, int(head_match[1]))
         part = slot.parts.get(part_id)
         if part is None:
-            part = slot.parts[part_id] = PartSlot("")
+            part = slot.parts[part_id] = PartSlot()
         name = kind.decode()
         part.put_line(name, line)
         if name in INDEXED_PART_TYPES:
@@ -587,12 +583,6 @@ class MessageList(RecordNumbering):
     def _part(self, message_id: str, part_id: str) -> tuple[MessageSlot | None, PartSlot | None]:
         slot = self._slots_by_id.get(message_id)
         return slot, None if slot is None else slot.parts.get(part_id)
-
-    def _part_slot(self, slot: MessageSlot, part_id: str, kind: str) -> PartSlot:
-        part = slot.parts.get(part_id)
-        if part is None:
-            part = slot.parts[part_id] = PartSlot(kind)
-        return part
 
     def _remove(self, message_id: str) -> None:
         slot = self._slots_by_id.pop(message_id, None)

@@ -180,10 +180,8 @@ class State(MessageList):
         the live window, including pinned messages that stay in memory.
         """
         self.forget_messages(message_ids)
-        latest = tuple(
-            decision for decision in self.decisions if decision.message_id not in message_ids
-        )
-        self._decisions, self._parsed_decisions = list(latest), latest
+        decisions = tuple(made for made in self.decisions if made.message_id not in message_ids)
+        self._decisions, self._parsed_decisions = list(decisions), decisions
         self.older_count += count
         self.older_created = max(created, self.older_created or 0)
 
@@ -193,9 +191,10 @@ class State(MessageList):
         """Apply one line of the log, parsing only its head if that is enough."""
         head_match = HEAD.match(line)
         if head_match is None or line[-1:] != b"}":
-            self._apply_parsed(line)
-            return
-        if self.note_if_new(int(head_match[1])):
+            # Another format, such as that of a line that was edited by hand.
+            if line and not line.isspace():
+                self._parse_line(line, is_numbered=False)
+        elif self.note_if_new(int(head_match[1])):
             self._read_line(line, head_match)
 
     def apply_lines(self, lines: Iterable[bytes]) -> None:
@@ -229,11 +228,6 @@ class State(MessageList):
             reader(line)
         else:
             self._parse_line(line, is_numbered=True)
-
-    def _apply_parsed(self, line: bytes) -> None:
-        """Apply a line in another format, such as a line that was edited by hand."""
-        if line and not line.isspace():
-            self._parse_line(line, is_numbered=False)
 
     def _parse_line(self, line: bytes, *, is_numbered: bool) -> None:
         """Parse a line and handle its event; with ``is_numbered`` its sequence number was checked already."""
@@ -338,7 +332,7 @@ class State(MessageList):
         return {
             b"session.updated": self._session.put_line,
             b"session.status": self._status.put_line,
-            b"session.checkpoint": self._ignore_line,
+            b"session.checkpoint": lambda _line: None,
             b"decision": self._decision_line,
             b"step.requested": self._requests.put_line,
         }
@@ -346,9 +340,6 @@ class State(MessageList):
     def _decision_line(self, line: bytes) -> None:
         self._decisions.append(line)
         self._parsed_decisions = None
-
-    def _ignore_line(self, _line: bytes) -> None:
-        pass
 
 
 def apply_records(records: Iterable[Record], state: State | None = None) -> State:

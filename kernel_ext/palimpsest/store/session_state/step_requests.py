@@ -51,9 +51,8 @@ def shorten_request(request: Json, base_request: Json, number: int) -> Json | No
 
     ``number`` is the sequence number of ``base_request``, an earlier request.
     """
-    if LIKE_KEY in request or any(
-        name in base_request and name not in request for name in SHARED_FIELDS
-    ):
+    lacks_field = any(name in base_request and name not in request for name in SHARED_FIELDS)
+    if LIKE_KEY in request or lacks_field:
         return None
     try:
         short_request = {LIKE_KEY: number} | _shortened_request(request, base_request)
@@ -96,9 +95,8 @@ def expand_request(short_request: Json, base_request: Json) -> Json:
 
 
 def _filled_request(short_request: Json, base_request: Json) -> Json:
-    request = {
-        name: base_request[name] for name in SHARED_FIELDS if name in base_request
-    } | short_request
+    request = {name: base_request[name] for name in SHARED_FIELDS if name in base_request}
+    request |= short_request
     del request[LIKE_KEY]
     request["items"] = _item_objects(short_request["items"])
     request["sha256"] = _long_hash(short_request["sha256"])
@@ -107,9 +105,8 @@ def _filled_request(short_request: Json, base_request: Json) -> Json:
     if "marks" not in short_request:
         count, marks = _item_count(request), _marks_from_end(base_request)
         request["marks"] = [mark if mark >= 0 else count + mark for mark in marks]
-    facts = {
-        name: base_request["facts"][name] for name in SHARED_FACTS if name in base_request["facts"]
-    }
+    base_facts = base_request["facts"]
+    facts = {name: base_facts[name] for name in SHARED_FACTS if name in base_facts}
     facts |= {"used_tokens": request["tokens"]} | short_request["facts"]
     request["facts"] = {name: value for name, value in facts.items() if value is not None}
     return request
@@ -178,8 +175,8 @@ def _long_hash(short_hash: str) -> str:
 class FullRequests:
     """Expands the shortened requests of one segment, whose lines may be read in any order."""
 
-    def __init__(self, find: Callable[[int], Mapping[str, Any] | None]) -> None:
-        self._find_base = find
+    def __init__(self, find_record: Callable[[int], Mapping[str, Any] | None]) -> None:
+        self._find_record = find_record
         """Returns the record with a sequence number as it is in the segment, or None."""
         self._bases: dict[int, Json] = {}
 
@@ -194,11 +191,8 @@ class FullRequests:
             self._bases = {number: request} if isinstance(number, int) else {}
             return data
         if not isinstance(base_seq, int) or base_seq not in self._bases:
-            base_request = (
-                (self._find_base(base_seq) or {}).get("request")
-                if isinstance(base_seq, int)
-                else None
-            )
+            record = self._find_record(base_seq) if isinstance(base_seq, int) else None
+            base_request = (record or {}).get("request")
             if not isinstance(base_request, dict) or LIKE_KEY in base_request:
                 raise ValueError(f"It is like request {base_seq!r:.20}, which cannot be read.")
             self._bases = {base_seq: base_request}
@@ -260,36 +254,32 @@ class NewestRequest:
 
     def _items_of_newest(self) -> tuple[ContextItem, ...]:
         item_lists: list[tuple[ContextItem, ...]] = []
-        shared: int | None = None
+        shared_count: int | None = None
         for index in range(len(self._unread_requests) - 1, -1, -1):
             request = self._parse_pending(index)
             if request is None:
                 continue
-            own_items = (
-                request.items if shared is None else request.items[: max(0, shared - request.same)]
-            )
-            item_lists.append(own_items)
-            shared = request.same if shared is None else min(shared, request.same)
-            if shared == 0:
+            end = None if shared_count is None else max(0, shared_count - request.same)
+            item_lists.append(request.items[:end])
+            shared_count = request.same if shared_count is None else min(shared_count, request.same)
+            if shared_count == 0:
                 break
-        if shared:
-            item_lists.append(self._newest_items[:shared])
-        return tuple(item for piece in reversed(item_lists) for item in piece)
+        if shared_count:
+            item_lists.append(self._newest_items[:shared_count])
+        return tuple(item for items in reversed(item_lists) for item in items)
 
     def _parse_pending(self, index: int) -> StepRequest | None:
         entry = self._unread_requests[index]
         if isinstance(entry, StepRequest):
             return entry
-        request = (
-            self._parse_short_line(entry) if SHORTENED_MARK in entry else self._parse_line(entry)
-        )
+        if SHORTENED_MARK in entry:
+            request = self._parse_short_line(entry)
+        else:
+            event = event_of(entry, self._report)
+            request = event.request if isinstance(event, StepRequested) else None
         if request is not None:
             self._unread_requests[index] = request
         return request
-
-    def _parse_line(self, line: bytes) -> StepRequest | None:
-        event = event_of(line, self._report)
-        return event.request if isinstance(event, StepRequested) else None
 
     def _parse_short_line(self, line: bytes) -> StepRequest | None:
         """Parse a shortened line; None when it cannot be read, which is reported."""

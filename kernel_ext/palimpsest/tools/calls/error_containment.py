@@ -16,7 +16,7 @@ from palimpsest.transcript.errors import Aborted
 
 Result = TypeVar("Result")
 
-CANCEL_SECONDS = 1.0
+MAX_CANCEL_SECONDS = 1.0
 """Time for cancelled work to notify others, such as a server."""
 
 
@@ -61,11 +61,7 @@ async def wait_for_abort(abort: Abort) -> None:
     """Return when the flag is set, by any thread."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
-
-    def set_stopped() -> None:
-        loop.call_soon_threadsafe(stopped.set)
-
-    stop_listening = abort.on_abort(set_stopped)
+    stop_listening = abort.on_abort(lambda: loop.call_soon_threadsafe(stopped.set))
     try:
         await stopped.wait()
     finally:
@@ -86,7 +82,7 @@ async def run_in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
 
 
 async def run_until_abort(abort: Abort, coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Await work, and cancel it when the flag is set: it has ``CANCEL_SECONDS`` to end, then Aborted is raised."""
+    """Await work, and cancel it when the flag is set: it has ``MAX_CANCEL_SECONDS`` to end, then Aborted is raised."""
     if abort.is_set():
         coroutine.close()
         raise Aborted(abort.reason)
@@ -95,7 +91,7 @@ async def run_until_abort(abort: Abort, coroutine: Coroutine[Any, Any, Result]) 
         return await _result_before_abort(abort, working)
     except Aborted:
         working.cancel()
-        await asyncio.wait((working,), timeout=CANCEL_SECONDS)
+        await asyncio.wait((working,), timeout=MAX_CANCEL_SECONDS)
         raise
     finally:
         working.cancel()

@@ -20,10 +20,9 @@ MAX_SIDE_PIXELS = 8_000
 SHRUNK_SIDE_PIXELS = 2_000
 """Maximum side of a shrunk image in pixels; providers scale larger images down themselves."""
 JPEG_QUALITY = 85
-PREVIEW_BYTES = 300_000
-PREVIEW_SIDE_PIXELS = 1_000
+MAX_PREVIEW_BYTES = 300_000
+MAX_PREVIEW_SIDE_PIXELS = 1_000
 """Maximum side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
-
 
 MAX_DECODED_PIXELS = 30_000_000
 """Maximum pixels of an image that is decoded to check for damage; more would take a second and 100 MB."""
@@ -147,10 +146,10 @@ def _shrink_image(
     image.save(buffer, "PNG")
     if max_bytes is None or buffer.tell() <= max_bytes:
         return "image/png", buffer.getvalue(), size_before, image.size
-    plain = Image.new("RGB", image.size, "white")
-    plain.paste(image, mask=image if image.mode == "RGBA" else None)
+    opaque_image = Image.new("RGB", image.size, "white")
+    opaque_image.paste(image, mask=image if image.mode == "RGBA" else None)
     buffer = io.BytesIO()
-    plain.save(buffer, "JPEG", quality=JPEG_QUALITY)
+    opaque_image.save(buffer, "JPEG", quality=JPEG_QUALITY)
     return "image/jpeg", buffer.getvalue(), size_before, image.size
 
 
@@ -160,18 +159,18 @@ def _has_alpha(picture: Any) -> bool:
 
 def preview_image(mime: str, data: bytes) -> tuple[str, bytes] | None:
     """Return MIME type and bytes of a small version of an image for display; None if that fails."""
-    if len(data) <= PREVIEW_BYTES:
+    if len(data) <= MAX_PREVIEW_BYTES:
         return mime, data
     try:
         from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
 
         with Image.open(io.BytesIO(data)) as picture:
-            picture.draft("RGB", (PREVIEW_SIDE_PIXELS, PREVIEW_SIDE_PIXELS))
+            picture.draft("RGB", (MAX_PREVIEW_SIDE_PIXELS, MAX_PREVIEW_SIDE_PIXELS))
             image = Image.new("RGB", picture.size, "white")
             image.paste(picture, mask=picture.convert("RGBA") if _has_alpha(picture) else None)
     except Exception:  # noqa: BLE001 - without Pillow, or damaged: then its name is shown
         return None
-    image.thumbnail((PREVIEW_SIDE_PIXELS, PREVIEW_SIDE_PIXELS))
+    image.thumbnail((MAX_PREVIEW_SIDE_PIXELS, MAX_PREVIEW_SIDE_PIXELS))
     out = io.BytesIO()
     image.save(out, "JPEG", quality=JPEG_QUALITY)
     return "image/jpeg", out.getvalue()

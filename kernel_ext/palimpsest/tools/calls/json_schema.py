@@ -6,7 +6,7 @@ some providers reject. References are replaced by their targets, by which a sche
 the values that are built are counted. Validation is in ``tools/calls/schema_validation.py``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 from urllib.parse import unquote
@@ -35,11 +35,6 @@ def clean_schema(model: type[BaseModel]) -> dict[str, Any]:
     if schema is None:
         schema = _SCHEMA_CACHE[model] = cleaned_schema(model.model_json_schema())
     return deepcopy(schema)
-
-
-def clean_schemas(models: Sequence[type[BaseModel]]) -> list[dict[str, Any]]:
-    """Return the schemas of several models."""
-    return [clean_schema(model) for model in models]
 
 
 class SchemaTooLargeError(ValueError):
@@ -184,11 +179,7 @@ class RecursiveSchema:
 
     def _clean_reference(self, reference: str) -> Any:
         try:
-            definition = (
-                self._root
-                if reference == ROOT_REFERENCE
-                else _reference_target(self._root, reference)
-            )
+            definition = _reference_target(self._root, reference)
         except KeyError:
             return {}
         cleaner = _SchemaCleaner(self._root, is_lenient=True, keeps_references=True)
@@ -244,12 +235,7 @@ def shown_schema(schema: object) -> dict[str, Any]:
     cleaned = cleaned_schema(schema if isinstance(schema, Mapping) else {}, is_lenient=True)
     properties = cleaned["properties"] if isinstance(cleaned["properties"], dict) else {}
     schema_for_model = {**cleaned, "type": "object", "properties": properties}
-    required_names = schema_for_model.pop("required", None)
-    required = (
-        [key for key in required_names if key in properties] if _are_texts(required_names) else []
-    )
+    names = schema_for_model.pop("required", None)
+    are_texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    required = [name for name in names if name in properties] if are_texts else []
     return schema_for_model | ({"required": required} if required else {})
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(key, str) for key in value)

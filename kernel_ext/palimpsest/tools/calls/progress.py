@@ -9,7 +9,7 @@ from collections.abc import Callable
 from palimpsest.tools.tool import ToolContext
 
 INTERVAL_SECONDS = 0.1
-PREVIEW_CHARS = 8_000
+MAX_PREVIEW_CHARS = 8_000
 """Maximum characters of partial output that are shown; each update is journaled."""
 
 

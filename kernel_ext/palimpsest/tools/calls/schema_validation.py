@@ -102,10 +102,7 @@ def schema_arguments(
 
 
 def validator(
-    schema: Mapping[str, Any],
-    *,
-    is_strict: bool = False,
-    recursive: RecursiveSchema | None = None,
+    schema: Mapping[str, Any], *, is_strict: bool = False, recursive: RecursiveSchema | None = None
 ) -> Callable[[Any], str]:
     """Return a function that returns the first problem of an input as a sentence, empty if it is valid.
 

@@ -8,13 +8,13 @@ import os
 import re
 import shutil
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
-from palimpsest.tools.execution.child_environment import child_environment
+from palimpsest.tools.calls.progress import MAX_PREVIEW_CHARS, Progress
 from palimpsest.tools.execution.process import CommandResult, HeadAndTail, ShellCommand
 from palimpsest.tools.execution.python import first_line
 from palimpsest.tools.file_access.paths import resolve_permitted, resolve_permitted_folder
@@ -27,6 +27,8 @@ from palimpsest.tools.permission_rules.shell_files import (
 from palimpsest.tools.permission_rules.shell_rules import always_patterns
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
+from palimpsest.transcript.redaction.secret_names import is_secret_name
+from palimpsest.transcript.redaction.secret_removal import contains_secret, secret_values
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
 MAX_TIMEOUT_SECONDS = 3_600.0
@@ -34,6 +36,23 @@ MAX_COMMAND_BYTES = 100_000
 """Maximum bytes of a command; Linux accepts 128 KB in one argument."""
 
 MAX_STOPPED_OUTPUT_CHARS = 30_000
+
+NON_INTERACTIVE_VARIABLES = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "EDITOR": "true",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+}
+"""Variables that prevent programs from opening a pager or editor or asking for a password."""
+
+UNSAFE_VARIABLES = frozenset(
+    {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP", "SHELLOPTS", "BASHOPTS", "PS4"}
+)
+"""Variables that would run code before the approved command, or change its meaning."""
 
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -89,7 +108,7 @@ class BashTool:
         self._background = [process for process in self._background if not process.close_if_ended()]
         scrub = context.scrubber()
         output = HeadAndTail()
-        progress = Progress(context, lambda: scrub(output.newest_text(PREVIEW_CHARS)))
+        progress = Progress(context, lambda: scrub(output.newest_text(MAX_PREVIEW_CHARS)))
 
         def on_output(data: bytes) -> None:
             output.add(data)
@@ -98,11 +117,7 @@ class BashTool:
         environment = child_environment(context.environment)
         try:
             shell_command = ShellCommand(
-                command,
-                shell=shell,
-                cwd=folder.path,
-                environment=environment,
-                on_output=on_output,
+                command, shell=shell, cwd=folder.path, environment=environment, on_output=on_output
             )
         except OSError as error:
             raise UserError(f"The command could not be started: {error}.") from error
@@ -118,7 +133,7 @@ class BashTool:
         if result.ended_by == "stopped":
             context.metadata(title, {"output": _head_and_tail(text), "interrupted": True})
             raise Aborted(context.abort.reason)
-        coloured_end = scrub(output.newest_text(PREVIEW_CHARS))
+        coloured_end = scrub(output.newest_text(MAX_PREVIEW_CHARS))
         metadata = _metadata(result, output, coloured_end)
         return ToolOutcome(title, command_text(text, result, arguments.timeout_seconds), metadata)
 
@@ -134,8 +149,8 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
     for path in paths_touched(command):
         await resolve_permitted(context, str(folder / path) if not path.startswith("~") else path)
     for path in await asyncio.to_thread(process_dependent_paths, command, folder):
-        title_of = f"A place of the running system: {path}"
-        await context.ask("external_directory", [path], title=title_of, always=[])
+        question = f"A place of the running system: {path}"
+        await context.ask("external_directory", [path], title=question, always=[])
     for path in await asyncio.to_thread(outside_files, command, folder, context.root):
         await resolve_permitted(context, path)
     for permission, path in await asyncio.to_thread(protected_files, command, folder, context.root):
@@ -143,17 +158,29 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
         await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
 
 
+def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for a child process, without variables whose name or value shows a secret."""
+    values = secret_values(environment)
+    safe_variables = {
+        name: value
+        for name, value in environment.items()
+        if name not in UNSAFE_VARIABLES
+        and not is_secret_name(name)
+        and not contains_secret(value)
+        and not any(secret in value for secret in values)
+    }
+    return safe_variables | NON_INTERACTIVE_VARIABLES
+
+
 def _metadata(result: CommandResult, output: HeadAndTail, coloured_output: str) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"output": coloured_output, "exit_code": result.exit_code}
-    if result.ended_by == "timeout":
-        metadata["timed_out"] = True
-    if result.exit_code != 0:
-        metadata["failed"] = True
-    if result.background:
-        metadata["background"] = list(result.background)
-    if output.dropped_bytes:
-        metadata["left_out_bytes"] = output.dropped_bytes
-    return metadata
+    facts = {
+        "timed_out": result.ended_by == "timeout",
+        "failed": result.exit_code != 0,
+        "background": list(result.background),
+        "left_out_bytes": output.dropped_bytes,
+    }
+    metadata = {"output": coloured_output, "exit_code": result.exit_code}
+    return metadata | {name: value for name, value in facts.items() if value}
 
 
 def _head_and_tail(text: str) -> str:

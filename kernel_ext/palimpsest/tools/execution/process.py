@@ -19,15 +19,15 @@ from palimpsest.tools.calls.error_containment import wait_for_abort
 from palimpsest.tools.tool import Abort
 
 RUNNER_FILE = Path(__file__).with_name("shell_runner.py")
-HEAD_BYTES = 5_000_000
-TAIL_BYTES = 5_000_000
+MAX_HEAD_BYTES = 5_000_000
+MAX_TAIL_BYTES = 5_000_000
 """Bytes of the beginning and end of an output that are kept; the middle of a longer one is dropped."""
 
 READ_BYTES = 262_144
-DRAIN_SECONDS = 0.1
+MAX_DRAIN_SECONDS = 0.1
 """Time for which output is read after the command has ended; later output can only be that of background processes."""
 
-KILL_SECONDS = 2.0
+MAX_KILL_SECONDS = 2.0
 
 
 class HeadAndTail:
@@ -42,14 +42,14 @@ class HeadAndTail:
     def add(self, data: bytes) -> None:
         """Add bytes, dropping the oldest of the tail above its limit."""
         self.total_bytes += len(data)
-        room = HEAD_BYTES - len(self._head_bytes)
-        if room > 0:
-            self._head_bytes += data[:room]
-            data = data[room:]
+        free_bytes = MAX_HEAD_BYTES - len(self._head_bytes)
+        if free_bytes > 0:
+            self._head_bytes += data[:free_bytes]
+            data = data[free_bytes:]
         if data:
             self._tail_pieces.append(data)
             self._tail_bytes += len(data)
-        while self._tail_pieces and self._tail_bytes - len(self._tail_pieces[0]) >= TAIL_BYTES:
+        while self._tail_pieces and self._tail_bytes - len(self._tail_pieces[0]) >= MAX_TAIL_BYTES:
             self._tail_bytes -= len(self._tail_pieces.popleft())
 
     @property
@@ -137,11 +137,11 @@ class ShellCommand:
                 return_when=asyncio.FIRST_COMPLETED,
             )
             if self._exited.done():
-                await asyncio.wait((self._output_closed,), timeout=DRAIN_SECONDS)
+                await asyncio.wait((self._output_closed,), timeout=MAX_DRAIN_SECONDS)
                 return self._command_result()
             how: Literal["stopped", "timeout"] = "stopped" if abort.is_set() else "timeout"
             self._send_word(b"k")
-            await asyncio.wait((self._exited,), timeout=KILL_SECONDS)
+            await asyncio.wait((self._exited,), timeout=MAX_KILL_SECONDS)
             return CommandResult(how)
         except asyncio.CancelledError:
             self._send_word(b"k")
@@ -153,7 +153,7 @@ class ShellCommand:
                 os.close(handle)
             if self._exited.done() and not self._command_result().background:
                 with suppress(subprocess.TimeoutExpired):
-                    self.runner.wait(DRAIN_SECONDS)
+                    self.runner.wait(MAX_DRAIN_SECONDS)
             self._send_word(b"d")
             self.close_if_ended()
 
@@ -161,7 +161,7 @@ class ShellCommand:
         """Kill the background processes of the command."""
         self._send_word(b"k")
         with suppress(subprocess.TimeoutExpired):
-            self.runner.wait(KILL_SECONDS)
+            self.runner.wait(MAX_KILL_SECONDS)
         self._close_stdin()
 
     def close_if_ended(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
+from palimpsest.tools.calls.progress import MAX_PREVIEW_CHARS, Progress
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
 from palimpsest.tools.tool import Abort, PythonOutcome, PythonRunner, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
@@ -46,14 +46,16 @@ class PythonTool:
             raise UserError("There is no kernel here to run Python in. Use another tool.")
         title = first_line(arguments.code)
         commands = shell_commands(arguments.code)
-        also_asked: dict[str, Any] = {"other_patterns": {"bash": commands}} if commands else {}
-        await context.ask("python", [arguments.code], title=title, always=["*"], **also_asked)
+        also_asked = {"bash": commands} if commands else None
+        await context.ask(
+            "python", [arguments.code], title=title, always=["*"], other_patterns=also_asked
+        )
         scrub = context.scrubber()
         printed_text = ""
 
         def on_output(text: str) -> None:
             nonlocal printed_text
-            printed_text = (printed_text + text)[-PREVIEW_CHARS:]
+            printed_text = (printed_text + text)[-MAX_PREVIEW_CHARS:]
             progress.schedule_update()
 
         progress = Progress(context, lambda: scrub(printed_text))
@@ -124,11 +126,13 @@ def first_line(code: str) -> str:
 def outcome_text(outcome: PythonOutcome) -> str:
     """Return an outcome as text in labelled sections, without empty ones."""
     shown_types = [mime for mime in outcome.rich if not mime.startswith("text/plain")]
+    count = len(outcome.images)
+    images_text = "1 image is attached." if count == 1 else f"{count} images are attached."
     sections = [
         ("stdout", outcome.stdout),
         ("stderr", outcome.stderr),
         ("result", outcome.result_text or ""),
-        ("images", _image_count_text(len(outcome.images)) if outcome.images else ""),
+        ("images", images_text if count else ""),
         ("shown to the user", ", ".join(shown_types)),
         ("error", outcome.error or ""),
         ("left behind", "\n".join(outcome.notes)),
@@ -136,7 +140,3 @@ def outcome_text(outcome: PythonOutcome) -> str:
     ]
     text = "\n\n".join(f"[{label}]\n{body.rstrip()}" for label, body in sections if body.strip())
     return text or "(no output)"
-
-
-def _image_count_text(images: int) -> str:
-    return "1 image is attached." if images == 1 else f"{images} images are attached."

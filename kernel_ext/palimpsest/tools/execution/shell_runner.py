@@ -45,8 +45,8 @@ def start_command(shell: str, command: str, handles_to_close: tuple[int, ...]) -
         return pid
     try:
         os.setsid()
-        discard = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(discard, 0)
+        null_fd = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null_fd, 0)
         for handle in handles_to_close:
             os.close(handle)
         for name in ("INT", "HUP", "PIPE", "CHLD", "TERM", "XFSZ"):
@@ -145,10 +145,10 @@ class Subreaper:
 
     def end_all(self) -> None:
         """Terminate every process, and kill those that do not end."""
-        begun = time.monotonic()
+        started_at = time.monotonic()
         self.send_signal(signal.SIGTERM)
-        while self.reap_ended() and time.monotonic() - begun < MAX_KILL_SECONDS:
-            if time.monotonic() - begun > GRACE_SECONDS:
+        while self.reap_ended() and time.monotonic() - started_at < MAX_KILL_SECONDS:
+            if time.monotonic() - started_at > GRACE_SECONDS:
                 self.send_signal(signal.SIGKILL)
             time.sleep(0.002)
         self.report_line("killed")
@@ -166,26 +166,26 @@ class Subreaper:
         self.end_all()
         return False
 
-    def run_until_empty(self, woken: int) -> None:
+    def run_until_empty(self, wake_reader: int) -> None:
         """Run until no process is left, or everything was killed."""
         is_reported = False
         while self.reap_ended():
             if self.main_ended and not is_reported:
                 is_reported = True
                 self.report_line("left " + " ".join(str(pid) for pid in descendants()))
-            sources = [0, woken, self.end_pipe] if self.is_draining else [0, woken]
+            sources = [0, wake_reader, self.end_pipe] if self.is_draining else [0, wake_reader]
             ready, _, _ = select.select(sources, [], [], PARENT_CHECK_SECONDS)
             if 0 in ready and not self.run_command():
                 return
             if os.getppid() != self.parent:
                 self.end_all()
                 return
-            self.discard_input(woken, ready)
+            self.discard_input(wake_reader, ready)
 
-    def discard_input(self, woken: int, ready: list[int]) -> None:
+    def discard_input(self, wake_reader: int, ready: list[int]) -> None:
         """Discard wake-up bytes and the output of background processes."""
-        if woken in ready:
-            os.read(woken, 512)
+        if wake_reader in ready:
+            os.read(wake_reader, 512)
         if self.end_pipe in ready and not os.read(self.end_pipe, 65_536):
             self.is_draining = False
 
@@ -194,20 +194,22 @@ def main() -> None:
     """Run the command given by the arguments."""
     report, outlet = int(sys.argv[1]), int(sys.argv[2])
     shell, command = sys.argv[3], sys.argv[4]
-    woken, wake = os.pipe()
-    os.set_blocking(wake, False)
+    wake_reader, wake_writer = os.pipe()
+    os.set_blocking(wake_writer, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.set_wakeup_fd(wake_writer, warn_on_full_buffer=False)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     become_subreaper()
-    runner = Subreaper(report, outlet, start_command(shell, command, (report, outlet, woken, wake)))
+    runner = Subreaper(
+        report, outlet, start_command(shell, command, (report, outlet, wake_reader, wake_writer))
+    )
     signal.signal(signal.SIGTERM, runner.on_terminate)
     # The pipe of the output must close when the command and its children are done.
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
-    runner.run_until_empty(woken)
+    null_fd = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_fd, 1)
+    os.dup2(null_fd, 2)
+    runner.run_until_empty(wake_reader)
     os._exit(0)
 
 

@@ -21,7 +21,6 @@ from palimpsest.tools.file_access.paths import is_key_file
 INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 """Names of instruction files; in each folder only the first one that exists is used."""
 
-
 OUTSIDE_PROJECT = "it leads out of the project"
 PATH_WAS_REPLACED = "something else stands in its place now"
 _FOLDER_FLAGS = (
@@ -29,7 +28,7 @@ _FOLDER_FLAGS = (
 )
 _FILE_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 
-SNIFFED_BYTES = 8_192
+MAX_SNIFFED_BYTES = 8_192
 BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -101,9 +100,8 @@ def replace_resolved_file(real_path: Path, data: bytes) -> None:
     with folder_of(real_path, makes_folders=True) as folder:
         name = real_path.name if folder is not None else str(real_path)
         temporary_name = f".{real_path.name[:60]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
-        temporary_name = (
-            temporary_name if folder is not None else str(real_path.with_name(temporary_name))
-        )
+        if folder is None:
+            temporary_name = str(real_path.with_name(temporary_name))
         try:
             handle = os.open(
                 temporary_name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder
@@ -153,16 +151,13 @@ def read_for_prompt(path: Path, outer_folder: Path | None, max_bytes: int) -> by
     ``outer_folder`` is the folder that must contain its real path; None for a file that the user named in
     their own settings. Raises UnreadableForPrompt with the reason, and OSError.
     """
-    real_path = _resolved_path(path)
-    is_inside = outer_folder is not None and real_path.is_relative_to(_resolved_path(outer_folder))
-    if outer_folder is not None and not is_inside:
-        raise UnreadableForPrompt(OUTSIDE_PROJECT)
-    relative = (
-        real_path.relative_to(_resolved_path(outer_folder))
-        if outer_folder is not None and is_inside
-        else real_path
-    )
-    if is_key_file(path.name) or is_key_file(str(relative)):
+    real_path = name = _resolved_path(path)
+    if outer_folder is not None:
+        real_folder = _resolved_path(outer_folder)
+        if not real_path.is_relative_to(real_folder):
+            raise UnreadableForPrompt(OUTSIDE_PROJECT)
+        name = real_path.relative_to(real_folder)
+    if is_key_file(path.name) or is_key_file(str(name)):
         raise UnreadableForPrompt("it usually holds keys")
     if not stat.S_ISREG(real_path.lstat().st_mode):
         raise UnreadableForPrompt("it is no file")
@@ -178,7 +173,7 @@ def _resolved_path(path: Path) -> Path:
 
 def is_binary(data: bytes) -> bool:
     """Return whether a file is binary, judged by its first 8 KiB."""
-    head = data[:SNIFFED_BYTES]
+    head = data[:MAX_SNIFFED_BYTES]
     if not head or any(head.startswith(bom) for bom, _ in BOMS):
         return False
     return b"\0" in head or len(CONTROL_BYTES.findall(head)) > MAX_CONTROL_SHARE * len(head)
@@ -242,9 +237,6 @@ class TextFile:
         for start, end, new in sorted(spans, reverse=True):
             first = start + bisect_left(removed_positions, start)
             last = end + bisect_right(removed_positions, end - 1) if end > start else first
-            raw_text = (
-                raw_text[:first]
-                + new.replace("\r\n", "\n").replace("\n", newline)
-                + raw_text[last:]
-            )
+            new_text = new.replace("\r\n", "\n").replace("\n", newline)
+            raw_text = raw_text[:first] + new_text + raw_text[last:]
         return replace(self, raw_text=raw_text)

@@ -5,6 +5,7 @@ Border: pure text. A pattern without a slash matches the file name, at any depth
 
 import re
 from functools import lru_cache
+from itertools import takewhile
 
 from palimpsest.transcript.errors import UserError
 
@@ -14,15 +15,12 @@ WILDCARD = re.compile(r"[*?\[{]")
 def split_base(pattern: str) -> tuple[str, str]:
     """Return the leading folders of a pattern without wildcards, where a walk can begin, and the rest."""
     path_parts = pattern.split("/")
-    literal_count = 0
-    while literal_count < len(path_parts) - 1 and not WILDCARD.search(path_parts[literal_count]):
-        literal_count += 1
-    base_folder = "/".join(path_parts[:literal_count])
-    if literal_count and not base_folder:
-        base_folder = "/"
-    rest = "/".join(path_parts[literal_count:])
+    literal_parts = list(takewhile(lambda part: not WILDCARD.search(part), path_parts[:-1]))
+    rest = "/".join(path_parts[len(literal_parts) :])
+    if not literal_parts:
+        return ".", rest
     # With a folder in the pattern, the name is matched in that folder and not below it.
-    return base_folder or ".", f"/{rest}" if literal_count and "/" not in rest else rest
+    return "/".join(literal_parts) or "/", rest if "/" in rest else f"/{rest}"
 
 
 @lru_cache(maxsize=512)

@@ -130,10 +130,7 @@ def _match_other_indentation(text: str, old_text: str, new_text: str) -> Iterato
     for window, _ in _line_windows(text, old_text):
         window_text = textwrap.dedent(_window_text(window))
         if [line.rstrip() for line in window_text.split("\n")] == old_lines:
-            shifted = _reindent(
-                new_text, _least_indent(old_text.strip("\n")), _least_indent(_window_text(window))
-            )
-            yield _window_edit(window, old_text, shifted)
+            yield _reindented_edit(window, old_text, new_text)
 
 
 def _window_text(window: list[_Line]) -> str:
@@ -145,12 +142,14 @@ def _least_indent(block: str) -> str:
     return min((line[: len(line) - len(line.lstrip())] for line in lines), key=len, default="")
 
 
-def _reindent(new_text: str, old_indent: str, new_indent: str) -> str:
-    """Replace the indentation of each line."""
-    return "\n".join(
-        new_indent + line.removeprefix(old_indent) if line.strip() else line
+def _reindented_edit(window: list[_Line], old_text: str, new_text: str) -> SpanEdit:
+    """Return a span of whole lines; the new text gets the indentation of the lines."""
+    old_indent, indent = _least_indent(old_text.strip("\n")), _least_indent(_window_text(window))
+    new_lines = (
+        indent + line.removeprefix(old_indent) if line.strip() else line
         for line in new_text.split("\n")
     )
+    return _window_edit(window, old_text, "\n".join(new_lines))
 
 
 ESCAPE_CHARACTERS = {
@@ -184,28 +183,23 @@ def _match_first_and_last(text: str, old_text: str, new_text: str) -> Iterator[S
     for first_index, line in enumerate(lines):
         if line.text.strip() != old_lines[0]:
             continue
-        for size in range(
-            max(3, len(old_lines) - size_difference), len(old_lines) + size_difference + 1
-        ):
+        min_size = max(3, len(old_lines) - size_difference)
+        for size in range(min_size, len(old_lines) + size_difference + 1):
             window = lines[first_index : first_index + size]
             if (
                 len(window) == size
                 and window[-1].text.strip() == old_lines[-1]
                 and _is_similar(window, old_lines)
             ):
-                indent = _least_indent(_window_text(window))
-                yield _window_edit(
-                    window,
-                    old_text,
-                    _reindent(new_text, _least_indent(old_text.strip("\n")), indent),
-                )
+                yield _reindented_edit(window, old_text, new_text)
                 break
 
 
 def _is_similar(window: list[_Line], old_lines: list[str]) -> bool:
-    found = "\n".join(line.text.strip() for line in window[1:-1])
-    middle = "\n".join(old_lines[1:-1])
-    return difflib.SequenceMatcher(None, found, middle, autojunk=False).ratio() >= MIN_SIMILARITY
+    middle = "\n".join(line.text.strip() for line in window[1:-1])
+    old_middle = "\n".join(old_lines[1:-1])
+    matcher = difflib.SequenceMatcher(None, middle, old_middle, autojunk=False)
+    return matcher.ratio() >= MIN_SIMILARITY
 
 
 FINDERS: tuple[tuple[str, Finder], ...] = (

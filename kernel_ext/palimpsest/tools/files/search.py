@@ -74,14 +74,14 @@ class GlobTool:
             self.permission, [arguments.pattern], title=f"Find {arguments.pattern}", always=["*"]
         )
         root = context.root.resolve()
-        names = _NameSearch(root, place.path, name_pattern, context.abort)
-        paths, ignored = await run_in_thread(context.abort, names.run)
-        shown = [_shown_name(path, root) for path in paths[:MAX_PATHS]]
-        lines = ["(Only ignored files match.)"] if ignored and paths else []
-        lines += shown or [f"No file matches {arguments.pattern} in {_place_text(place)}."]
+        search = _NameSearch(root, place.path, name_pattern, context.abort)
+        paths, are_ignored = await run_in_thread(context.abort, search.run)
+        names = [_shown_name(path, root) for path in paths[:MAX_PATHS]]
+        lines = ["(Only ignored files match.)"] if are_ignored and paths else []
+        lines += names or [f"No file matches {arguments.pattern} in {_place_text(place)}."]
         if len(paths) > MAX_PATHS:
             lines.append(f"({len(paths) - MAX_PATHS} more files match; narrow the pattern.)")
-        if names.is_incomplete:
+        if search.is_incomplete:
             lines.append(f"(Stopped after {MAX_SEARCH_SECONDS:.0f} s; give a deeper path.)")
         return ToolOutcome(arguments.pattern, "\n".join(lines), {"count": len(paths)})
 
@@ -108,9 +108,7 @@ class _NameSearch:
             if time.monotonic() > deadline:
                 self.is_incomplete = True
                 break
-            if self.name_pattern.match(
-                recorded_name(entry.path.relative_to(self.folder).as_posix())
-            ):
+            if self.name_pattern.match(_shown_name(entry.path, self.folder)):
                 dated_matches.append((-_modified_time(entry.path), str(entry.path), entry.path))
         return [path for _, _, path in sorted(dated_matches)]
 
@@ -157,9 +155,7 @@ class GrepTool:
         await context.ask(self.permission, [arguments.pattern], title=title, always=["*"])
         if place.path.is_file():
             # Searching a named file reads it, so a key file asks as for the read tool.
-            await context.ask(
-                "read", [place.display_path], title=title, always=place.always_patterns("read")
-            )
+            await place.ask_permission(context, "read", title)
         root = context.root.resolve()
         literal, hidden = required_bytes(arguments.pattern), context.hidden_runs()
         search = _LineSearch(pattern, literal, context.abort, root, hidden)
@@ -260,27 +256,19 @@ class _LineSearch:
             yield start_path
             return
         for entry in walk_files(self.root, start_path):
-            if include and not include.match(
-                recorded_name(entry.path.relative_to(start_path).as_posix())
-            ):
+            if include and not include.match(_shown_name(entry.path, start_path)):
                 continue
             if not entry.is_link and not is_key_file(_shown_name(entry.path, self.root)):
                 yield entry.path
 
     def _search_file(self, path: Path, shown_name: str, deadline: float) -> None:
         data = self._read_file(path, shown_name)
-        if (
-            self.literal_bytes is not None
-            and self.literal_bytes not in data
-            and not data.startswith(UTF16_BOMS)
-        ):
-            return
-        if is_binary(data):
+        lacks_literal = self.literal_bytes is not None and self.literal_bytes not in data
+        if (lacks_literal and not data.startswith(UTF16_BOMS)) or is_binary(data):
             return
         try:
-            text = without_hidden_cells(
-                TextFile.from_bytes(data).text, shown_name, self.hidden_runs
-            ).text
+            whole_text = TextFile.from_bytes(data).text
+            text = without_hidden_cells(whole_text, shown_name, self.hidden_runs).text
         except BrokenNotebook:
             self.notes.append(
                 f"({shown_name} was not searched: a broken notebook with hidden cells.)"
@@ -316,6 +304,7 @@ class _LineSearch:
 
 
 def _shown_name(path: Path, root: Path) -> str:
+    """Return a path relative to a folder that contains it, else the whole path."""
     return recorded_name(path.relative_to(root).as_posix() if root in path.parents else str(path))
 
 

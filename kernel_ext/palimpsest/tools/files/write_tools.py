@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field, model_validator
 
-from palimpsest.tools.calls.limited_diff import limited_diff
 from palimpsest.tools.file_access.file_contents import (
     TextFile,
     is_binary,
@@ -35,6 +34,9 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 
 MAX_DIFF_LINES = 20_000
 """Maximum lines of both texts together that are compared, which takes seconds; a longer diff has only line counts."""
+
+MAX_DIFF_CHARS = 50_000
+"""Maximum characters of a diff in a call's record; the permission question shows all of it."""
 
 MAX_FILE_BYTES = 100_000_000
 """The same limit as for read, since old text, new text and diff are in memory at once."""
@@ -92,25 +94,20 @@ class WriteTool:
         _refuse_notebook(place, context)
         old_bytes = await _current_bytes(place)
         file = TextFile(arguments.content) if old_bytes is None else _decode_file(old_bytes, place)
-        _refuse_hidden_cells(file.text if old_bytes is not None else "", place, context)
-        if old_bytes is not None:
-            _refuse_placeholder(file.text, arguments.content, place)
-        new_bytes = file.with_text(arguments.content)
-        new_bytes, data = _encode_replaced(new_bytes, place)
-        old = file.text if old_bytes is not None else ""
-        diff = await asyncio.to_thread(unified_difference, old, new_bytes.text, place.display_path)
+        old_text = file.text if old_bytes is not None else ""
+        _refuse_hidden_cells(old_text, place, context)
+        _refuse_placeholder(old_text, arguments.content, place)
+        name = place.display_path
+        new_file, data = _encode_replaced(file.with_text(arguments.content), place)
+        diff = await asyncio.to_thread(unified_difference, old_text, new_file.text, name)
         verb = "Create" if old_bytes is None else "Replace"
-        await _ask_permission(context, self.permission, place, f"{verb} {place.display_path}", diff)
+        diff = context.scrubber()(diff)
+        await place.ask_permission(context, self.permission, f"{verb} {name}", diff)
         await _write_if_unchanged(place, old_bytes, data)
-        lines = len(new_bytes.text.splitlines())
-        verb_past = "Created" if old_bytes is None else "Replaced"
-        line_count = "1 line" if lines == 1 else f"{lines} lines"
-        output = f"{verb_past} {place.display_path} ({line_count})."
-        return ToolOutcome(
-            place.display_path,
-            output,
-            {"diff": limited_diff(context.scrubber()(diff)), "lines": lines},
-        )
+        lines = len(new_file.text.splitlines())
+        output = f"{verb}d {name} ({'1 line' if lines == 1 else f'{lines} lines'})."
+        metadata = {"diff": limited_diff(context.scrubber()(diff)), "lines": lines}
+        return ToolOutcome(name, output, metadata)
 
 
 class EditTool:
@@ -135,19 +132,15 @@ class EditTool:
             raise missing_path_error(place)
         file = _decode_file(old_bytes, place)
         _refuse_hidden_cells(file.text, place, context)
-        edited, notes = await asyncio.to_thread(
-            _apply_edits, file, arguments.edits, place.display_path
-        )
-        data = _encode_edited(edited, place)
-        diff = await asyncio.to_thread(
-            unified_difference, file.text, edited.text, place.display_path
-        )
-        await _ask_permission(context, self.permission, place, f"Edit {place.display_path}", diff)
+        name = place.display_path
+        new_file, notes = await asyncio.to_thread(_apply_edits, file, arguments.edits, name)
+        data = _encode_edited(new_file, place)
+        diff = await asyncio.to_thread(unified_difference, file.text, new_file.text, name)
+        diff = context.scrubber()(diff)
+        await place.ask_permission(context, self.permission, f"Edit {name}", diff)
         await _write_if_unchanged(place, old_bytes, data)
-        output = "\n".join([f"Edited {place.display_path}.", *notes])
-        return ToolOutcome(
-            place.display_path, output, {"diff": limited_diff(context.scrubber()(diff))}
-        )
+        output = "\n".join([f"Edited {name}.", *notes])
+        return ToolOutcome(name, output, {"diff": limited_diff(context.scrubber()(diff))})
 
 
 def _refuse_placeholder(old_text: str, new_text: str, place: ResolvedPath) -> None:
@@ -159,23 +152,11 @@ def _refuse_placeholder(old_text: str, new_text: str, place: ResolvedPath) -> No
         )
 
 
-async def _ask_permission(
-    context: ToolContext, permission: str, place: ResolvedPath, title: str, diff: str
-) -> None:
-    await context.ask(
-        permission,
-        [place.display_path],
-        title=title,
-        always=place.always_patterns(permission),
-        diff=context.scrubber()(diff),
-    )
-
-
 def _refuse_notebook(place: ResolvedPath, context: ToolContext) -> None:
     if place.path.suffix.lower() != ".ipynb" or not place.path.exists():
         return
-    known = context.extra_values.get("open_notebooks")
-    if known is None or place.path in {Path(path).resolve() for path in known}:
+    open_notebooks = context.extra_values.get("open_notebooks")
+    if open_notebooks is None or place.path in {Path(path).resolve() for path in open_notebooks}:
         raise UserError(
             f"{place.display_path} is a notebook that may be open: its editor keeps a copy of its own, so one of the two "
             "would be lost. Give the user the cells in your answer, or write a new notebook beside it."
@@ -256,8 +237,7 @@ def half_character_text(letter: str) -> str:
 async def _write_if_unchanged(
     place: ResolvedPath, old_bytes: bytes | None, new_bytes: bytes
 ) -> None:
-    now = await _current_bytes(place)
-    if now != old_bytes:
+    if await _current_bytes(place) != old_bytes:
         raise UserError(
             f"{place.display_path} changed while the question was open, so nothing was written. Read it again."
         )
@@ -339,3 +319,8 @@ def unified_difference(old_text: str, new_text: str, name: str) -> str:
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
+
+
+def limited_diff(diff: str) -> str:
+    """Return a diff cut to ``MAX_DIFF_CHARS``, with a note."""
+    return diff if len(diff) <= MAX_DIFF_CHARS else f"{diff[:MAX_DIFF_CHARS]}\n(cut here)\n"

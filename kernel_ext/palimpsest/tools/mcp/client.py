@@ -1,8 +1,8 @@
 """The connection to an MCP server, through the optional package ``mcp``.
 
-Border: one connection; only this module and ``transports.py`` import the package; its results are values of ``values.py``. When to connect, which tools to offer and
-how to handle failures is decided by ``tools/mcp/servers.py``. A server is untrusted: its messages are
-data, its time is limited, and every failure becomes one sentence.
+Border: one connection; only this module and ``transports.py`` import the package; its results are values of
+``values.py``. When to connect, which tools to offer and how to handle failures is decided by ``tools/mcp/servers.py``. A
+server is untrusted: its messages are data, its time is limited, and every failure becomes one sentence.
 """
 
 import importlib.util
@@ -36,14 +36,13 @@ T = TypeVar("T")
 
 NOT_INSTALLED = "MCP servers need the package mcp: pip install 'jupyter-palimpsest[mcp]', then restart the kernel."
 
-CONNECT_SECONDS = 30.0
+MAX_CONNECT_SECONDS = 30.0
 """Time limit to connect, enough for a launcher that downloads its server on the first start."""
-LIST_SECONDS = 15.0
+MAX_LIST_SECONDS = 15.0
 MAX_LIST_PAGES = 50
 """Maximum pages of one list, since a server could always name another page."""
 CONNECTION_CLOSED = -32000
 """The protocol's error code for a closed connection."""
-TIMED_OUT = -32001
 
 PASSED_VARIABLES = [
     "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE",
@@ -98,8 +97,7 @@ class Connection:
         """Return the tools that the server offers at present; raises ServerFailed."""
         if not self.has_tools:
             return ()
-        pages = await self._pages("list its tools", "list_tools")
-        return tuple(_remote_tool(tool) for page in pages for tool in page.tools)
+        return tuple(map(_remote_tool, await self._items("list its tools", "list_tools", "tools")))
 
     async def call(
         self, name: str, arguments: dict[str, Any], progress: Callable[[str], None]
@@ -117,18 +115,11 @@ class Connection:
     async def resources(self, *, templates: bool) -> tuple[RemoteResource, ...]:
         """Return the resources that the server lists, or the templates for resource URIs; raises ServerFailed."""
         if templates:
-            pages = await self._pages("list its templates", "list_resource_templates")
-            return tuple(
-                _remote_resource(t, t.uri_template)
-                for page in pages
-                for t in page.resource_templates
-            )
-        pages = await self._pages("list its resources", "list_resources")
-        return tuple(
-            _remote_resource(resource, resource.uri)
-            for page in pages
-            for resource in page.resources
-        )
+            action, field = "list its templates", "resource_templates"
+            items = await self._items(action, "list_resource_templates", field)
+            return tuple(_remote_resource(item, item.uri_template) for item in items)
+        items = await self._items("list its resources", "list_resources", "resources")
+        return tuple(_remote_resource(item, item.uri) for item in items)
 
     async def read_resource(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource; raises ServerFailed."""
@@ -142,21 +133,21 @@ class Connection:
             async for _ in events:
                 on_change()
 
-    async def _pages(self, action: str, name: str) -> list[Any]:
-        """Return the pages of a list that arrive within ``LIST_SECONDS``."""
-        return await self._request(
-            action, self._all_pages(getattr(self._client, name)), LIST_SECONDS
-        )
+    async def _items(self, action: str, method: str, field: str) -> list[Any]:
+        """Return the items in a field of a list's pages, which must arrive within ``MAX_LIST_SECONDS``."""
 
-    async def _all_pages(self, method: Callable[..., Awaitable[Any]]) -> list[Any]:
-        pages: list[Any] = []
-        cursor: str | None = None
-        while len(pages) < MAX_LIST_PAGES:
-            pages.append(await method(cursor=cursor, cache_mode="refresh"))
-            cursor = pages[-1].next_cursor
-            if not cursor:
-                break
-        return pages
+        async def read_pages() -> list[Any]:
+            items: list[Any] = []
+            cursor: str | None = None
+            for _ in range(MAX_LIST_PAGES):
+                page = await getattr(self._client, method)(cursor=cursor, cache_mode="refresh")
+                items += getattr(page, field)
+                cursor = page.next_cursor
+                if not cursor:
+                    break
+            return items
+
+        return await self._request(action, read_pages(), MAX_LIST_SECONDS)
 
     async def _request(self, action: str, awaitable: Awaitable[T], seconds: float) -> T:
         import anyio
@@ -222,7 +213,7 @@ async def connect(
 
     client = Client(transport, message_handler=on_message, cache=None)
     is_open = False
-    seconds = CONNECT_SECONDS
+    seconds = MAX_CONNECT_SECONDS
     try:
         with anyio.fail_after(seconds) as limit:
             async with client:
@@ -243,7 +234,7 @@ async def connect(
             raise failed from None
         return
     finally:
-        stderr.close()
+        stderr.close_write_end()
     if not is_open:
         raise ServerFailed(f"The MCP server {spec.name!r} was given up before it answered.")
 

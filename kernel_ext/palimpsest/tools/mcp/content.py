@@ -61,15 +61,12 @@ def resource_outcome(
 
 def instructions_text(instructions: Sequence[tuple[str, str]]) -> str:
     """Return the servers' instructions in tags that they cannot forge; empty if there are none."""
-    blocks = [
+    blocks = "\n".join(
         f'<server name="{sanitize(name)}">\n{_quoted_instructions(text)}\n</server>'
         for name, text in instructions
         if text.strip()
-    ]
-    if not blocks:
-        return ""
-    joined = "\n".join(blocks)
-    return f"<mcp_instructions>\n{joined}\n</mcp_instructions>"
+    )
+    return f"<mcp_instructions>\n{blocks}\n</mcp_instructions>" if blocks else ""
 
 
 def servers_in(text: str) -> frozenset[str]:
@@ -113,11 +110,8 @@ def _attached_file(content: McpContent) -> FittedImage:
         raise UserError("it is not valid base64") from error
     if not SIGNATURES[content.mime](data):
         raise UserError("it is not what it is said to be")
-    return (
-        fit_image(data, "it")
-        if content.mime.startswith("image/")
-        else FittedImage(content.mime, data)
-    )
+    is_image = content.mime.startswith("image/")
+    return fit_image(data, "it") if is_image else FittedImage(content.mime, data)
 
 
 def _structured_json(result: RemoteResult) -> str:

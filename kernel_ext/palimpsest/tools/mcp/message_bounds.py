@@ -7,9 +7,9 @@ empty lists become a gigabyte of objects. Border: bytes only; the caller stops t
 import re
 from collections.abc import Iterator
 
-MESSAGE_BYTES = 16_000_000
+MAX_MESSAGE_BYTES = 16_000_000
 """Maximum bytes of a message: an image of twelve megabytes in Base64."""
-MESSAGE_VALUES = 500_000
+MAX_MESSAGE_VALUES = 500_000
 """Maximum values in one message; each takes about a hundred bytes of memory."""
 
 LINE_END = re.compile(rb"\r?\n")
@@ -29,7 +29,7 @@ class MessageTooLarge(Exception):  # no suffix Error: it completes a sentence
 class MessageSplitter:
     """Splits bytes, given in pieces, into complete messages with their ends.
 
-    Contract: holds at most ``MESSAGE_BYTES`` and one piece; takes time in proportion to the bytes.
+    Contract: holds at most ``MAX_MESSAGE_BYTES`` and one piece; takes time in proportion to the bytes.
     """
 
     def __init__(self, end_pattern: "re.Pattern[bytes] | None") -> None:
@@ -58,8 +58,8 @@ class MessageSplitter:
 
     def _checked_message(self, message: bytes) -> bytes:
         _check_length(len(message))
-        if value_count(message) > MESSAGE_VALUES:
-            raise MessageTooLarge(f"sent a message of more than {MESSAGE_VALUES:,} values")
+        if value_count(message) > MAX_MESSAGE_VALUES:
+            raise MessageTooLarge(f"sent a message of more than {MAX_MESSAGE_VALUES:,} values")
         return message
 
 
@@ -67,7 +67,9 @@ def value_count(message: bytes) -> int:
     """Return an upper estimate of the number of values in a JSON message."""
     count = _separator_count(message)
     # Remove texts, whose characters are no values, only where needed, since that takes longer.
-    return count if count <= MESSAGE_VALUES else _separator_count(_JSON_STRING.sub(b"", message))
+    return (
+        count if count <= MAX_MESSAGE_VALUES else _separator_count(_JSON_STRING.sub(b"", message))
+    )
 
 
 def _separator_count(message: bytes) -> int:
@@ -75,7 +77,7 @@ def _separator_count(message: bytes) -> int:
 
 
 def _check_length(length: int) -> None:
-    if length > MESSAGE_BYTES:
+    if length > MAX_MESSAGE_BYTES:
         raise MessageTooLarge(
-            f"sent a message of more than {MESSAGE_BYTES // 1_000_000} MB, without an end so far"
+            f"sent a message of more than {MAX_MESSAGE_BYTES // 1_000_000} MB, without an end so far"
         )

@@ -19,10 +19,8 @@ def with_readable_tools(result: Any) -> Any:
     tools = result.get("tools") if isinstance(result, dict) else None
     if not isinstance(tools, list):
         return result
-    repaired = [_repaired_tool(tool) for tool in tools]
-    cursor = result.get("nextCursor")
-    repaired_result = {**result, "tools": repaired}
-    if not isinstance(cursor, str):
+    repaired_result = {**result, "tools": [_repaired_tool(tool) for tool in tools]}
+    if not isinstance(result.get("nextCursor"), str):
         repaired_result.pop("nextCursor", None)
     return repaired_result
 
@@ -61,10 +59,9 @@ def _repaired_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     if "properties" in repaired_fields:
         repaired_fields["properties"] = _repaired_properties(repaired_fields["properties"])
     if "required" in repaired_fields:
-        required = (
-            repaired_fields["required"] if isinstance(repaired_fields["required"], list) else []
-        )
-        repaired_fields["required"] = [name for name in required if isinstance(name, str)]
+        required = repaired_fields["required"]
+        names = required if isinstance(required, list) else []
+        repaired_fields["required"] = [name for name in names if isinstance(name, str)]
     return repaired_fields
 
 

@@ -96,16 +96,13 @@ class ListResources:
 
     async def run(self, arguments: _ServerArgument, context: ToolContext) -> ToolOutcome:
         """Ask for permission, and list the resources or templates of the named server or of all."""
-        chosen_servers = (
-            [_find_server(self._servers(), arguments.server)]
-            if arguments.server
-            else self._servers()
-        )
+        name, servers = arguments.server, self._servers()
+        chosen_servers = [_find_server(servers, name)] if name else servers
         patterns = [f"mcp:{server.name}:*" for server in chosen_servers]
         await context.ask("read", patterns, title=self.name, always=patterns)
         blocks = [await self._block(server, context) for server in chosen_servers]
         text = "\n\n".join(blocks) or "No server that is connected has resources."
-        title = arguments.server or f"{len(chosen_servers)} servers"
+        title = name or f"{len(chosen_servers)} servers"
         return ToolOutcome(title, context.scrubber()(text))
 
     async def _block(self, server: McpServer, context: ToolContext) -> str:
@@ -159,8 +156,8 @@ def _find_server(servers: Sequence[McpServer], name: str) -> McpServer:
     for server in servers:
         if server.name == name:
             return server
-    known = ", ".join(server.name for server in servers) or "none"
-    raise NotFound(f"There is no connected MCP server {name!r} with resources. Servers: {known}.")
+    names = ", ".join(server.name for server in servers) or "none"
+    raise NotFound(f"There is no connected MCP server {name!r} with resources. Servers: {names}.")
 
 
 def _resource_line(resource: RemoteResource) -> str:

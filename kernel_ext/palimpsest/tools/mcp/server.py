@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 GRACE_SECONDS = 0.5
 """Extra time in which the connection itself can report a more precise error than the timeout."""
-CLOSE_SECONDS = 12.0
+MAX_CLOSE_SECONDS = 12.0
 """Time limit for ending a server: closing its stdin, SIGTERM and SIGKILL take up to two seconds each."""
 MAX_RETRIES = 3
 """Maximum consecutive failures after which a turn still tries to connect; after more, only the user's request does."""
@@ -130,7 +130,7 @@ class McpServer:
         if self._abort_connecting is not None and self._connection is None:
             self._abort_connecting()
         if self._tasks:
-            await asyncio.wait(tuple(self._tasks), timeout=CLOSE_SECONDS)
+            await asyncio.wait(tuple(self._tasks), timeout=MAX_CLOSE_SECONDS)
 
     # Called by tools
 
@@ -176,7 +176,7 @@ class McpServer:
 
     async def _keep_connection(self, end_event: asyncio.Event) -> None:
         loop = asyncio.get_running_loop()
-        seconds = client.CONNECT_SECONDS
+        seconds = client.MAX_CONNECT_SECONDS
         timeout_sentence = f"The MCP server {self.name!r} was silent for {seconds:g} seconds."
         # Report the timeout separately, since ending a process that does not react takes longer.
         timeout_failure = ServerFailed(timeout_sentence, is_slow=True)
@@ -249,7 +249,6 @@ class McpServer:
             self._record_failure(end_event, f"The MCP server {self.name!r} ended.")
 
     def _on_connect_failed(self, end_event: asyncio.Event, problem: ServerFailed) -> None:
-        """Record the failure of an attempt to connect."""
         if end_event is self._end_event and not end_event.is_set():
             self.is_slow = problem.is_slow
         self._record_failure(end_event, str(problem))

@@ -20,7 +20,7 @@ from palimpsest.tools.mcp.values import MAX_DESCRIPTION_CHARS, McpServerSpec
 from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.registration.registry import Registry
 
-WAIT_SECONDS = 10.0
+MAX_WAIT_SECONDS = 10.0
 """Maximum time that a turn waits for servers that are connecting; most take less."""
 NOT_RETRIED = "It failed {count} times in a row and is not tried again by itself: %agent mcp connect does that."
 
@@ -131,17 +131,15 @@ class McpServers:
             return ""
         if any(server.spec.enabled for server in self._servers):
             await self._connect_and_register()
-        is_missing = any(tool not in self._registry.names for tool in tools)
-        problems = (
-            [status.problem for status in self.status() if status.problem] if is_missing else []
-        )
-        return " ".join(problems)
+        if all(tool in self._registry.names for tool in tools):
+            return ""
+        return " ".join(status.problem for status in self.status() if status.problem)
 
     async def _connect_and_register(self) -> list[str]:
         """Connect servers, wait for them and update the registry; returns sentences about tools left out."""
         self.begin_connecting()
         await self._wait_until_settled(
-            WAIT_SECONDS, [server for server in self._servers if server.is_awaited]
+            MAX_WAIT_SECONDS, [server for server in self._servers if server.is_awaited]
         )
         await asyncio.gather(*(server.refresh_tools() for server in self._servers))
         self._late_servers = [server for server in self._servers if server.state == "connecting"]
@@ -180,7 +178,7 @@ class McpServers:
     async def reconnect_all(self) -> tuple[McpServerStatus, ...]:
         """Connect every server that is not connected, and wait until each is connected or has failed."""
         self.begin_connecting(reset_failures=True)
-        await self._wait_until_settled(client.CONNECT_SECONDS + GRACE_SECONDS, self._servers)
+        await self._wait_until_settled(client.MAX_CONNECT_SECONDS + GRACE_SECONDS, self._servers)
         await self.turn_began()
         return self.status()
 
@@ -210,12 +208,10 @@ class McpServers:
 
     def _new_problems(self, clashes: Sequence[str]) -> list[str]:
         problems = [self._problem_of(server) for server in self._servers if server.spec.enabled]
-        late_servers = [
-            server for server in self._servers if server.state == "connecting" and server.is_awaited
-        ]
         problems += [
             f"The MCP server {server.name!r} is not ready yet; its tools come with a later step or prompt."
-            for server in late_servers
+            for server in self._servers
+            if server.state == "connecting" and server.is_awaited
         ]
         current = [sentence for sentence in dict.fromkeys((*problems, *clashes)) if sentence]
         new = [sentence for sentence in current if sentence not in self._reported_names]
@@ -265,16 +261,11 @@ class McpServers:
     def _update_registry(self, tools: Mapping[str, tuple[McpServer, OfferedTool]]) -> None:
         offered_tools: dict[str, McpTool] = {}
         for key, (server, tool) in tools.items():
-            earlier_tool = self._offered_tools.get(key)
+            offered = self._offered_tools.get(key)
             # An unchanged tool is not replaced, so that the request's prefix stays cached.
-            is_same = (
-                earlier_tool is not None
-                and earlier_tool.server is server
-                and earlier_tool.offered_tool == tool
-            )
-            offered_tools[key] = (
-                earlier_tool if earlier_tool is not None and is_same else McpTool(server, tool)
-            )
+            if offered is None or offered.server is not server or offered.offered_tool != tool:
+                offered = McpTool(server, tool)
+            offered_tools[key] = offered
         for key in self._offered_tools.keys() - offered_tools.keys():
             if self._is_of_server(key):
                 self._registry.remove(key)

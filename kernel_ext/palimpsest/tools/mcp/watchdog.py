@@ -26,9 +26,9 @@ def main() -> int:
         sys.stderr.write(f"{sys.argv[1]}: {problem.strerror}\n")
         return 127
     # Close the watchdog's copies of the pipes, so that they close when the program ends.
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(nothing, 1)
+    null_fd = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null_fd, 0)
+    os.dup2(null_fd, 1)
     while not _wait_for_end(child):
         if os.getppid() != parent:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)

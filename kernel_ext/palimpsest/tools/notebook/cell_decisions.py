@@ -19,19 +19,17 @@ class DecidedChanges:
     rewritten: tuple[str, ...] = ()
     """Ids of cells of which the person accepted only a part."""
 
-    def in_order(self, made: Sequence[MadeChange]) -> tuple[MadeChange, ...]:
+    def in_order(self, made_changes: Sequence[MadeChange]) -> tuple[MadeChange, ...]:
         """Return the changes that were made and, behind them, those that were rejected."""
-        return (*made, *self.rejected)
+        return (*made_changes, *self.rejected)
 
 
 def decided_changes(changes: Sequence[MadeChange], reply: Reply | None) -> DecidedChanges:
     """Return the accepted and the rejected changes; without a reply all are made and open for review."""
     if reply is None or reply.by != "person":
-        opened = tuple(change.model_copy(update={"state": "open"}) for change in changes)
-        return DecidedChanges(opened)
-    decisions: dict[int, CellDecision] = {
-        decision.index: decision for decision in reply.cells or ()
-    }
+        open_changes = (change.model_copy(update={"state": "open"}) for change in changes)
+        return DecidedChanges(tuple(open_changes))
+    decisions = {decision.index: decision for decision in reply.cells or ()}
     accepted: list[MadeChange] = []
     rejected: list[MadeChange] = []
     rewritten: list[str] = []
@@ -46,10 +44,10 @@ def decided_changes(changes: Sequence[MadeChange], reply: Reply | None) -> Decid
             rewritten += [change.cell] if decision.source != change.new else []
             fields["new"] = decision.source
         accepted.append(change.model_copy(update=fields))
-    return DecidedChanges(_replaced(accepted, rejected), tuple(rejected), tuple(rewritten))
+    return DecidedChanges(_with_new_places(accepted, rejected), tuple(rejected), tuple(rewritten))
 
 
-def _replaced(
+def _with_new_places(
     accepted: Sequence[MadeChange], rejected: Sequence[MadeChange]
 ) -> tuple[MadeChange, ...]:
     """Return the accepted changes with sources and places that hold without the rejected ones."""

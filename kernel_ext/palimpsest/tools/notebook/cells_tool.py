@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.limited_diff import limited_diff
+from palimpsest.tools.files.write_tools import limited_diff
 from palimpsest.tools.notebook.cell_decisions import DecidedChanges, decided_changes
 from palimpsest.tools.notebook.change_text import (
     change_line,
@@ -42,8 +42,7 @@ from palimpsest.transcript.context_values.cell_changes import (
     CellResult,
     MadeChange,
 )
-from palimpsest.transcript.context_values.cell_runs import CellRun
-from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
+from palimpsest.transcript.context_values.cell_runs import SEEN_KEY, CellRun, source_hash
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import Attachment
@@ -98,27 +97,27 @@ class CellsTool:
         diff = changes_difference(notebook.path, plan.changes, plan.runs, plan.labels)
         diff = context.scrubber()(diff)
         context.metadata(title, {CELLS_KEY: _as_metadata(plan.changes)})
-        decided = decided_changes(
+        decisions = decided_changes(
             plan.changes, await _ask_permission(context, notebook.path, plan, title, diff)
         )
-        made = await _make_changes(context, notebook, decided)
-        metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decided.in_order(made))}
-        remaining_runs = _runs_after(plan.runs, made, decided.rejected)
-        context.metadata(outcome_title(notebook.path, made, len(remaining_runs)), metadata)
-        changed_text = _changed_text(notebook.path, made, decided, plan)
+        made_changes = await _make_changes(context, notebook, decisions)
+        metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decisions.in_order(made_changes))}
+        remaining_runs = _runs_after(plan.runs, made_changes, decisions.rejected)
+        context.metadata(outcome_title(notebook.path, made_changes, len(remaining_runs)), metadata)
+        changed_text = _changed_text(notebook.path, made_changes, decisions, plan)
         runs = await _run_cells(context, notebook, remaining_runs)
         output = "\n\n".join(filter(None, (changed_text, *runs.sections)))
-        if made:
-            diff = changes_difference(notebook.path, made, remaining_runs, plan.labels)
+        if made_changes:
+            diff = changes_difference(notebook.path, made_changes, remaining_runs, plan.labels)
             metadata["diff"] = limited_diff(context.scrubber()(diff))
         if runs.has_failed:
             metadata["failed"] = True
         if runs.not_run:
             metadata[FAILURE_LINE] = context.scrubber()(runs.not_run)
         if runs.seen:
-            metadata[SEEN_KEY] = dict(runs.seen)
-        title = outcome_title(notebook.path, made, runs.count)
-        return ToolOutcome(title, context.scrubber()(output), metadata, runs.images)
+            metadata[SEEN_KEY] = runs.seen
+        title = outcome_title(notebook.path, made_changes, runs.count)
+        return ToolOutcome(title, context.scrubber()(output), metadata, tuple(runs.images))
 
 
 def _plan(
@@ -145,14 +144,9 @@ def _plan(
 
 
 def _prompt_cell(context: ToolContext) -> str | None:
-    prompt = next(
-        (
-            message.info
-            for message in reversed(context.messages)
-            if isinstance(message.info, UserMessage) and not message.info.by_engine
-        ),
-        None,
-    )
+    infos = (message.info for message in reversed(context.messages))
+    prompts = (info for info in infos if isinstance(info, UserMessage) and not info.by_engine)
+    prompt = next(prompts, None)
     return prompt.origin.cell_id if prompt is not None and prompt.origin is not None else None
 
 
@@ -168,7 +162,6 @@ async def _ask_permission(
         commands = [command for run in plan.runs for command in shell_commands(run.source)]
         if commands:
             other_patterns["bash"] = commands
-    more: dict[str, Any] = {"other_patterns": other_patterns} if other_patterns else {}
     try:
         return await context.ask(
             "cells",
@@ -176,42 +169,35 @@ async def _ask_permission(
             title=title,
             always=() if WILDCARDS & set(notebook) else patterns,
             diff=diff,
-            **more,
+            other_patterns=other_patterns or None,
         )
     except (PermissionDenied, Aborted) as refusal:
-        state = {
-            "state": "rejected",
-            "by": getattr(refusal, "denied_by", None) or "cancel",
-            "reason": getattr(refusal, "reason", "") or "",
-        }
+        denied_by = getattr(refusal, "denied_by", None) or "cancel"
+        reason = getattr(refusal, "reason", "") or ""
+        state = {"state": "rejected", "by": denied_by, "reason": reason}
         rejected = [change.model_copy(update=state) for change in plan.changes]
         context.metadata(None, {CELLS_KEY: _as_metadata(rejected)})
         raise
 
 
 async def _make_changes(
-    context: ToolContext, notebook: OwnNotebook, decided: DecidedChanges
+    context: ToolContext, notebook: OwnNotebook, decisions: DecidedChanges
 ) -> tuple[MadeChange, ...]:
     """Have the accepted changes made, and return them with what the page says; raises UserError where it made none."""
-    changes = decided.accepted
+    changes = decisions.accepted
     if not changes:
         return ()
-    plain = [CellChange.model_validate(_fields_of(change)) for change in changes]
+    plain_changes = [CellChange.model_validate(_fields_of(change)) for change in changes]
     try:
-        results = await notebook.change(plain, _origin(context))
+        results = await notebook.change(plain_changes, _origin(context))
         problems = [result for result in results if result.problem is not None]
         if problems:
             raise _problem_error(context, problems, changes)
     except UserError:
-        context.metadata(None, {CELLS_KEY: _as_metadata(decided.rejected)})
+        context.metadata(None, {CELLS_KEY: _as_metadata(decisions.rejected)})
         raise
     return tuple(
-        change.model_copy(
-            update={
-                "was_after": result.was_after,
-                "removed": result.removed,
-            }
-        )
+        change.model_copy(update={"was_after": result.was_after, "removed": result.removed})
         for change, result in zip(changes, results, strict=True)
     )
 
@@ -239,17 +225,12 @@ def _problem_error(
     for result in problems:
         number = numbers.get(result.cell)
         label = f"cell [{number}]" if number is not None else f"cell {result.cell}"
-        match result.problem:
-            case "changed":
-                sentences.append(
-                    f"{label} was changed while the question was open. It holds now:\n{result.source or ''}"
-                )
-            case "locked":
-                sentences.append(f"{label} is locked by its metadata. Ask the user to unlock it.")
-            case "agent":
-                sentences.append(f"{label} is a prompt of the user now. Leave it as it is.")
-            case _:
-                sentences.append(f"{label} is not in the notebook any more.")
+        sentence = {
+            "changed": f"was changed while the question was open. It holds now:\n{result.source or ''}",
+            "locked": "is locked by its metadata. Ask the user to unlock it.",
+            "agent": "is a prompt of the user now. Leave it as it is.",
+        }.get(result.problem or "", "is not in the notebook any more.")
+        sentences.append(f"{label} {sentence}")
     marks = {
         result.cell: source_hash(result.source)
         for result in problems
@@ -264,33 +245,30 @@ def _problem_error(
 
 
 def _changed_text(
-    notebook: str,
-    made: Sequence[MadeChange],
-    decided: DecidedChanges,
-    plan: PlannedChanges,
+    notebook: str, changes: Sequence[MadeChange], decisions: DecidedChanges, plan: PlannedChanges
 ) -> str:
     lines = []
-    if made:
-        lines += [f"Changed {notebook}:", *(change_line(change, plan.labels) for change in made)]
+    if changes:
+        lines += [f"Changed {notebook}:", *(change_line(change, plan.labels) for change in changes)]
         lines += plan.notes
-    for change in made:
-        if change.cell in decided.rewritten:
+    for change in changes:
+        if change.cell in decisions.rewritten:
             lines.append(
                 f"The user accepted only a part of {plan.labels[change.cell]}, which holds now:\n{change.new}"
             )
-    if decided.rejected:
+    if decisions.rejected:
         lines.append("Not made, since the user rejected it:")
-    for change in decided.rejected:
+    for change in decisions.rejected:
         reason = f" Reason: {change.reason}" if change.reason else ""
         lines.append(f"{change_line(change, plan.labels).replace('- ', '- not ', 1)}.{reason}")
     return "\n".join(lines)
 
 
 def _runs_after(
-    runs: Sequence[PlannedRun], made: Sequence[MadeChange], rejected: Sequence[MadeChange]
+    runs: Sequence[PlannedRun], changes: Sequence[MadeChange], rejected: Sequence[MadeChange]
 ) -> list[PlannedRun]:
     """Return the runs with the sources that the cells have now, without cells whose change was rejected."""
-    sources = {change.cell: change.new for change in made if change.action in ("insert", "edit")}
+    sources = {change.cell: change.new for change in changes if change.action in ("insert", "edit")}
     without = {change.cell for change in rejected}
     return [
         replace(run, source=sources.get(run.cell) or run.source)
@@ -299,16 +277,16 @@ def _runs_after(
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _RunOutcome:
     """What came out of the cells that were run."""
 
     count: int = 0
     """Number of cells that ran."""
-    sections: tuple[str, ...] = ()
-    images: tuple[Attachment, ...] = ()
+    sections: list[str] = field(default_factory=list)
+    images: list[Attachment] = field(default_factory=list)
     has_failed: bool = False
-    seen: Mapping[str, str] = field(default_factory=dict)
+    seen: dict[str, str] = field(default_factory=dict)
     """Hashes of sources that it shows, by cell id."""
     not_run: str = ""
     """Why a cell was not run, in one sentence; empty where each was."""
@@ -318,43 +296,37 @@ async def _run_cells(
     context: ToolContext, notebook: OwnNotebook, runs: Sequence[PlannedRun]
 ) -> _RunOutcome:
     """Run cells one after the other, until one fails, as a person's Run All does."""
-    sections: list[str] = []
-    images: list[Attachment] = []
-    seen: dict[str, str] = {}
-    count = 0
-    not_run = ""
+    outcome = _RunOutcome()
     for index, run in enumerate(runs):
         try:
-            recorded = await notebook.run(run.cell, run.source, context.abort)
+            run_record = await notebook.run(run.cell, run.source, context.abort)
         except (UserError, Aborted) as error:
-            if isinstance(error, Aborted) and not sections:
+            if isinstance(error, Aborted) and not outcome.sections:
                 raise
-            not_run = f"{run.label} was not run: {error}"
-            sections.append(not_run)
+            outcome.not_run = f"{run.label} was not run: {error}"
+            outcome.sections.append(outcome.not_run)
             source = error.result.source if isinstance(error, CellNotRun) else None
             if source is not None:
-                sections.append(f"{run.label} holds now:\n{source}")
-                seen[run.cell] = source_hash(source)
-            has_failed = True
+                outcome.sections.append(f"{run.label} holds now:\n{source}")
+                outcome.seen[run.cell] = source_hash(source)
+            outcome.has_failed = True
         else:
-            count += 1
-            sections.append(_run_text(run, recorded))
-            images += output_images(recorded)
-            has_failed = recorded.status != "ok"
-        if has_failed:
-            rest = [later.label for later in runs[index + 1 :]]
-            if rest:
-                sections.append(f"Not run, since a cell before failed: {', '.join(rest)}.")
-            return _RunOutcome(
-                count, tuple(sections), tuple(images), has_failed=True, seen=seen, not_run=not_run
-            )
-    return _RunOutcome(count, tuple(sections), tuple(images))
+            outcome.count += 1
+            outcome.sections.append(_run_text(run, run_record))
+            outcome.images += output_images(run_record)
+            outcome.has_failed = run_record.status != "ok"
+        if outcome.has_failed:
+            labels_left = ", ".join(later.label for later in runs[index + 1 :])
+            if labels_left:
+                outcome.sections.append(f"Not run, since a cell before failed: {labels_left}.")
+            break
+    return outcome
 
 
-def _run_text(run: PlannedRun, recorded: CellRun) -> str:
-    number = f" as [{recorded.number}]" if recorded.number is not None else ""
-    status = "" if recorded.status == "ok" else f", {recorded.status}"
-    outputs = [output_section(output) for output in recorded.outputs] or ["(no output)"]
+def _run_text(run: PlannedRun, run_record: CellRun) -> str:
+    number = f" as [{run_record.number}]" if run_record.number is not None else ""
+    status = "" if run_record.status == "ok" else f", {run_record.status}"
+    outputs = [output_section(output) for output in run_record.outputs] or ["(no output)"]
     return "\n\n".join([f"[ran {run.label} id={run.cell}{number}{status}]", *outputs])
 
 

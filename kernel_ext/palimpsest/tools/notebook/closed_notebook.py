@@ -1,8 +1,8 @@
 """Change cells in the file of a notebook that no page shows.
 
-Border: one file, read once and written atomically, and only if it is as it was read. That it is closed is known where a page showed
-it in this kernel and left, or said by the setting ``cells_without_page``; nobody can see an editor that is not connected. What was
-not changed stays in the file as it was: metadata, outputs, attachments, indentation, escapes.
+Border: one file, read once and written atomically, and only if it is as it was read. That it is closed is known where a
+page showed it in this kernel and left, or said by the setting ``cells_without_page``; nobody can see an editor that is
+not connected. What was not changed stays in the file as it was: metadata, outputs, attachments, indentation, escapes.
 """
 
 import asyncio
@@ -84,13 +84,7 @@ class ClosedNotebook:
         return await asyncio.to_thread(self._change, changes, origin)
 
     async def run(
-        self,
-        notebook: str,
-        cell: str,
-        source: str,
-        *,
-        abort: Abort,
-        session_id: str,
+        self, notebook: str, cell: str, source: str, *, abort: Abort, session_id: str
     ) -> CellRun:
         """Raise NoPage, since only a page runs cells."""
         del notebook, cell, source, abort, session_id
@@ -130,7 +124,7 @@ class ClosedNotebook:
         results = tuple(self._apply(cells, change, origin) for change in changes)
         if any(result.problem is not None for result in results):
             return results
-        data = _written(document, self._data)
+        data = _file_bytes(document, self._data)
         path = self.path.resolve()
         try:
             if read_resolved_file(path, MAX_FILE_BYTES + 1) != self._data:
@@ -167,7 +161,7 @@ class ClosedNotebook:
         was_after = ids[index - 1] if index else None
         if change.action == "delete":
             return CellResult(cell=change.cell, was_after=was_after, removed=cell)
-        cells.insert(_place_after([left["id"] for left in cells], change.after), cell)
+        cells.insert(_place_after([other["id"] for other in cells], change.after), cell)
         return CellResult(cell=change.cell, was_after=was_after)
 
     def _problem(self, cell: dict[str, Any], change: CellChange) -> CellResult | None:
@@ -193,12 +187,10 @@ def _new_cell(
     source = _lines_as(change.new or "", cells[0].get("source") if cells else [])
     if change.restored is not None:
         return {**change.restored, "id": change.cell, "source": source}
+    is_code = change.kind == "code"
     cell: dict[str, Any] = {"cell_type": change.kind}
-    if change.kind == "code":
-        cell |= {"execution_count": None}
-    cell |= {"id": change.cell, "metadata": {}}
-    if change.kind == "code":
-        cell |= {"outputs": []}
+    cell |= {"execution_count": None} if is_code else {}
+    cell |= {"id": change.cell, "metadata": {}} | ({"outputs": []} if is_code else {})
     cell["source"] = source
     _set_origin(cell, origin)
     return cell
@@ -218,13 +210,13 @@ def _set_origin(cell: dict[str, Any], origin: CellOrigin | None) -> None:
     cell["metadata"] = metadata
 
 
-def _written(document: dict[str, Any], before: bytes) -> bytes:
+def _file_bytes(document: dict[str, Any], before: bytes) -> bytes:
     """Return a notebook's file in the form that it had: indentation, escapes, line ends and the end of the file."""
     text = before.decode("utf-8-sig")
     indent = _INDENT.search(text)
     form: dict[str, Any] = {"indent": indent[1], "separators": (",", ": ")} if indent else {}
     new = json.dumps(document, ensure_ascii=text.isascii() and "\\u" in text, **form)
-    if not _is_whole(new):
+    if not _is_encodable(new):
         new = json.dumps(document, **form)
     if "\r\n" in text:
         new = new.replace("\n", "\r\n")
@@ -233,7 +225,7 @@ def _written(document: dict[str, Any], before: bytes) -> bytes:
     return marker + (new + end).encode()
 
 
-def _is_whole(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     """Return whether a text has no half of a character, which UTF-8 cannot hold."""
     try:
         text.encode()

@@ -19,6 +19,7 @@ from palimpsest.transcript.context_values.cell_runs import (
     NotebookRuns,
     OutputKind,
     RecordedOutput,
+    has_hidden_tag,
     same_source,
 )
 from palimpsest.transcript.context_values.hidden_cells import (
@@ -26,7 +27,6 @@ from palimpsest.transcript.context_values.hidden_cells import (
     hidden_runs,
     is_hidden_cell,
 )
-from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 from palimpsest.transcript.errors import NotFound
 
@@ -153,8 +153,7 @@ def _newest_runs(recorded_runs: NotebookRuns) -> tuple[dict[str, CellRun], list[
 
 def _only_recorded(runs: Iterable[CellRun]) -> list[KnownCell]:
     return [
-        KnownCell("code", run, recorded=True)
-        for run in sorted(runs, key=lambda recorded_runs: recorded_runs.serial)
+        KnownCell("code", run, recorded=True) for run in sorted(runs, key=lambda run: run.serial)
     ]
 
 
@@ -173,9 +172,9 @@ def _live_cell(cell: PageCell, run: CellRun | None, notebook: str) -> KnownCell:
             page_run = replace(page_run, status="error")
         return KnownCell(cell.kind, page_run, recorded=False, is_on_page=True, notebook=notebook)
     is_edited = cell.source is not None and not same_source(cell.source, run.source)
-    now = cell.source if is_edited else None
+    page_source = cell.source if is_edited else None
     return KnownCell(
-        cell.kind, run, recorded=True, page_source=now, is_on_page=True, notebook=notebook
+        cell.kind, run, recorded=True, page_source=page_source, is_on_page=True, notebook=notebook
     )
 
 
@@ -188,9 +187,7 @@ def _saved_cells(
     try:
         saved_at = file.stat().st_mtime
         data = read_resolved_file(file.resolve(), MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            return [], None
-        document = json.loads(data)
+        document = json.loads(data) if len(data) <= MAX_FILE_BYTES else None
     except (OSError, ValueError, RecursionError):
         return [], None
     cells = document.get("cells") if isinstance(document, dict) else None

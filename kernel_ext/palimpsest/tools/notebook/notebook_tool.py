@@ -23,17 +23,22 @@ from palimpsest.tools.notebook.notebook_cells import (
     outputs_of,
 )
 from palimpsest.tools.tool import NotebookReader, ToolContext, ToolOutcome
-from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookRuns, RecordedOutput
-from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
+from palimpsest.transcript.context_values.cell_runs import (
+    SEEN_KEY,
+    CellRun,
+    NotebookRuns,
+    RecordedOutput,
+    source_hash,
+)
 from palimpsest.transcript.context_values.page_cells import CellsWanted
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 
-PAGE_SECONDS = 2.0
+MAX_PAGE_SECONDS = 2.0
 """Maximum wait for a page; a hidden or dead tab must not delay the turn."""
-OUTLINE_CHARS = 400
+MAX_OUTLINE_OUTPUT_CHARS = 400
 """Characters that the page sends of each output for an outline, which shows only kinds and sizes of outputs."""
-OUTPUT_CHARS = 48_000
+MAX_OUTPUT_CHARS = 48_000
 """Characters that the page sends of each output of a single requested cell."""
 MAX_CELLS = 300
 """Maximum cells of an outline."""
@@ -78,7 +83,7 @@ class NotebookTool:
         if not cell_name:
             title = _count_text(len(known_cells.cells), "cell")
             outline = scrub(_outline(known_cells, reader.recorded_runs()))
-            whole_cells = [cell for cell in known_cells.cells[:MAX_CELLS] if _is_told_whole(cell)]
+            whole_cells = [cell for cell in known_cells.cells[:MAX_CELLS] if _is_shown_whole(cell)]
             return ToolOutcome(title, outline, {SEEN_KEY: _seen_hashes(whole_cells)})
         cell = find_cell(known_cells, cell_name)
         if arguments.outputs and cell.is_on_page and not cell.recorded:
@@ -96,7 +101,7 @@ def _seen_hashes(cells: Sequence[KnownCell]) -> dict[str, str]:
     return {cell.run.cell_id: source_hash(cell.source) for cell in cells if cell.run.cell_id}
 
 
-def _is_told_whole(cell: KnownCell) -> bool:
+def _is_shown_whole(cell: KnownCell) -> bool:
     """Return whether the outline shows all of a cell's source."""
     return _first_line(cell.source) == cell.source.strip()
 
@@ -105,7 +110,7 @@ async def _known_cells(reader: NotebookReader, context: ToolContext) -> KnownCel
     """Return the cells of the live page, or without a page those of record and file."""
     notebook_file = context.extra_values.get("notebook_file")
     file = notebook_file if isinstance(notebook_file, Path) else None
-    pages = await reader.page(CellsWanted(output_chars=OUTLINE_CHARS), PAGE_SECONDS)
+    pages = await reader.page(CellsWanted(output_chars=MAX_OUTLINE_OUTPUT_CHARS), MAX_PAGE_SECONDS)
     recorded_runs = reader.recorded_runs()
     if pages:
         return cells_of_pages(pages, recorded_runs, file)
@@ -114,8 +119,8 @@ async def _known_cells(reader: NotebookReader, context: ToolContext) -> KnownCel
 
 async def _with_outputs(cell: KnownCell, reader: NotebookReader) -> KnownCell:
     """Return a cell that did not run here with the outputs of the page."""
-    request = CellsWanted(cell.run.cell_id, OUTPUT_CHARS, images=True)
-    for page in await reader.page(request, PAGE_SECONDS) or ():
+    request = CellsWanted(cell.run.cell_id, MAX_OUTPUT_CHARS, images=True)
+    for page in await reader.page(request, MAX_PAGE_SECONDS) or ():
         for entry in page.cells:
             if entry.id == cell.run.cell_id and page.path == cell.notebook and not entry.hidden:
                 run = replace(cell.run, outputs=outputs_of(entry), dropped=entry.dropped)
@@ -127,14 +132,12 @@ def _outline(known_cells: KnownCells, recorded_runs: NotebookRuns) -> str:
     if not known_cells.cells and known_cells.origin == "record":
         return "No cell ran in this kernel yet, and there is no saved notebook."
     lines = [_introduction(known_cells)]
-    has_several_notebooks = (
-        len({entry.notebook for entry in known_cells.cells if entry.is_on_page}) > 1
-    )
+    notebooks = {cell.notebook for cell in known_cells.cells if cell.is_on_page}
     last_heading = ""
     for cell in known_cells.cells[:MAX_CELLS]:
         heading = ""
         if known_cells.origin == "page":
-            heading = _notebook_heading(cell, is_needed=has_several_notebooks)
+            heading = _notebook_heading(cell, is_needed=len(notebooks) > 1)
         if heading != last_heading:
             lines.append(heading)
             last_heading = heading
@@ -205,10 +208,9 @@ def _cell_line(cell: KnownCell) -> str:
     number = f"[{run.number if run.number is not None else ' '}]" if cell.kind == "code" else "[md]"
     summaries = [_output_summary(output) for output in run.outputs][:6]
     summaries += [f"{len(run.outputs) - 6} more outputs"] if len(run.outputs) > 6 else []
-    states = [
-        word for word in (run.status if run.status != "ok" else "", _state_text(cell)) if word
-    ]
-    state = f" {', '.join(states)}" if states else ""
+    status = run.status if run.status != "ok" else ""
+    states = ", ".join(filter(None, (status, _state_text(cell))))
+    state = f" {states}" if states else ""
     identifier = f" id={run.cell_id}" if run.cell_id else ""
     outputs_text = f"  -> {'; '.join(summaries)}" if summaries else ""
     marker = "~" if cell.page_source is not None else "*" if cell.recorded else " "
@@ -270,7 +272,6 @@ def _cell_text(cell: KnownCell, saved_at: float | None, *, outputs: bool) -> str
 
 
 def _sources_text(cell: KnownCell, saved_at: float | None) -> str:
-    """Return where source and outputs come from."""
     if cell.is_on_page and cell.recorded:
         return "source from the live page, outputs as this kernel recorded them"
     if cell.is_on_page:

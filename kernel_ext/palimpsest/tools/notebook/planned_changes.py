@@ -20,7 +20,7 @@ from palimpsest.tools.files.write_tools import (
 )
 from palimpsest.tools.notebook.seen_sources import SeenSource
 from palimpsest.transcript.context_values.cell_changes import CellKind, MadeChange
-from palimpsest.transcript.context_values.cell_sources import is_prompt_cell, source_hash
+from palimpsest.transcript.context_values.cell_runs import is_prompt_cell, source_hash
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 
@@ -165,7 +165,7 @@ class ChangePlanner:
         if self._unseen:
             raise self._unseen_error()
         runs = tuple(
-            PlannedRun(run.cell, self._present(run.cell).source, run.label) for run in self._runs
+            PlannedRun(run.cell, self._cell(run.cell).source, run.label) for run in self._runs
         )
         return PlannedChanges(tuple(self._changes), runs, self._labels, tuple(self._notes))
 
@@ -180,11 +180,11 @@ class ChangePlanner:
         cell = NotebookCell(self._new_id(), change.kind or "code", source)
         if change.name is not None:
             self._name_cell(change.name.strip(), cell.id)
-        self._place(cell, after)
+        self._insert_behind(cell, after)
         self._inserted.append(cell.id)
         self._labels[cell.id] = f"new cell {cell.id}"
         self._changes.append(
-            self._made(cell, action="insert", after=after, new=source, number=None)
+            self._proposed_change(cell, action="insert", after=after, new=source, number=None)
         )
 
     def _edit(self, change: RequestedChange) -> None:
@@ -203,24 +203,16 @@ class ChangePlanner:
             new = self._checked_source(self._with_edits(cell, change.edits or []), cell.source)
         if new == cell.source:
             raise self._error(f"{cell.label} has that source already, so there is nothing to edit.")
-        earlier = next(
-            (
-                index
-                for index, made in enumerate(self._changes)
-                if made.cell == cell.id and made.action in ("insert", "edit")
-            ),
-            None,
-        )
-        if earlier is None:
-            self._changes.append(self._made(cell, action="edit", old=cell.source, new=new))
-        else:
-            self._changes[earlier] = self._changes[earlier].model_copy(update={"new": new})
-            self._changes = [
-                made.model_copy(update={"old": new})
-                if made.cell == cell.id and made.action == "move" and index > earlier
-                else made
-                for index, made in enumerate(self._changes)
-            ]
+        is_changed_before = False
+        for index, earlier in enumerate(self._changes):
+            if earlier.cell == cell.id and earlier.action in ("insert", "edit"):
+                self._changes[index] = earlier.model_copy(update={"new": new})
+                is_changed_before = True
+            elif earlier.cell == cell.id and earlier.action == "move" and is_changed_before:
+                self._changes[index] = earlier.model_copy(update={"old": new})
+        if not is_changed_before:
+            proposed = self._proposed_change(cell, action="edit", old=cell.source, new=new)
+            self._changes.append(proposed)
         cell.source = new
 
     def _move(self, change: RequestedChange) -> None:
@@ -235,26 +227,26 @@ class ChangePlanner:
         after = self._place_named(change.after)
         if after == cell.id:
             raise self._error(f"{cell.label} cannot be moved behind itself.")
-        was_after = self._before(cell.id)
+        was_after = self._id_before(cell.id)
         if after == was_after:
             raise self._error(f"{cell.label} stands there already.")
         self.cells.remove(cell)
-        self._place(cell, after)
-        made = self._made(cell, action="move", after=after, old=cell.source)
-        self._changes.append(made.model_copy(update={"was_after": was_after}))
+        self._insert_behind(cell, after)
+        fields = {"after": after, "old": cell.source, "was_after": was_after}
+        self._changes.append(self._proposed_change(cell, action="move", **fields))
 
     def _delete(self, change: RequestedChange) -> None:
         self._refuse_fields(change, "after", "kind", "source", "edits", "name")
         cell = self._target(change)
-        if any(made.cell == cell.id for made in self._changes):
+        if any(other.cell == cell.id for other in self._changes):
             raise self._error(
                 f"{cell.label} is changed by this call already. Either change it or delete it."
             )
-        was_after = self._before(cell.id)
+        was_after = self._id_before(cell.id)
         self.cells.remove(cell)
         self._deleted.add(cell.id)
-        made = self._made(cell, action="delete", old=cell.source)
-        self._changes.append(made.model_copy(update={"was_after": was_after}))
+        fields = {"old": cell.source, "was_after": was_after}
+        self._changes.append(self._proposed_change(cell, action="delete", **fields))
 
     def _run(self, change: RequestedChange) -> None:
         self._refuse_fields(change, "after", "kind", "source", "edits", "name")
@@ -274,7 +266,7 @@ class ChangePlanner:
     def _target(self, change: RequestedChange, *, needs_seen: bool = True) -> NotebookCell:
         if not (change.cell or "").strip():
             raise self._error(f"{change.action} needs cell: a number, an id, or a name.")
-        cell = self._present(self._found(str(change.cell)))
+        cell = self._cell(self._named_cell_id(str(change.cell)))
         is_ours = cell.id in self._inserted or {str(cell.number), cell.id} & self.mentioned
         if change.action != "run" and is_prompt_cell(cell.source) and not is_ours:
             raise self._error(
@@ -282,16 +274,14 @@ class ChangePlanner:
                 f"names the cell (@{cell.label.replace('[', '').replace(']', '')}). Leave it as it is."
             )
         self._labels.setdefault(cell.id, cell.label)
-        if needs_seen and cell.id not in self._inserted and cell.id not in self._changed_ids():
+        edited_ids = {change.cell for change in self._changes if change.action == "edit"}
+        if needs_seen and cell.id not in {*self._inserted, *edited_ids}:
             seen = self.seen.get(cell.id)
             if seen is None or not seen.shows(cell.source):
                 self._unseen[cell.id] = replace(cell)
         return cell
 
-    def _changed_ids(self) -> set[str]:
-        return {made.cell for made in self._changes if made.action == "edit"}
-
-    def _found(self, name: str) -> str:
+    def _named_cell_id(self, name: str) -> str:
         """Return the id of a cell by its name in this call, its number or its id."""
         name = name.strip()
         cell_id = self._names.get(name)
@@ -306,14 +296,14 @@ class ChangePlanner:
             raise self._error(f"cell {name} is deleted by this call.")
         return cell_id
 
-    def _present(self, cell_id: str) -> NotebookCell:
+    def _cell(self, cell_id: str) -> NotebookCell:
         return next(cell for cell in self.cells if cell.id == cell_id)
 
     def _place_named(self, name: str) -> str | None:
         """Return the id of the cell behind which another goes; None for the top."""
         if name.strip().lower() in (TOP, ""):
             return None
-        cell = self._present(self._found(name))
+        cell = self._cell(self._named_cell_id(name))
         self._labels.setdefault(cell.id, cell.label)
         return cell.id
 
@@ -328,12 +318,12 @@ class ChangePlanner:
             return self.prompt_cell
         return ids[-1] if ids else None
 
-    def _before(self, cell_id: str) -> str | None:
+    def _id_before(self, cell_id: str) -> str | None:
         ids = [cell.id for cell in self.cells]
         index = ids.index(cell_id)
         return ids[index - 1] if index else None
 
-    def _place(self, cell: NotebookCell, after: str | None) -> None:
+    def _insert_behind(self, cell: NotebookCell, after: str | None) -> None:
         ids = [known.id for known in self.cells]
         self.cells.insert(0 if after is None else ids.index(after) + 1, cell)
 
@@ -372,17 +362,15 @@ class ChangePlanner:
             raise self._error("edits is empty. Give replacements, or the whole source.")
         text = cell.source
         for number, edit in enumerate(edits, 1):
-            prefix = (
-                f"{self._prefix}Edit {number} of {len(edits)}: " if len(edits) > 1 else self._prefix
-            )
-            match = find_replacement(text, edit, cell.label, prefix)
+            edit_prefix = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
+            match = find_replacement(text, edit, cell.label, self._prefix + edit_prefix)
             if match.tolerance != "exact":
                 self._notes.append(f"{cell.label}: {edit_note(text, match)}")
             for span in reversed(match.spans):
                 text = text[: span.start] + span.new_text + text[span.end_index :]
         return text
 
-    def _made(self, cell: NotebookCell, **fields: object) -> MadeChange:
+    def _proposed_change(self, cell: NotebookCell, **fields: object) -> MadeChange:
         return MadeChange.model_validate(
             {
                 "cell": cell.id,
@@ -409,32 +397,24 @@ class ChangePlanner:
     def _unseen_error(self) -> UnseenCells:
         sections = []
         for cell in self._unseen.values():
-            seen = self.seen.get(cell.id)
+            seen, text = self.seen.get(cell.id), cell.source
             seen_text = seen.text() if seen is not None else None
             if seen is None:
-                sections.append(f"{cell.full_label}, which you have not read:\n{cell.source}")
+                state = ", which you have not read"
             elif seen.mark == source_hash(cell.source):
-                sections.append(
-                    f"{cell.full_label}, of which you have seen only a part:\n{cell.source}"
-                )
+                state = ", of which you have seen only a part"
             elif seen_text is None:
-                sections.append(
-                    f"{cell.full_label} is another than you saw. It holds now:\n{cell.source}"
-                )
+                state = " is another than you saw. It holds now"
             else:
-                changed = unified_difference(f"{seen_text}\n", f"{cell.source}\n", cell.label)
-                sections.append(
-                    f"{cell.full_label}, from what you saw to what it holds now:\n{changed}"
-                )
+                state = ", from what you saw to what it holds now"
+                text = unified_difference(f"{seen_text}\n", f"{cell.source}\n", cell.label)
+            sections.append(f"{cell.full_label}{state}:\n{text}")
         marks = {cell.id: source_hash(cell.source) for cell in self._unseen.values()}
         heading = (
             "Nothing was changed and nothing run, since you have not seen what these cells hold now. Look at it, and call "
             "again where it is still right."
         )
         first, *others = [cell.label for cell in self._unseen.values()]
-        summary = (
-            f"Nothing was changed and nothing run: the agent has not seen what {first} holds now."
-            if not others
-            else f"Nothing was changed and nothing run: the agent has not seen what {first} and {len(others)} more hold now."
-        )
+        unseen = f"{first} and {len(others)} more hold" if others else f"{first} holds"
+        summary = f"Nothing was changed and nothing run: the agent has not seen what {unseen} now."
         return UnseenCells("\n\n".join([heading, *sections]), marks, summary)

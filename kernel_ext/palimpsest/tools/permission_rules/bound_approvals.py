@@ -55,34 +55,26 @@ def stored_description(description: str) -> str:
 
 def description_change(old_description: str, new_description: str) -> str:
     """Return the unified diff between a stored description and the present one, in linear time."""
-    old_lines, new_lines = (
-        stored_description(old_description).splitlines(),
-        stored_description(new_description).splitlines(),
-    )
+    old_lines = stored_description(old_description).splitlines()
+    new_lines = stored_description(new_description).splitlines()
     common_start = _common_lines(old_lines, new_lines)
     end = _common_lines(old_lines[common_start:][::-1], new_lines[common_start:][::-1])
-    removed, added = (
-        old_lines[common_start : len(old_lines) - end],
-        new_lines[common_start : len(new_lines) - end],
-    )
+    removed = old_lines[common_start : len(old_lines) - end]
+    added = new_lines[common_start : len(new_lines) - end]
     first_shown = max(0, common_start - CONTEXT_LINES)
     lines_after = old_lines[len(old_lines) - end :][:CONTEXT_LINES]
     changed_lines: list[str] = []
     for equal_lines, removed_lines, added_lines in _changed_stretches(removed, added):
         changed_lines += [f" {line}" for line in equal_lines]
-        changed_lines += [
-            *(f"-{line}" for line in removed_lines),
-            *(f"+{line}" for line in added_lines),
-        ]
-    sizes = (
-        common_start - first_shown + len(removed) + len(lines_after),
-        common_start - first_shown + len(added) + len(lines_after),
-    )
+        changed_lines += [f"-{line}" for line in removed_lines]
+        changed_lines += [f"+{line}" for line in added_lines]
+    context_size = common_start - first_shown + len(lines_after)
+    old_size, new_size = context_size + len(removed), context_size + len(added)
     return "\n".join(
         [
             "--- as you allowed it",
             "+++ as it is now",
-            f"@@ -{first_shown + 1},{sizes[0]} +{first_shown + 1},{sizes[1]} @@",
+            f"@@ -{first_shown + 1},{old_size} +{first_shown + 1},{new_size} @@",
             *(f" {line}" for line in old_lines[first_shown:common_start]),
             *changed_lines,
             *(f" {line}" for line in lines_after),
@@ -97,9 +89,8 @@ def _changed_stretches(
     if len(old_lines) + len(new_lines) > MAX_COMPARED_LINES:
         yield [], old_lines, new_lines
         return
-    for kind, i, j, k, m in difflib.SequenceMatcher(
-        None, old_lines, new_lines, autojunk=False
-    ).get_opcodes():
+    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    for kind, i, j, k, m in matcher.get_opcodes():
         yield (old_lines[i:j], [], []) if kind == "equal" else ([], old_lines[i:j], new_lines[k:m])
 
 

@@ -7,8 +7,9 @@ the words of a plain command (``plain_shell``) and no files.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 
 from palimpsest.tools.permission_rules.plain_shell import PlainCommand
 
@@ -146,24 +147,18 @@ commits, which may hold keys. Programs that ``git`` runs because of its configur
 
 def widened_pattern(command: PlainCommand) -> str | None:
     """Return the pattern for a harmless command with any arguments; None for other commands."""
-    name, words = _program_and_words(command)
+    name, words = " ".join(command.words[:2]), command.words[2:]
+    if name not in HARMLESS_PROGRAMS:
+        name, words = command.words[0], command.words[1:]
     options = HARMLESS_PROGRAMS.get(name)
     if options is None or not (options.allows_all or _are_harmless(words, options)):
         return None
     return f"{name} *"
 
 
-def _program_and_words(command: PlainCommand) -> tuple[str, tuple[str, ...]]:
-    two = " ".join(command.words[:2])
-    if two in HARMLESS_PROGRAMS:
-        return two, command.words[2:]
-    return command.words[0], command.words[1:]
-
-
 def _are_harmless(words: tuple[str, ...], options: HarmlessOptions) -> bool:
-    if options.harmful_characters is not None and any(
-        map(options.harmful_characters.search, words)
-    ):
+    harmful_characters = options.harmful_characters
+    if harmful_characters is not None and any(map(harmful_characters.search, words)):
         return False
     # After "--", a word that looks like an option is the name of a file, which may be a link.
     end = words.index("--") if "--" in words else len(words)
@@ -180,15 +175,6 @@ def _is_harmless(word: str, options: HarmlessOptions) -> bool:
         return options.allows_words or word == "--"
     if word.startswith("--"):
         return word[2:].partition("=")[0] in options.long_options
-    return all(
-        letter in options.flags
-        for letter in _flags_before_value(word[1:], options.letters_with_value)
-    )
-
-
-def _flags_before_value(letters: str, value_flags: str) -> Iterator[str]:
-    """Yield the option letters before the first one that takes a value."""
-    for letter in letters:
-        if letter in value_flags:
-            return
-        yield letter
+    # After a letter that takes a value, the rest of the word is that value.
+    letters = takewhile(lambda letter: letter not in options.letters_with_value, word[1:])
+    return all(letter in options.flags for letter in letters)

@@ -15,8 +15,6 @@ from palimpsest.tools.permission_rules.shell_commands import hidden_commands, si
 from palimpsest.tools.permission_rules.wildcard import compile_wildcard
 from palimpsest.transcript.values import Rule
 
-PATTERN_WILDCARDS = "*?"
-
 
 @lru_cache(maxsize=256)
 def plain_commands_of(text: str) -> tuple[PlainCommand, ...] | None:
@@ -77,7 +75,7 @@ def exact_rule_applies(text: str) -> Callable[[Rule], bool]:
 
     A rule ``cat *`` is a pattern, also for the text ``cat *``, which the shell expands.
     """
-    return lambda rule: rule.action != "allow" or (rule.pattern == text and not _has_wildcard(text))
+    return lambda rule: rule.action != "allow" or (rule.pattern == text and not has_wildcard(text))
 
 
 def _may_allow(pattern: str, command: str, text: str) -> bool:
@@ -86,7 +84,8 @@ def _may_allow(pattern: str, command: str, text: str) -> bool:
     if plain_commands_of(text) is None:
         return False
     # Unlike shells, patterns treat a backslash as a slash.
-    return "\\" not in command or pattern == command or _matches_literally(pattern, command)
+    is_literal = pattern == command or compile_wildcard(pattern).fullmatch(command) is not None
+    return "\\" not in command or is_literal
 
 
 def always_patterns(text: str) -> list[str]:
@@ -98,12 +97,9 @@ def always_patterns(text: str) -> list[str]:
     if patterns and all(patterns):
         return list(dict.fromkeys(pattern for pattern in patterns if pattern is not None))
     exact = stored_text(text)
-    return [] if _has_wildcard(exact) else [exact]
+    return [] if has_wildcard(exact) else [exact]
 
 
-def _has_wildcard(pattern: str) -> bool:
-    return any(char in pattern for char in PATTERN_WILDCARDS)
-
-
-def _matches_literally(pattern: str, command: str) -> bool:
-    return compile_wildcard(pattern).fullmatch(command) is not None
+def has_wildcard(pattern: str) -> bool:
+    """Return whether a pattern stands for more than its own text."""
+    return any(char in pattern for char in "*?")

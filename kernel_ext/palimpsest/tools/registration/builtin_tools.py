@@ -86,14 +86,9 @@ BUILTIN_TOOLS = (
     BuiltinTool(WebFetchTool, "ask", changes_something=False, explores=True),
 )
 
-RESERVED_NAMES = frozenset(
-    {
-        *OTHER_RESERVED_NAMES,
-        *(tool.name for tool in BUILTIN_TOOLS),
-        *(tool.permission for tool in BUILTIN_TOOLS),
-    }
+RESERVED_NAMES = frozenset(OTHER_RESERVED_NAMES).union(
+    *((tool.name, tool.permission) for tool in BUILTIN_TOOLS)
 )
-
 
 DEFAULT_RULES: Rules = (
     *(rule for tool in BUILTIN_TOOLS for rule in rules_of(tool.permission, tool.action)),

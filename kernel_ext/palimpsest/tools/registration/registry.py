@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from palimpsest.tools.calls.json_schema import clean_schemas
+from palimpsest.tools.calls.json_schema import clean_schema
 from palimpsest.tools.permission_rules.permissions import hidden_tools
 from palimpsest.tools.registration.builtin_tools import builtin_tools as builtin_tools
 from palimpsest.tools.registration.function_tools import FunctionTool
@@ -55,7 +55,7 @@ class Registry:
     @property
     def positions_by_name(self) -> dict[str, int]:
         """The position of each tool, by name, in the order in which they were added."""
-        return {name: place for place, name in enumerate(self._tools)}
+        return {name: position for position, name in enumerate(self._tools)}
 
     def offered_tools(
         self, rules: Iterable[Rule] = (), switched: Mapping[str, bool] | None = None
@@ -76,16 +76,12 @@ class Registry:
 
     def specs(self, tools: Sequence[Tool]) -> list[ToolSpec]:
         """Return the specs of tools for the model; they are cached and stay the same, so that the prompt stays cached."""
-        missing_names = [
-            tool
-            for tool in tools
-            if tool.name not in self._specs or self._tools.get(tool.name) is not tool
-        ]
-        schemas = clean_schemas([tool.arguments for tool in missing_names]) if missing_names else []
-        for tool, schema in zip(missing_names, schemas, strict=True):
-            self._specs[tool.name] = ToolSpec(
-                name=tool.name, description=tool.description, parameters=schema
-            )
+        for tool in tools:
+            if tool.name not in self._specs or self._tools.get(tool.name) is not tool:
+                schema = clean_schema(tool.arguments)
+                self._specs[tool.name] = ToolSpec(
+                    name=tool.name, description=tool.description, parameters=schema
+                )
         return [self._specs[tool.name] for tool in tools]
 
     def spec(self, tool: Tool) -> ToolSpec:
@@ -94,16 +90,16 @@ class Registry:
 
     def resolve(self, name: str, offered_tools: Iterable[Tool] | None = None) -> Tool | str:
         """Return the offered tool of a name, ignoring case, or a sentence that lists the known tools."""
-        tools = (
-            self._tools if offered_tools is None else {tool.name: tool for tool in offered_tools}
-        )
+        tools = self._tools
+        if offered_tools is not None:
+            tools = {tool.name: tool for tool in offered_tools}
         requested = name.strip().removeprefix("functions.")
         by_lower = {tool_name.lower(): tool for tool_name, tool in tools.items()}
         resolved = tools.get(requested) or by_lower.get(requested.lower())
         if resolved is not None:
             return resolved
-        tool_name = ", ".join(sorted(tools)) or "none"
-        return f"There is no tool {name!r} here. Known tools: {tool_name}."
+        known_names = ", ".join(sorted(tools)) or "none"
+        return f"There is no tool {name!r} here. Known tools: {known_names}."
 
     def validate(self, tool: Tool, values: object) -> BaseModel | str:
         """Validate a call's input; returns the arguments, or a sentence about its errors."""
@@ -130,8 +126,8 @@ class Registry:
         expected = ", ".join(
             name if name in required else f"{name}?" for name in fields["properties"]
         )
-        sent = ", ".join(values) or "nothing"
-        return f"The input of {tool.name} is wrong: {problem_text}. Expected: {expected}. Sent: {sent}."
+        sent_names = ", ".join(values) or "nothing"
+        return f"The input of {tool.name} is wrong: {problem_text}. Expected: {expected}. Sent: {sent_names}."
 
 
 def _problem_text(location: tuple[int | str, ...], message: str, problem_kind: str) -> str:

@@ -5,7 +5,7 @@ servers. A sentence names the omitted tools, and the others keep their order, so
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,10 +60,9 @@ def tools_within(
         ]
         remaining_tools = [tool for tool in remaining_tools if tool not in too_long]
         if too_long:
+            names = _names_text(too_long)
             sentences.append(
-                TOO_LONG_SCHEMAS.format(
-                    model=limits.model, most=max_chars, names=_names_text(too_long)
-                )
+                TOO_LONG_SCHEMAS.format(model=limits.model, most=max_chars, names=names)
             )
     if max_tools is not None and len(remaining_tools) > max_tools:
         order = sorted(
@@ -71,16 +70,13 @@ def tools_within(
             key=lambda tool: (isinstance(tool, FunctionTool), -positions_by_name.get(tool.name, 0)),
         )
         omitted = order[: len(remaining_tools) - max_tools]
-        names = _names_text(list(reversed(omitted)))
-        sentences.append(
-            TOO_MANY_TOOLS.format(
-                model=limits.model, most=max_tools, count=len(remaining_tools), names=names
+        if omitted:
+            names, count = _names_text(omitted[::-1]), len(remaining_tools)
+            sentences.append(
+                TOO_MANY_TOOLS.format(model=limits.model, most=max_tools, count=count, names=names)
             )
-            if omitted
-            else ""
-        )
         remaining_tools = [tool for tool in remaining_tools if tool not in omitted]
-    return tuple(remaining_tools), " ".join(filter(None, sentences))
+    return tuple(remaining_tools), " ".join(sentences)
 
 
 def _is_builtin(tool: Tool) -> bool:
@@ -94,23 +90,17 @@ def _schema_chars(spec: ToolSpec) -> int:
     while unvisited:
         key, value = unvisited.pop()
         if key in VALUE_FIELDS:
-            count += sum(len(text) for text in _value_texts(value))
+            for item in value if isinstance(value, list) else [value]:
+                count += len(
+                    item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+                )
         elif isinstance(value, Mapping):
-            count += sum(map(len, value)) if key in NAME_KEYED_FIELDS else 0
-            children = (
-                value.items()
-                if key not in NAME_KEYED_FIELDS
-                else (("", item) for item in value.values())
-            )
-            unvisited += children
+            has_names = key in NAME_KEYED_FIELDS
+            count += sum(map(len, value)) if has_names else 0
+            unvisited += (("" if has_names else name, item) for name, item in value.items())
         elif isinstance(value, list):
             unvisited += (("", item) for item in value)
     return count
-
-
-def _value_texts(value: Any) -> Iterator[str]:
-    for item in value if isinstance(value, list) else [value]:
-        yield item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
 
 
 def _names_text(tools: Sequence[Tool]) -> str:

@@ -42,7 +42,10 @@ def to_text(html: str, url: str) -> str:  # noqa: ARG001  called with the same a
 
 
 def _converted_body(page: str, url: str) -> str:
-    soup = _parsed_page(page)
+    with warnings.catch_warnings():
+        # Suppress warnings about text that looks like XML or a file name.
+        warnings.simplefilter("ignore")
+        soup = bs4.BeautifulSoup(page, "html.parser")
     for link in soup("a", href=True):
         link["href"] = _joined_url(url, str(link["href"]))
     for image in soup("img"):
@@ -56,13 +59,6 @@ def _converted_body(page: str, url: str) -> str:
         heading_style="ATX", bullets="-", escape_underscores=False, escape_misc=False
     ).convert_soup(soup)
     return markdown
-
-
-def _parsed_page(html: str) -> bs4.BeautifulSoup:
-    with warnings.catch_warnings():
-        # Suppress warnings about text that looks like XML or a file name.
-        warnings.simplefilter("ignore")
-        return bs4.BeautifulSoup(html, "html.parser")
 
 
 def _joined_url(base_url: str, address: str) -> str:

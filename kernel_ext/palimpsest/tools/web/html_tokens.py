@@ -87,12 +87,9 @@ class HtmlReader:
             return end if is_closing else self._skip_element(name, start, end)
         if name not in FRAME_TAGS:
             # After an unclosed quote, attributes cannot be recognised.
-            without_attributes = f"<{'/' * is_closing}{name}>"
-            yield HtmlToken(
-                without_attributes if self._has_unclosed_quote else source[start:end],
-                name,
-                is_closing,
-            )
+            bare_tag = f"<{'/' * is_closing}{name}>"
+            text = bare_tag if self._has_unclosed_quote else source[start:end]
+            yield HtmlToken(text, name, is_closing)
         return end
 
     def _skip_declaration(self, start: int) -> Generator[HtmlToken, None, int]:
@@ -127,9 +124,8 @@ class HtmlReader:
                 self.title = " ".join(html.unescape(content).split())
             return match.end() if match else len(self.source)
         depth = 0
-        for match in re.compile(rf"<(/?){name}\b[^>]*>", re.IGNORECASE).finditer(
-            self.source, start
-        ):
+        tag_pattern = re.compile(rf"<(/?){name}\b[^>]*>", re.IGNORECASE)
+        for match in tag_pattern.finditer(self.source, start):
             depth += -1 if match[1] else 1
             if depth == 0:
                 return match.end()

@@ -83,9 +83,10 @@ class FetchedPage:
 
     def decoded_text(self) -> str | None:
         """Return the body as text; None where it is not text."""
-        if not TEXT_TYPE.fullmatch(self.mime) and b"\0" in self.body[:4096]:
-            return None
-        if not TEXT_TYPE.fullmatch(self.mime) and self.mime not in ("", "application/octet-stream"):
+        may_be_text = (
+            self.mime in ("", "application/octet-stream") and b"\0" not in self.body[:4096]
+        )
+        if not may_be_text and not TEXT_TYPE.fullmatch(self.mime):
             return None
         return decode_body(self.body, self.charset)
 
@@ -130,22 +131,12 @@ async def resolve_target(url: str, lookup: Lookup = system_lookup) -> FetchTarge
     literal_address = parse_address(host)
     if proxy is not None and literal_address is None:
         # The proxy resolves the name, so the address is unknown here.
-        return FetchTarget(
-            clean_url, scheme, netloc, host, None, is_private=is_local_name(host), proxy=proxy
-        )
-    if literal_address is not None:
-        addresses = [literal_address]
+        address, is_private = None, is_local_name(host)
     else:
-        addresses = await _resolved_addresses(host, port, lookup)
-    return FetchTarget(
-        url=clean_url,
-        scheme=scheme,
-        netloc=netloc,
-        host=host,
-        address=str(addresses[0]),
-        is_private=any(not is_public(number) for number in addresses),
-        proxy=proxy,
-    )
+        literal = [literal_address] if literal_address is not None else []
+        addresses = literal or await _resolved_addresses(host, port, lookup)
+        address, is_private = str(addresses[0]), not all(map(is_public, addresses))
+    return FetchTarget(clean_url, scheme, netloc, host, address, is_private, proxy)
 
 
 def _checked_parts(url: str) -> SplitResult:
@@ -220,12 +211,12 @@ class Fetcher:
             async with asyncio.timeout(seconds):
                 return await self._fetch(httpx, target, format_, started_at, count)
         except TimeoutError as error:
-            progress = (
-                f"{received_bytes:,} bytes had come" if received_bytes else "nothing had come"
-            )
-            raise FetchRefused(f"No whole answer within {seconds:g} s; {progress}.") from error
+            progress = f"{received_bytes:,} bytes" if received_bytes else "nothing"
+            sentence = f"No whole answer within {seconds:g} s; {progress} had come."
+            raise FetchRefused(sentence) from error
         except httpx.HTTPError as error:
-            raise FetchRefused(f"The page could not be fetched: {_error_reason(error)}.") from error
+            reason = str(error).strip().rstrip(".") or type(error).__name__
+            raise FetchRefused(f"The page could not be fetched: {reason}.") from error
 
     async def _fetch(
         self, httpx: Any, target: FetchTarget, format_: str, started_at: float, count: Any
@@ -243,11 +234,7 @@ class Fetcher:
             else:
                 location, body = None, await self._read_body(response, count)
                 if response.status_code >= 400:
-                    raise FetchRefused(
-                        _failure_text(
-                            response.status_code, response.reason_phrase, body, mime, charset
-                        )
-                    )
+                    raise FetchRefused(_failure_text(response, body, mime, charset))
             seconds = time.monotonic() - started_at
             return FetchedPage(
                 target.url, response.status_code, mime, charset, body, seconds, location
@@ -299,13 +286,10 @@ def _content_type(header: str) -> tuple[str, str | None]:
     return mime.strip().lower(), charset[1] if charset else None
 
 
-def _failure_text(status: int, reason: str, body: bytes, mime: str, charset: str | None) -> str:
+def _failure_text(response: "httpx.Response", body: bytes, mime: str, charset: str | None) -> str:
+    status, reason = response.status_code, response.reason_phrase
     sentence = f"The server answered {status} {reason}".rstrip() + "."
     if mime in ("text/plain", "application/json") and body.strip():
         body_text = " ".join(decode_body(body, charset).split())[:MAX_ERROR_CHARS]
         sentence += f" It says: {body_text}"
     return sentence
-
-
-def _error_reason(error: Exception) -> str:
-    return str(error).strip().rstrip(".") or type(error).__name__

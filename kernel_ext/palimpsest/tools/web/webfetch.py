@@ -72,8 +72,8 @@ class WebFetchTool:
     async def run(self, arguments: WebFetchArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission for each URL, fetch, follow redirects, and convert the response."""
         scrub = context.scrubber()
-        fetched = await self._fetch_with_redirects(arguments, context)
-        outcome = await _page_outcome(fetched, arguments.format, context)
+        page = await self._fetch_with_redirects(arguments, context)
+        outcome = await _page_outcome(page, arguments.format, context)
         return replace(outcome, output=scrub(outcome.output))
 
     async def _fetch_with_redirects(
@@ -87,13 +87,13 @@ class WebFetchTool:
             await self._ask_for_url(target, previous_url, context)
             work = self._fetcher.fetch(target, remaining_seconds, format_=arguments.format)
             try:
-                fetched = await run_until_abort(context.abort, work)
+                page = await run_until_abort(context.abort, work)
             except FetchRefused as problem:
                 raise UserError(f"{problem} ({target.url})") from problem
-            remaining_seconds = max(remaining_seconds - fetched.seconds, 1.0)
-            if fetched.location is None:
-                return fetched
-            previous_url, url = target.url, fetched.location
+            remaining_seconds = max(remaining_seconds - page.seconds, 1.0)
+            if page.location is None:
+                return page
+            previous_url, url = target.url, page.location
         raise UserError(f"{arguments.url} leads from page to page without an end.")
 
     async def _resolve_target(self, url: str) -> FetchTarget:
@@ -107,10 +107,8 @@ class WebFetchTool:
     ) -> None:
         origin = f"{target.scheme}://{target.netloc}/*"
         if not (previous_url and _is_same_page(previous_url, target.url)):
-            if not previous_url:
-                title = f"Fetch {target.url}"
-            else:
-                title = f"Follow {previous_url} to {target.url}"
+            verb = f"Follow {previous_url} to" if previous_url else "Fetch"
+            title = f"{verb} {target.url}"
             await context.ask(self.permission, [target.url], title=title, always=[origin])
         if target.is_private:
             await context.ask(
@@ -123,50 +121,42 @@ class WebFetchTool:
 
 def _is_same_page(old_url: str, new_url: str) -> bool:
     """Return whether a redirect only changes to https or adds a slash, which needs no question."""
-    old_parts, new_parts = urlsplit(old_url), urlsplit(new_url)
+    old, new = urlsplit(old_url), urlsplit(new_url)
     return (
-        old_parts.hostname == new_parts.hostname
-        and (
-            old_parts.scheme == new_parts.scheme
-            or (old_parts.scheme, new_parts.scheme) == ("http", "https")
-        )
-        and (
-            old_parts.port == new_parts.port
-            or (old_parts.port, new_parts.port) in ((80, None), (None, 443))
-        )
-        and old_parts.path.rstrip("/") == new_parts.path.rstrip("/")
-        and old_parts.query == new_parts.query
+        old.hostname == new.hostname
+        and (old.scheme == new.scheme or (old.scheme, new.scheme) == ("http", "https"))
+        and (old.port == new.port or (old.port, new.port) in ((80, None), (None, 443)))
+        and old.path.rstrip("/") == new.path.rstrip("/")
+        and old.query == new.query
     )
 
 
-async def _page_outcome(fetched: FetchedPage, format_: Format, context: ToolContext) -> ToolOutcome:
-    title = fetched.url
-    metadata = {"url": fetched.url, "status": fetched.status, "mime": fetched.mime}
-    size = len(fetched.body)
-    if fetched.mime in SIGNATURES:
-        work = functools.partial(
-            fit_attachment, fetched.body, fetched.mime, title, "its sender says."
-        )
+async def _page_outcome(page: FetchedPage, format_: Format, context: ToolContext) -> ToolOutcome:
+    title = page.url
+    metadata = {"url": page.url, "status": page.status, "mime": page.mime}
+    size = len(page.body)
+    if page.mime in SIGNATURES:
+        work = functools.partial(fit_attachment, page.body, page.mime, title, "its sender says.")
         converted = await run_in_thread(context.abort, work)
         name = urlsplit(title).path.rpartition("/")[2] or None
         file = Attachment(mime=converted.mime, filename=name, url=converted.url)
         output = f"{title} ({converted.mime}, {len(converted.data):,} bytes) is attached. {converted.note}"
         return ToolOutcome(title, output.rstrip(), metadata, (file,))
-    text = fetched.decoded_text()
+    text = page.decoded_text()
     if text is None:
         raise UserError(
-            f"{fetched.url} is a file of type {fetched.mime} with {size:,} bytes, which cannot be shown as text. "
+            f"{page.url} is a file of type {page.mime} with {size:,} bytes, which cannot be shown as text. "
             "Download it with the python tool or bash."
         )
-    if fetched.is_html and format_ != "html":
+    if page.is_html and format_ != "html":
         conversion = run_in_thread(
-            context.abort, functools.partial(_converted_page, text, fetched.url, format_)
+            context.abort, functools.partial(_converted_page, text, page.url, format_)
         )
         try:
             text = await asyncio.wait_for(conversion, MAX_CONVERSION_SECONDS)
         except TimeoutError as error:
             raise UserError(
-                f"{fetched.url} is too large to be turned into {format_}. Ask for format html."
+                f"{page.url} is too large to be turned into {format_}. Ask for format html."
             ) from error
     return ToolOutcome(title, text.strip() or "(The page is empty.)", metadata)
 
@@ -174,6 +164,5 @@ async def _page_outcome(fetched: FetchedPage, format_: Format, context: ToolCont
 def _converted_page(html: str, url: str, format_: Format) -> str:
     from palimpsest.tools.web import html_conversion  # noqa: PLC0415 - its libraries, which most sessions never need
 
-    if format_ == "markdown":
-        return html_conversion.to_markdown(html, url)
-    return html_conversion.to_text(html, url)
+    is_markdown = format_ == "markdown"
+    return (html_conversion.to_markdown if is_markdown else html_conversion.to_text)(html, url)

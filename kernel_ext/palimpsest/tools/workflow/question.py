@@ -81,10 +81,7 @@ class QuestionTool:
         title = _questions_title(questions)
         await context.ask(self.permission, ["*"], title=title, always=["*"])
         answers = await interview.ask(
-            questions,
-            message_id=context.message_id,
-            call_id=context.call_id,
-            abort=context.abort,
+            questions, message_id=context.message_id, call_id=context.call_id, abort=context.abort
         )
         scrub = context.scrubber()
         if len(questions) == 1:
@@ -96,8 +93,8 @@ class QuestionTool:
 def answers_text(questions: Sequence[Question], answers: Answers) -> str:
     """Return the answers as text, question by question."""
     lines = []
-    for question, chosen in zip(questions, answers, strict=True):
-        answer = ", ".join(chosen) or NO_ANSWER
+    for question, chosen_labels in zip(questions, answers, strict=True):
+        answer = ", ".join(chosen_labels) or NO_ANSWER
         lines.append(f"{question.question}\n-> {answer}")
     return "\n\n".join(lines)
 

@@ -6,6 +6,7 @@ output does not fill the context window again.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import regex
 from pydantic import BaseModel, Field
@@ -18,7 +19,7 @@ from palimpsest.transcript.errors import UserError
 RECALL_NAME = "recall"
 MAX_CHARS = 16_000
 """Maximum characters of an output, about 4,000 tokens; a longer output would cost what truncating the original saved."""
-ROW_CHARS = 1_000
+MAX_ROW_CHARS = 1_000
 """Maximum characters of a row; longer lines are split, so that one line of JSON can be read in pieces."""
 MAX_ROWS = 500
 MAX_HITS = 100
@@ -70,24 +71,21 @@ class RecallTool:
         else:
             texts = await archive.hidden()
         pattern = compile_regex(arguments.pattern) if arguments.pattern is not None else None
-        outcome = await run_in_thread(
-            context.abort,
-            lambda: (
-                _read_rows(texts[0], arguments)
-                if pattern is None
-                else _search_rows(texts, pattern, arguments)
-            ),
-        )
+        if pattern is None:
+            work = partial(_read_rows, texts[0], arguments)
+        else:
+            work = partial(_search_rows, texts, pattern, arguments)
+        outcome = await run_in_thread(context.abort, work)
         scrub = context.scrubber()
         return replace(outcome, output=scrub(outcome.output))
 
 
 def split_rows(text: str) -> list[str]:
-    """Return the rows of a text: its lines, with long ones split into pieces of ``ROW_CHARS``."""
+    """Return the rows of a text: its lines, with long ones split into pieces of ``MAX_ROW_CHARS``."""
     return [
-        line[start : start + ROW_CHARS]
+        line[start : start + MAX_ROW_CHARS]
         for line in text.split("\n")
-        for start in range(0, max(len(line), 1), ROW_CHARS)
+        for start in range(0, max(len(line), 1), MAX_ROW_CHARS)
     ]
 
 
@@ -98,9 +96,8 @@ def _read_rows(text: ArchivedText, arguments: RecallArguments) -> ToolOutcome:
         raise UserError(f"{text.title} has {len(rows):,} rows; give a smaller offset.")
     lines: list[str] = []
     chars_left = MAX_CHARS
-    for number, row in enumerate(
-        rows[first_index : first_index + arguments.limit], arguments.offset
-    ):
+    requested_rows = rows[first_index : first_index + arguments.limit]
+    for number, row in enumerate(requested_rows, arguments.offset):
         line = f"{number}: {row}"
         chars_left -= len(line) + 1
         if chars_left < 0:
@@ -118,16 +115,14 @@ def _search_rows(
     lines: list[str] = []
     count, chars_left = 0, MAX_CHARS
     for text in texts:
-        numbered = enumerate(split_rows(text.text))
+        rows = split_rows(text.text)
         matching_numbers = [
             number
-            for number, row in numbered
+            for number, row in enumerate(rows)
             if first_match(pattern, row, f"row {number + 1}") is not None
         ]
-        block = [
-            f"{text.title} (name {text.name}):",
-            *_rows_around(split_rows(text.text), matching_numbers, arguments),
-        ]
+        heading = f"{text.title} (name {text.name}):"
+        block = [heading, *_rows_around(rows, matching_numbers, arguments)]
         for line in block if matching_numbers else ():
             chars_left -= len(line) + 1
             if chars_left >= 0 and count <= MAX_HITS:

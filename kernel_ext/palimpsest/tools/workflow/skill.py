@@ -14,6 +14,8 @@ from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 
 SKILL_NAME = "skill"
+MAX_DESCRIPTION_CHARS = 600
+"""Maximum characters of a skill's description, which is sent with every request."""
 MAX_TEXT_CHARS = 40_000
 """Maximum characters of a skill's text, below the truncation limit, so that the note about the rest is not cut."""
 
@@ -89,10 +91,6 @@ def skill_list(skills: Mapping[str, Skill]) -> str:
     return "\n".join(
         f"- {skill.name}: {skill.description[:MAX_DESCRIPTION_CHARS]}" for skill in skills.values()
     )
-
-
-MAX_DESCRIPTION_CHARS = 600
-"""Maximum characters of a skill's description, which is sent with every request."""
 
 
 def _find_ignoring_case(skills: Mapping[str, Skill], name: str) -> Skill | None:

@@ -19,7 +19,6 @@ MAX_SHOWN_CALLS = 12
 """Maximum tool calls of the subagent that the card lists; its session has all of them."""
 MAX_TITLE_CHARS = 100
 
-
 DESCRIPTION = (
     "Hand a piece of work to another agent and get its final message back; the person does not see that "
     "message, so tell what matters of it. It keeps what it reads out of this conversation. Several calls in one "
@@ -100,10 +99,10 @@ class TaskTool:
         if not arguments.prompt.strip():
             raise UserError("The prompt of a task is empty. Say what the agent is to do.")
         title = " ".join(arguments.description.split())[:MAX_TITLE_CHARS] or arguments.agent
-        known = [name for name, _ in self._agents()]
-        if known and arguments.agent not in known:
+        names = [name for name, _ in self._agents()]
+        if names and arguments.agent not in names:
             raise UserError(
-                f"There is no agent {arguments.agent!r} to hand work to. Agents: {', '.join(known)}."
+                f"There is no agent {arguments.agent!r} to hand work to. Agents: {', '.join(names)}."
             )
         if not context.extra_values.get("bypass_agent_check"):
             await context.ask(
@@ -138,9 +137,8 @@ def report_text(result: SubagentResult, agent: str) -> str:
         outcome = f"failed: {result.error.rstrip('.')}"
     else:
         outcome = "is done"
-    heading = (
-        f"Task {result.task_id} by the agent {agent} {outcome}. Its task_id goes on where it ended."
-    )
+    subject = f"Task {result.task_id} by the agent {agent}"
+    heading = f"{subject} {outcome}. Its task_id goes on where it ended."
     text = result.text.strip()
     if result.error is not None or result.was_stopped:
         return f"{heading}\n\nIt had said:\n{text}" if text else heading

@@ -64,7 +64,7 @@ class TodoWriteTool:
         if len(arguments.todos) > MAX_ITEMS:
             raise UserError(f"The list has more than {MAX_ITEMS} items. Put some together.")
         todos = tuple(
-            Todo(content=_one_line(item.content), status=item.status, priority=item.priority)
+            Todo(content=" ".join(item.content.split()), status=item.status, priority=item.priority)
             for item in arguments.todos
         )
         if not all(0 < len(todo.content) <= MAX_ITEM_CHARS for todo in todos):
@@ -76,7 +76,3 @@ class TodoWriteTool:
         todo_list.replace(todos)
         values = [todo.model_dump(mode="json") for todo in todos]
         return ToolOutcome(title, checklist(todos), {"todos": values})
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

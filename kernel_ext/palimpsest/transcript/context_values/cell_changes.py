@@ -5,6 +5,7 @@ keeps them with what a person said of each (``CellDecision`` in ``transcript/val
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Literal
 
 from palimpsest.transcript.values import Value
@@ -147,33 +148,16 @@ def undoing_changes(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:
 
 
 def _inverse(change: MadeChange) -> CellChange:
+    change_cell = partial(CellChange, cell=change.cell, kind=change.kind)
+    old, new = change.old or "", change.new or ""
     match change.action:
         case "insert":
-            return CellChange(
-                action="delete", cell=change.cell, kind=change.kind, old=change.new or ""
-            )
+            return change_cell(action="delete", old=new)
         case "edit":
-            return CellChange(
-                action="edit",
-                cell=change.cell,
-                kind=change.kind,
-                old=change.new or "",
-                new=change.old or "",
-            )
+            return change_cell(action="edit", old=new, new=old)
         case "move":
-            return CellChange(
-                action="move",
-                cell=change.cell,
-                kind=change.kind,
-                after=change.was_after,
-                old=change.old,
-            )
+            return change_cell(action="move", after=change.was_after, old=change.old)
         case "delete":
-            return CellChange(
-                action="insert",
-                cell=change.cell,
-                kind=change.kind,
-                after=change.was_after,
-                new=change.old or "",
-                restored=change.removed,
+            return change_cell(
+                action="insert", after=change.was_after, new=old, restored=change.removed
             )

@@ -1,10 +1,13 @@
-"""Values of one run of a user's cell: its source and its outputs.
+"""Values of one run of a user's cell: its source and its outputs; and the tag that hides a cell from the agent.
 
-Border: plain dataclasses, since the recorder that makes them is loaded with ``%load_ext``.
+Border: pure, and plain dataclasses, since the recorder that makes them is loaded with ``%load_ext``.
 """
 
+import hashlib
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 OutputKind = Literal["stdout", "stderr", "result", "display", "error"]
 CellStatus = Literal["running", "ok", "error", "stopped"]
@@ -16,6 +19,12 @@ NotebookDetail = Literal["none", "errors", "all"]
 
 HIDDEN_TAG = "agent-hidden"
 """The cell tag that keeps a cell, its output and its errors from the agent."""
+MAX_TAG_DEPTH = 5
+"""Maximum depth to which a cell's metadata is searched for tags."""
+_SEPARATOR = re.compile(r"[\s,;]+")
+SEEN_KEY = "seen"
+"""Key in the metadata of a call's state: hashes of the sources that its output shows the model, by cell id."""
+_PROMPT = re.compile(r"\s*%{1,2}agent\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,38 @@ class NotebookRuns:
     """Number and source of cells that ran before the recording began; no source where a cell may have been hidden."""
 
 
+def is_prompt_cell(source: str) -> bool:
+    """Return whether a cell prompts the agent, so that its session has the prompt and the answer."""
+    return _PROMPT.match(source) is not None
+
+
+def source_hash(source: str) -> str:
+    """Return a hash of a source, equal for sources that differ only in blank space around them."""
+    return hashlib.sha256(source.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
 def same_source(first: str, second: str) -> bool:
     """Return whether two sources are equal, apart from blank space around them."""
     return first.strip() == second.strip()
+
+
+def has_hidden_tag(metadata: Any, depth: int = MAX_TAG_DEPTH) -> bool:
+    """Return whether a cell's metadata has the tag ``agent-hidden``.
+
+    Tags are a list, or one text in which commas, semicolons or spaces separate them.
+    """
+    if not isinstance(metadata, Mapping) or depth == 0:
+        return False
+    return any(
+        (key == "tags" and names_hidden_tag(value)) or has_hidden_tag(value, depth - 1)
+        for key, value in metadata.items()
+    )
+
+
+def names_hidden_tag(tags: Any) -> bool:
+    """Return whether tags, as a list or as one text, contain the tag ``agent-hidden``."""
+    texts = [tags] if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
+    return any(
+        isinstance(text, str) and HIDDEN_TAG in _SEPARATOR.split(text.strip().lower())
+        for text in texts
+    )

@@ -18,8 +18,6 @@ from palimpsest.transcript.values import BlobRef, ModelInfo, Value, capacity
 DecisionAction = Literal[
     "keep", "truncate", "clear", "summarise", "drop", "repair", "wrap", "pin", "restore"
 ]
-
-
 PersonRule = Literal[
     "user/pin",
     "user/unpin",
@@ -253,24 +251,24 @@ class _DecisionStack:
 
     def reduction(self, *, is_pinned: bool) -> Decision | None:
         """Return the newest reduction; a pin, of the part or of its message, lifts those that hide it."""
-        for _, decision in reversed(self.decisions):
-            if decision.action in REDUCTIONS and not (
-                is_pinned and decision.action in LIFTED_BY_PIN
-            ):
-                return decision
-        return None
+        actions = REDUCTIONS - LIFTED_BY_PIN if is_pinned else REDUCTIONS
+        newest_first = (decision for _, decision in reversed(self.decisions))
+        return next((decision for decision in newest_first if decision.action in actions), None)
 
 
 class EffectiveDecisions:
     """The effect of all decisions together on each part."""
 
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
-        self._stacks = _stacks_by_part(decisions)
-        self.edited_ids = frozenset(name for name, stack in self._stacks.items() if stack.edits())
+        self._stacks: dict[str, _DecisionStack] = {}
+        for position, decision in enumerate(decisions):
+            name = decision.part_id or decision.message_id
+            if name is not None:
+                self._stacks.setdefault(name, _DecisionStack()).add(position, decision)
+        stacks = self._stacks.items()
+        self.edited_ids = frozenset(name for name, stack in stacks if stack.edits())
         """Parts and messages that the user pinned or excluded."""
-        self.restored_ids = frozenset(
-            name for name, stack in self._stacks.items() if stack.is_restored
-        )
+        self.restored_ids = frozenset(name for name, stack in stacks if stack.is_restored)
         """Parts and messages that the user restored."""
 
     def reduction(self, part_id: str, message_id: str | None) -> Decision | None:
@@ -306,15 +304,6 @@ class EffectiveDecisions:
         return max(edits, key=lambda edit: edit[0])[1] if edits else None
 
 
-def _stacks_by_part(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
-    stacks: dict[str, _DecisionStack] = {}
-    for position, decision in enumerate(decisions):
-        name = decision.part_id or decision.message_id
-        if name is not None:
-            stacks.setdefault(name, _DecisionStack()).add(position, decision)
-    return stacks
-
-
 def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
     """Return the reduction that applies to each part about which there is a decision."""
     effective = EffectiveDecisions(decisions)
@@ -322,12 +311,11 @@ def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]
     for decision in decisions:
         if decision.part_id is not None:
             message_ids[decision.part_id] = decision.message_id or message_ids.get(decision.part_id)
-    reductions = {}
-    for part_id, message_id in message_ids.items():
-        reduction = effective.reduction(part_id, message_id)
-        if reduction is not None:
-            reductions[part_id] = reduction
-    return reductions
+    return {
+        part_id: reduction
+        for part_id, message_id in message_ids.items()
+        if (reduction := effective.reduction(part_id, message_id)) is not None
+    }
 
 
 def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:

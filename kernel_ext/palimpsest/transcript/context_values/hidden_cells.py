@@ -12,8 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG, CellRun, NotebookRuns
-from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag, names_hidden_tag
+from palimpsest.transcript.context_values.cell_runs import (
+    HIDDEN_TAG,
+    NotebookRuns,
+    has_hidden_tag,
+    names_hidden_tag,
+)
 from palimpsest.transcript.errors import UserError
 
 CELL_PLACEHOLDER = "(a cell that is kept from you)"
@@ -48,14 +52,12 @@ NONE_HIDDEN = HiddenRuns()
 
 def hidden_runs(recorded_runs: NotebookRuns) -> HiddenRuns:
     """Return the cells that the kernel's record marks as hidden."""
-    newest: dict[str, CellRun] = {
-        run.cell_id or f"run {run.serial}": run for run in recorded_runs.runs
-    }
-    hidden_runs = [run for run in newest.values() if run.hidden and run.source.strip()]
+    newest_runs = {run.cell_id or f"run {run.serial}": run for run in recorded_runs.runs}.values()
+    hidden_cells = [run for run in newest_runs if run.hidden and run.source.strip()]
     return HiddenRuns(
-        frozenset(run.cell_id for run in hidden_runs if run.cell_id),
-        frozenset(run.source.strip() for run in hidden_runs),
-        frozenset(run.source.strip() for run in hidden_runs if not run.cell_id),
+        frozenset(run.cell_id for run in hidden_cells if run.cell_id),
+        frozenset(run.source.strip() for run in hidden_cells),
+        frozenset(run.source.strip() for run in hidden_cells if not run.cell_id),
     )
 
 
@@ -87,10 +89,8 @@ def without_hidden_cells(
 
     With ``keep_lines`` the text after a placeholder keeps its line numbers. Raises BrokenNotebook.
     """
-    may_have_hidden_cells = (
-        "\\u" in text or _names_hidden(text, hidden_runs) or bool(hidden_runs.sources)
-    )
-    if not may_have_hidden_cells or not _looks_like_notebook(text, name):
+    may_hide_cells = "\\u" in text or _names_hidden(text, hidden_runs) or bool(hidden_runs.sources)
+    if not may_hide_cells or not _looks_like_notebook(text, name):
         return VisibleText(text)
     try:
         json.loads(text)
@@ -98,12 +98,12 @@ def without_hidden_cells(
         if _names_hidden(text, hidden_runs):
             raise BrokenNotebook(BROKEN_NOTEBOOK_MESSAGE.format(name=name)) from None
         return VisibleText(text)
+    spans = _hidden_spans(text, hidden_runs)
+    if not any(placeholder == CELL_PLACEHOLDER for *_, placeholder in spans):
+        return VisibleText(text)
     visible_pieces: list[str] = []
     copied_until = hidden_count = 0
-    spans = _hidden_spans(text, hidden_runs)
-    for span_start, span_end, placeholder in (
-        spans if any(span[2] == CELL_PLACEHOLDER for span in spans) else ()
-    ):
+    for span_start, span_end, placeholder in spans:
         if span_start < copied_until:
             continue  # The span lies within one that is removed already.
         line_ends = "\n" * (text.count("\n", span_start, span_end) if keep_lines else 0)
@@ -164,10 +164,6 @@ def _hidden_spans(text: str, hidden_runs: HiddenRuns) -> list[tuple[int, int, st
             if bracket.in_cells or bracket.is_cell:
                 if is_hidden_cell(json.loads(text[slice(*span)]), hidden_runs):
                     spans.append((*span, CELL_PLACEHOLDER))
-            elif (
-                bracket.parent_key == "widgets"
-                and len(stack) >= 1
-                and stack[-1].parent_key == "metadata"
-            ):
+            elif bracket.parent_key == "widgets" and stack and stack[-1].parent_key == "metadata":
                 spans.append((*span, WIDGETS_PLACEHOLDER))
     return sorted(spans, key=lambda span: (span[0], -span[1]))

@@ -251,9 +251,8 @@ class RecoveryPolicy(Value):
     @classmethod
     def _older(cls, data: Any) -> Any:
         """Add to a policy that was recorded before ``results_counted`` existed the value that applied then."""
-        is_older = (
-            isinstance(data, dict) and {"compactions", "result_form", "recall"} <= data.keys()
-        )
+        older_fields = {"compactions", "result_form", "recall"}
+        is_older = isinstance(data, dict) and older_fields <= data.keys()
         return {"results_counted": "characters"} | data if is_older else data
 
 

@@ -73,9 +73,8 @@ def _cache_rules(provider: str, name: str) -> CacheRules:
         return _DEEPSEEK
     if provider_profile.family == "anthropic":
         dashed_name = name.replace(".", "-")
-        minimum = next(
-            (tokens for model, tokens in _CLAUDE_MINIMUMS if model.search(dashed_name)), 1_024
-        )
+        minimums = (tokens for model, tokens in _CLAUDE_MINIMUMS if model.search(dashed_name))
+        minimum = next(minimums, 1_024)
         return CacheRules(minimum, marks_end=True, starts_anew_by_thinking=True, source=_CLAUDE)
     if provider_profile.family == "openai":
         return _OPENAI

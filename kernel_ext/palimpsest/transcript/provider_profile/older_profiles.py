@@ -28,9 +28,8 @@ def profile_at(ref: ModelRef, projection: int) -> ProviderProfile:
     if projection >= ONE_TABLE_PROJECTION:
         return profile(ref)
     order = TURN_ORDER_OF_FAMILY[openclaw_family(ref.provider.lower(), ref.name.lower())]
-    return replace(
-        profile(_model_of_same_form(ref)), turn_order=order, name=(ref.provider, ref.name)
-    )
+    same_form = profile(_model_of_same_form(ref))
+    return replace(same_form, turn_order=order, name=(ref.provider, ref.name))
 
 
 def _model_of_same_form(ref: ModelRef) -> ModelRef:

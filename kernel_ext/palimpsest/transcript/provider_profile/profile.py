@@ -96,8 +96,6 @@ class ProviderProfile(WireProfileRow):
 
 TURN_ORDERS: tuple[TurnOrder, ...] = ("any", "user_first", "user_last", "alternating")
 MEDIA_ORDER: tuple[MediaInResults, ...] = ("none", "images", "all")
-
-
 GEMINI_VERSION = re.compile(r"gemini-(\d+)")
 
 
@@ -179,10 +177,10 @@ def guidance_of(model_id: str) -> Guidance:
 
 def _family_by_name(provider: str, name: str) -> Family:
     """Return the family that a model's name shows, else the usual one of its provider."""
-    family_of_name = next(
-        (model_family for piece, model_family in NAME_FAMILIES if piece in name.lower()), None
-    )
-    return family_of_name or PROVIDERS.get(_provider_prefix(provider), ("chat", "other"))[1]
+    for piece, family in NAME_FAMILIES:
+        if piece in name.lower():
+            return family
+    return PROVIDERS.get(_provider_prefix(provider), ("chat", "other"))[1]
 
 
 def _wire(provider: str, model_family: Family) -> Wire:

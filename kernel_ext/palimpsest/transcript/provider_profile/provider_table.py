@@ -157,8 +157,7 @@ WIRES: dict[Wire, WireProfileRow] = {
         documents=frozenset(),
         results_named=True,
     ),
-    # Bedrock's Converse: ids of at most 64 letters, digits, underscores and dashes, and a user's message first and
-    # last (spec/session-engine.md 1.11).
+    # Bedrock's Converse: ids of at most 64 letters, digits, underscores and dashes, and a user's message first and last.
     "bedrock": WireProfileRow(
         cache_lifetimes={"anthropic": MARKED_LIFETIMES},
         id_rule="short_words",

@@ -55,7 +55,7 @@ OPENCODE_SIGNED_BY = "anthropic"
 
 @dataclass(frozen=True, slots=True)
 class OpenclawTarget:
-    """OpenClaw's rules for one family of providers (spec/context-stability.md 1.4)."""
+    """OpenClaw's rules for one family of providers."""
 
     ids: Literal["strict", "strict9"] | None = None
     merges_answers: bool = False
@@ -122,9 +122,8 @@ def openclaw_family(provider: str, name: str) -> ProviderFamily:
     by_provider = OPENCLAW_PROVIDERS.get(provider, "compatible")
     by_name = {model_family for piece, model_family in OPENCLAW_NAMES if piece in name}
     order: tuple[ProviderFamily, ...] = ("anthropic", "google", "mistral", "openai")
-    return next(
-        (family for family in order if family == by_provider or family in by_name), "compatible"
-    )
+    families = (family for family in order if family in {by_provider, *by_name})
+    return next(families, "compatible")
 
 
 def openclaw_provider(name: str) -> str:

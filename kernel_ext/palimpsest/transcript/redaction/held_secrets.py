@@ -29,8 +29,8 @@ def is_worth_hiding(value: str) -> bool:
     """Return whether a value of a secret name is long and unusual enough to be looked for in texts."""
     if len(value) < MIN_SECRET_CHARS or value[0] in "/~." or any(c.isspace() for c in value):
         return False
-    plain_word = value.isalpha() and len(value) < 2 * MIN_SECRET_CHARS
-    return not plain_word and "://" not in value
+    is_plain_word = value.isalpha() and len(value) < 2 * MIN_SECRET_CHARS
+    return not is_plain_word and "://" not in value
 
 
 def looks_random(value: str) -> bool:
@@ -39,7 +39,7 @@ def looks_random(value: str) -> bool:
 
 
 def hold_settings(values: Mapping[str, str], arguments: Iterable[str] = ()) -> None:
-    """Add to HELD the secret values of named settings, and the arguments of a program that are keys."""
+    """Add to ``HELD_SECRETS`` the secret values of named settings, and the arguments of a program that are keys."""
     settings = [(name, value) for name, value in values.items()]
     previous_word = ""
     for argument in arguments:
@@ -51,10 +51,10 @@ def hold_settings(values: Mapping[str, str], arguments: Iterable[str] = ()) -> N
     for name, value in settings:
         # "Bearer abc" is a word and a key.
         words = value.split()
-        secret = is_secret_name(name)
+        is_named = is_secret_name(name)
         secrets |= {
-            word for word in words if (secret and is_worth_hiding(word)) or looks_random(word)
+            word for word in words if (is_named and is_worth_hiding(word)) or looks_random(word)
         }
-        if secret and len(words) > 1 and len(value) >= MIN_SECRET_CHARS:
+        if is_named and len(words) > 1 and len(value) >= MIN_SECRET_CHARS:
             secrets.add(value)
     HELD_SECRETS.update(secrets)

@@ -54,15 +54,8 @@ _ESCAPED = lazy_pattern(r"\\[nrtbf]")
 
 HEADS = tuple((head, form.body) for form in TOKENS for head in form.beginnings)
 
-RUN_CHARS = "".join(
-    sorted(
-        {
-            *TOKEN_CHARS,
-            ":",
-            *"".join(form.body_characters + "".join(form.beginnings) for form in TOKENS),
-        }
-    )
-)
+_FORM_CHARS = "".join(form.body_characters + "".join(form.beginnings) for form in TOKENS)
+RUN_CHARS = "".join(sorted({*TOKEN_CHARS, ":", *_FORM_CHARS}))
 """The characters of which tokens consist, their fixed letters included."""
 
 MIN_RUN_CHARS = 14
@@ -187,9 +180,8 @@ def _named_spans(
         position = lowered.find(hint)
         while position >= 0:
             after = position + len(hint)
-            name_match = form.pattern_before.search(
-                lowered, max(0, after - form.chars_before), after
-            )
+            first = max(0, after - form.chars_before)
+            name_match = form.pattern_before.search(lowered, first, after)
             match = value.match(text, after) if name_match is not None else None
             if name_match is not None and match is not None:
                 yield (name_match if name_match.re.groups else match).start(1), match.end(1)
@@ -199,13 +191,13 @@ def _named_spans(
 
 def merged_spans(spans: list[Span]) -> list[Span]:
     """Return spans in order, those that overlap as one."""
-    merged: list[Span] = []
+    joined_spans: list[Span] = []
     for begin, end in sorted(spans):
-        if merged and begin < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        if joined_spans and begin < joined_spans[-1][1]:
+            joined_spans[-1] = (joined_spans[-1][0], max(end, joined_spans[-1][1]))
         else:
-            merged.append((begin, end))
-    return merged
+            joined_spans.append((begin, end))
+    return joined_spans
 
 
 def _token_spans(text: str, head: str, body: "re.Pattern[str]") -> Iterator[Span]:
@@ -241,25 +233,18 @@ def _open_key_start(text: str, window: int) -> int:
     position = text.rfind(_PEM_HEAD, window)
     if position < 0 or len(text[position:].rstrip(_PEM_CHARS)) > 0:
         return len(text)
-    if (opened := _PEM_OPEN.match(text, position)) is None:
+    if (open_match := _PEM_OPEN.match(text, position)) is None:
         # The title of a block is not complete yet.
         return position if "-----" not in text[position + len(_PEM_HEAD) :] else len(text)
-    return (
-        len(text)
-        if "-----END " in text[opened.end() :] and text.rstrip().endswith("-----")
-        else position
-    )
+    is_closed = "-----END " in text[open_match.end() :] and text.rstrip().endswith("-----")
+    return len(text) if is_closed else position
 
 
 def _begins_word(text: str, position: int) -> bool:
     """Return whether a word begins here; an escaped line break before it is no letter."""
-    if (
-        position == 0
-        or not text[position - 1].isascii()
-        or text[position - 1] not in LETTERS_DIGITS
-    ):
+    if position == 0 or text[position - 1] not in LETTERS_DIGITS:
         return True
-    return _ESCAPED.match(text, position - 2) is not None if position >= 2 else False
+    return position >= 2 and _ESCAPED.match(text, position - 2) is not None
 
 
 def scrub_values(text: str, values: Iterable[str]) -> str:
@@ -327,9 +312,7 @@ class SecretStream:
     def half_surrogate(self) -> str:
         """The first half of a surrogate pair, where nothing else is held back."""
         unfinished = self._held_text[self._released_chars :]
-        return (
-            unfinished if len(unfinished) == 1 and unfinished == open_surrogate(unfinished) else ""
-        )
+        return open_surrogate(unfinished) if len(unfinished) == 1 else ""
 
     def redact_piece(self, piece: str, values: Iterable[str] = ()) -> str:
         """Take the next piece; return the text that can be released now, with secrets redacted."""
@@ -344,18 +327,13 @@ class SecretStream:
         until = min(until, len(text) - len(half))
         return self._released_text(text, max(until, self._released_chars), secret_values)
 
-    def redacted_rest(self, values: Iterable[str] = ()) -> str:
-        """Return the text that was held back, at the end of the stream."""
-        text = joined_surrogates(self._held_text)
-        return self._released_text(text, len(text), tuple(values))
-
     def _released_text(self, text: str, until: int, values: tuple[str, ...]) -> str:
         begin, spans = self._released_chars, redaction_spans(text, values)
         for first, last in spans:
             if first < until < last:
                 until = max(first, begin)
-        cut = max(0, until - KEPT_RELEASED_CHARS)
-        self._held_text, self._released_chars = text[cut:], until - cut
+        cut_at = max(0, until - KEPT_RELEASED_CHARS)
+        self._held_text, self._released_chars = text[cut_at:], until - cut_at
         inside = [(max(first, begin), last) for first, last in spans if last > begin]
         shifted = [(first - begin, last - begin) for first, last in inside if last <= until]
         return redact_spans(text[begin:until], shifted)

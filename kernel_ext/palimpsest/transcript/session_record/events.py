@@ -293,9 +293,8 @@ class Record(Value):
 
     def wire(self) -> dict[str, Any]:
         """Return the record as the flat object that is sent to front ends."""
-        return {"v": self.v, "seq": self.seq, "ts": self.ts} | self.event.model_dump(
-            mode="json", exclude_none=True
-        )
+        fields = self.event.model_dump(mode="json", exclude_none=True)
+        return {"v": self.v, "seq": self.seq, "ts": self.ts} | fields
 
 
 def _json_value(value: Any) -> Any:

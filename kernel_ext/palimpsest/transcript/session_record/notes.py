@@ -39,7 +39,7 @@ class NotePlace(Value):
 
     @model_validator(mode="after")
     def _check_complete(self) -> "NotePlace":
-        needed = {
+        needed_fields = {
             "session": (),
             "request": (self.request,),
             "item": (self.item,),
@@ -47,7 +47,7 @@ class NotePlace(Value):
             "break": (self.request,),
             "compaction": (self.compaction,),
         }[self.kind]
-        if not all(needed):
+        if not all(needed_fields):
             raise ValueError(f"The place of a note on a {self.kind} is not complete.")
         if self.request and self.last and self.last < self.request:
             raise ValueError("A range ends before it begins.")
@@ -115,12 +115,8 @@ def current_notes(lines: Iterable[NoteLine]) -> tuple[Note, ...]:
     lines_by_note: dict[str, dict[str, NoteLine]] = {}
     for line in lines:
         lines_by_note.setdefault(line.note, {})[line.id] = line
-    notes = [
-        note
-        for by_id in lines_by_note.values()
-        if (note := _newest_note(sorted(by_id.values(), key=_line_order))) is not None
-    ]
-    return tuple(sorted(notes, key=lambda note: (note.time, note.id)))
+    notes = (_newest_note(list(by_id.values())) for by_id in lines_by_note.values())
+    return tuple(sorted(filter(None, notes), key=lambda note: (note.time, note.id)))
 
 
 def verdict_counts(notes: Sequence[Note]) -> dict[str, int]:
@@ -129,8 +125,9 @@ def verdict_counts(notes: Sequence[Note]) -> dict[str, int]:
 
 
 def _newest_note(lines: Sequence[NoteLine]) -> Note | None:
-    """Return the note of its lines, oldest first; None where it was removed."""
-    first_line, newest_line = lines[0], lines[-1]
+    """Return the note of its lines, in any order; None where it was removed."""
+    ordered_lines = sorted(lines, key=lambda line: (line.time, line.id))
+    first_line, newest_line = ordered_lines[0], ordered_lines[-1]
     if newest_line.removed:
         return None
     is_changed = newest_line is not first_line
@@ -146,7 +143,3 @@ def _newest_note(lines: Sequence[NoteLine]) -> Note | None:
         changed=newest_line.time if is_changed else None,
         changed_by=newest_line.author if is_changed else "",
     )
-
-
-def _line_order(line: NoteLine) -> tuple[int, str]:
-    return line.time, line.id

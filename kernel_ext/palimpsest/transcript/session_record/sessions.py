@@ -4,11 +4,13 @@ Border: values only; callers decide what happens when a limit is reached.
 """
 
 import math
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from palimpsest.transcript.context_values.policies import OwnPolicy, Policy, PolicyChoice
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.session_record.reverts import RevertState
 from palimpsest.transcript.values import COUNTS, ModelRef, Rule, Usage, Value
 
@@ -52,6 +54,15 @@ def _sane_usage(usage: Usage) -> Usage:
     # Unlike ``Usage.with_possible_numbers``, without an upper bound: a sum may exceed any single request.
     wrong = {name: 0 for name in COUNTS if getattr(usage, name) < 0}
     return usage.model_copy(update=wrong) if wrong else usage
+
+
+def recorded_spending(infos: Iterable[MessageInfo], spending_before: Spent | None = None) -> Spent:
+    """Return the sum of the tokens and cost of answers, and of the spending ``spending_before`` them."""
+    spending = spending_before or Spent()
+    for info in infos:
+        if isinstance(info, AssistantMessage):
+            spending = spending.plus(sane_spending(Spent(cost=info.cost, tokens=info.tokens)))
+    return spending
 
 
 class Budget(Value):

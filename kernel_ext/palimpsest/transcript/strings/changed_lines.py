@@ -18,17 +18,15 @@ MAX_PLACES = 3
 
 def changed_lines(now: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return a sentence for each text of an input that differs from the most similar text allowed before."""
-    numbered_lines = []
+    sentences: list[str] = []
     for key, text in now.items():
         texts = [edit[key] for edit in before if isinstance(edit.get(key), str)]
         if isinstance(text, str) and text not in texts:
-            numbered_lines += [
-                f"{key}: {difference}" for difference in _difference_lines(text, texts)
-            ]
-    return tuple(numbered_lines)
+            sentences += [f"{key}: {sentence}" for sentence in _difference_sentences(text, texts)]
+    return tuple(sentences)
 
 
-def _difference_lines(text: str, before: Sequence[str]) -> Iterator[str]:
+def _difference_sentences(text: str, before: Sequence[str]) -> Iterator[str]:
     lines = text.split("\n")
     if not MIN_LINES <= len(lines) <= MAX_LINES:
         return

@@ -4,8 +4,9 @@ Border: pure; values in, sentences out, each with its place. Whole words of one 
 words need are ordinary text and are not reported.
 """
 
+import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -112,13 +113,17 @@ def _of_text(name: str, text: str, *, is_command: bool) -> Iterator[str]:
 
 
 def _invisible_characters(name: str, text: str) -> Iterator[str]:
-    places: dict[str, list[int]] = {}
-    for match in unreadable_characters(text):
-        places.setdefault(match[0], []).append(match.start())
-    for sign, positions in places.items():
+    for sign, positions in _positions_by_sign(unreadable_characters(text)).items():
         is_bidi = _BIDI.match(sign) is not None
         effect = "changes the direction of text" if is_bidi else "is not seen"
         yield f"{_places_text(name, text, positions)}: {_character_name(sign)} {effect}."
+
+
+def _positions_by_sign(matches: Iterable["re.Match[str]"]) -> dict[str, list[int]]:
+    positions: dict[str, list[int]] = {}
+    for match in matches:
+        positions.setdefault(match[0], []).append(match.start())
+    return positions
 
 
 def _mixed_words(name: str, text: str) -> Iterator[str]:
@@ -151,10 +156,7 @@ def _foreign_letter(word: str) -> str:
 
 
 def _look_alikes(name: str, text: str) -> Iterator[str]:
-    places: dict[str, list[int]] = {}
-    for match in _SIGN.finditer(text):
-        places.setdefault(match[0], []).append(match.start())
-    for sign, positions in places.items():
+    for sign, positions in _positions_by_sign(_SIGN.finditer(text)).items():
         yield f"{_places_text(name, text, positions)}: {_character_name(sign)} looks like {_LOOK_ALIKES[sign]} and is none."
     blanks = [match.start() for match in _BLANK.finditer(text)]
     if blanks:
@@ -191,7 +193,6 @@ def _line_and_column(text: str, index: int) -> str:
 
 
 def _character_name(sign: str) -> str:
-    name = unicodedata.name(
-        sign, "a control character" if ord(sign) < 0xA0 else "a character without a name"
-    )
+    nameless = "a control character" if ord(sign) < 0xA0 else "a character without a name"
+    name = unicodedata.name(sign, nameless)
     return f"{python_escape(sign)} ({name})"

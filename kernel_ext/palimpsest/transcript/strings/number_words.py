@@ -47,6 +47,12 @@ def joined_sentences(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
+def ended_sentence(text: str) -> str:
+    """Return a text that ends as a sentence does, with a full stop where it has no other end."""
+    text = text.rstrip()
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
 def kept_ends_text(numbers: Numbers) -> str:
     """Return a sentence about which ends of a shortened text are shown."""
     head, tail = number_text(numbers, "head_chars"), number_text(numbers, "tail_chars")

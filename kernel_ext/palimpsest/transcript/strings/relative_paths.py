@@ -70,18 +70,15 @@ def path_problem(path: object, excluded_names: Collection[str] = ()) -> str | No
         return "it is no path"  # Another spelling of a name would pass the comparisons below.
     if "\0" in path or any(name in ("", ".", "..") for name in names):
         return "it does not stay in its folder"
-    if any(name in excluded_names for name in names) or PROTECTED_FOLDERS & set(
-        comparable_names(path)
-    ):
+    is_excluded = any(name in excluded_names for name in names)
+    if is_excluded or not PROTECTED_FOLDERS.isdisjoint(comparable_names(path)):
         return "it lies in a folder that is never kept or brought back"
     return None
 
 
 def recorded_name(name: str) -> str:
     """Return a name or path, as Python decoded it from the disk, as text that can be recorded and shown."""
-    if name.isascii() and "\\" not in name:
-        return name
-    if sys.platform == "win32":
+    if sys.platform == "win32" or (name.isascii() and "\\" not in name):
         return name
     try:
         text = name.encode(ENCODING, ERROR_HANDLER).decode("utf-8", ERROR_HANDLER)
@@ -95,9 +92,7 @@ def recorded_name(name: str) -> str:
 
 def disk_name(recorded_path: str) -> str:
     """Return a recorded name or path as Python names it on the disk."""
-    if recorded_path.isascii() and "\\" not in recorded_path:
-        return recorded_path
-    if sys.platform == "win32":
+    if sys.platform == "win32" or (recorded_path.isascii() and "\\" not in recorded_path):
         return recorded_path
     text = ESCAPED_BYTE.sub(
         lambda match: chr(FIRST_SURROGATE + int(match[1], 16)) if match[1] else "\\", recorded_path
