@@ -22,14 +22,16 @@ export const INSPECTOR_COMMANDS = {
   compare: COMPARE
 } as const;
 
+/** Returns the description of an argument that is a text. */
+function textArgument(description: string) {
+  return { type: 'string', description };
+}
+
 const INSPECT_ARGUMENTS = {
   args: {
     type: 'object',
     properties: {
-      session: {
-        type: 'string',
-        description: 'Id of the session; by default the notebook’s'
-      },
+      session: textArgument('Id of the session; by default the notebook’s'),
       request: {
         type: ['number', 'string'],
         description: 'Number of a request from 0, or the id of its message'
@@ -38,23 +40,20 @@ const INSPECT_ARGUMENTS = {
         type: ['number', 'string'],
         description: 'Number of an item from 0, or the id of its part'
       },
-      path: { type: 'string', description: 'Path of a recorded file' },
-      notebook: { type: 'string', description: 'Path of the notebook' },
+      path: textArgument('Path of a recorded file'),
+      notebook: textArgument('Path of the notebook'),
       beside: {
         type: 'object',
         description:
           'The session beside it: the id of one, the path of a recorded file, or both',
         properties: { path: { type: 'string' }, session: { type: 'string' } }
       },
-      layout_name: {
-        type: 'string',
-        description: 'Name of the tab in a layout that brings it back'
-      },
-      cwd: {
-        type: 'string',
-        description:
-          'Folder whose recordings are offered where nothing is named'
-      }
+      layout_name: textArgument(
+        'Name of the tab in a layout that brings it back'
+      ),
+      cwd: textArgument(
+        'Folder whose recordings are offered where nothing is named'
+      )
     }
   }
 };
@@ -63,20 +62,14 @@ const COMPARE_ARGUMENTS = {
   args: {
     type: 'object',
     properties: {
-      session: {
-        type: 'string',
-        description: 'Id of the first session; by default the open inspector’s'
-      },
-      with: {
-        type: 'string',
-        description:
-          'Id of the second session, or path of a recorded file; by default it is asked for'
-      },
-      path: {
-        type: 'string',
-        description: 'Path of a recorded file that is the first one'
-      },
-      notebook: { type: 'string', description: 'Path of the notebook' }
+      session: textArgument(
+        'Id of the first session; by default the open inspector’s'
+      ),
+      with: textArgument(
+        'Id of the second session, or path of a recorded file; by default it is asked for'
+      ),
+      path: textArgument('Path of a recorded file that is the first one'),
+      notebook: textArgument('Path of the notebook')
     }
   }
 };

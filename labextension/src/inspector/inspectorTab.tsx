@@ -21,11 +21,8 @@ interface IInspectorTabProps {
 }
 
 /** Draws the inspector, and above it a strip with what its kernel lacks. */
-export function InspectorTab({
-  model,
-  name,
-  chooseBeside
-}: IInspectorTabProps) {
+export function InspectorTab(props: IInspectorTabProps) {
+  const { model, name, chooseBeside } = props;
   const { words } = useHost();
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
   const { place, source, beside, side, isSideOpened } = state;
@@ -100,17 +97,13 @@ export function InspectorTab({
 }
 
 /** Draws that both sessions are read, or why they cannot be compared; nothing where all is well. */
-function BesideNotice({
-  error,
-  isKnown,
-  chooseOther,
-  showAlone
-}: {
+function BesideNotice(props: {
   error: string;
   isKnown: boolean;
   chooseOther: () => void;
   showAlone: () => void;
 }) {
+  const { error, isKnown, chooseOther, showAlone } = props;
   const { words } = useHost();
   if (error === '') {
     return isKnown ? null : (

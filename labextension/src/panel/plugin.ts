@@ -8,14 +8,13 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { ILauncher } from '@jupyterlab/launcher';
-import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { IRenderMimeRegistry, type IRenderMime } from '@jupyterlab/rendermime';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { ILinkRegistry } from '../kernel/tokens';
 import { densityChoice, readDensity } from '../state/display/density';
 import { COMPARE, INSPECT } from '../views/actions/inspector';
-import { notebookLinkResolver } from './linkResolver';
 import { addCommands, COMMANDS } from './commands';
 import { PanelModel } from './panelModel';
 import { PANEL_ID, PanelWidget } from './panelWidget';
@@ -113,4 +112,23 @@ async function applySettings(
     await app.restored;
     await app.commands.execute(COMMANDS.open);
   }
+}
+
+/** Returns what resolves links in the panel relative to the active notebook, as in its cells. */
+function notebookLinkResolver(
+  tracker: INotebookTracker
+): IRenderMime.IResolver {
+  const current = (): IRenderMime.IResolver => {
+    const resolver = tracker.currentWidget?.context.urlResolver;
+    if (resolver === undefined) {
+      throw new Error('No notebook is in front.');
+    }
+    return resolver;
+  };
+  return {
+    // Asynchronous, so that a link without an active notebook rejects.
+    resolveUrl: async (url, context) => current().resolveUrl(url, context),
+    getDownloadUrl: async url => current().getDownloadUrl(url),
+    resolvePath: async path => current().resolvePath?.(path) ?? null
+  };
 }

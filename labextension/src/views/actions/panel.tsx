@@ -56,13 +56,11 @@ export interface IPanelActions {
  * Provides the actions that the panel always offers. Context edits, reverts and edits of cells are not
  * included, nor reviews of them: the panel offers them only if its session is writable.
  */
-export function PanelActionsProvider({
-  actions,
-  children
-}: {
+export function PanelActionsProvider(props: {
   actions: IPanelActions;
   children: ReactNode;
 }) {
+  const { actions, children } = props;
   return (
     <AnswerActionsProvider value={actions.answers}>
       <TurnActionsProvider value={actions.turn}>

@@ -176,50 +176,48 @@ export function ChatPanel({
               onDismiss={onDismissFailure}
             />
           )}
-          {ready && <TodoStrip transcript={transcript} putAway={putAway} />}
-          {ready && answer !== null && (
-            <CommandAnswer
-              answer={answer}
-              onClose={() => {
-                setAnswer(null);
-                focusComposer(elementRef.current);
-              }}
-            />
-          )}
           {ready && (
-            <QueuedPrompts
-              key={`queue ${state.key}`}
-              transcript={transcript}
-              readOnly={state.readOnly}
-              onStopped={(text, chosen) => {
-                drafts.giveBack(text, chosen);
-              }}
-              onEdit={prompt => {
-                drafts.giveBack(prompt.text, chosenFor(prompt));
-                focusComposer(elementRef.current);
-              }}
-            />
-          )}
-          {ready && (
-            <EditedPrompt
-              drafts={drafts}
-              onCancel={() => {
-                drafts.end();
-                focusComposer(elementRef.current);
-              }}
-            />
-          )}
-          {ready && (
-            <Composer
-              draftKey={state.key}
-              drafts={drafts}
-              session={transcript.session}
-              stepping={transcript.stepping}
-              busy={isBusy(transcript)}
-              readOnly={state.readOnly}
-              sendKey={state.sendKey}
-              onAnswered={onAnswered}
-            />
+            <>
+              <TodoStrip transcript={transcript} putAway={putAway} />
+              {answer !== null && (
+                <CommandAnswer
+                  answer={answer}
+                  onClose={() => {
+                    setAnswer(null);
+                    focusComposer(elementRef.current);
+                  }}
+                />
+              )}
+              <QueuedPrompts
+                key={`queue ${state.key}`}
+                transcript={transcript}
+                readOnly={state.readOnly}
+                onStopped={(text, chosen) => {
+                  drafts.giveBack(text, chosen);
+                }}
+                onEdit={prompt => {
+                  drafts.giveBack(prompt.text, chosenFor(prompt));
+                  focusComposer(elementRef.current);
+                }}
+              />
+              <EditedPrompt
+                drafts={drafts}
+                onCancel={() => {
+                  drafts.end();
+                  focusComposer(elementRef.current);
+                }}
+              />
+              <Composer
+                draftKey={state.key}
+                drafts={drafts}
+                session={transcript.session}
+                stepping={transcript.stepping}
+                busy={isBusy(transcript)}
+                readOnly={state.readOnly}
+                sendKey={state.sendKey}
+                onAnswered={onAnswered}
+              />
+            </>
           )}
         </div>
       </RevertActionsProvider>
@@ -228,17 +226,13 @@ export function ChatPanel({
 }
 
 /** Draws a sentence that can be dismissed. */
-function DismissibleNotice({
-  className = '',
-  role,
-  text,
-  onDismiss
-}: {
+function DismissibleNotice(props: {
   className?: string;
   role: 'alert' | 'status';
   text: string;
   onDismiss: (() => void) | undefined;
 }) {
+  const { className = '', role, text, onDismiss } = props;
   const { words } = useHost();
   return (
     <div className={`plm-Panel-failure ${className}`} role={role}>

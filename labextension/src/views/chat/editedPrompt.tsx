@@ -10,13 +10,8 @@ import { changedFiles, laterTurns, Preview } from '../transcript/revertPreview';
 import { unlessGone } from '../dom/effects';
 
 /** Draws the mark; nothing while a new prompt is written. */
-export function EditedPrompt({
-  drafts,
-  onCancel
-}: {
-  drafts: IDrafts;
-  onCancel: () => void;
-}) {
+export function EditedPrompt(props: { drafts: IDrafts; onCancel: () => void }) {
+  const { drafts, onCancel } = props;
   const { words } = useHost();
   const { replaced } = drafts.draft;
   const { preview, problem } = usePreview(replaced?.turn);

@@ -25,12 +25,8 @@ interface IPanelHeaderProps {
 }
 
 /** Draws the header and, when opened, the list of sessions, how to share this one, or what fills the window. */
-export function PanelHeader({
-  transcript,
-  view,
-  onView,
-  children
-}: IPanelHeaderProps) {
+export function PanelHeader(props: IPanelHeaderProps) {
+  const { transcript, view, onView, children } = props;
   const { Icon, words } = useHost();
   const turn = useTurnActions();
   const isChoosing = view === 'sessions';

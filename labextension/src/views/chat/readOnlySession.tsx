@@ -17,11 +17,8 @@ interface ISessionViewProps {
 }
 
 /** Draws the session. */
-export function SessionView({
-  transcript,
-  remark,
-  isQuiet
-}: ISessionViewProps) {
+export function SessionView(props: ISessionViewProps) {
+  const { transcript, remark, isQuiet } = props;
   const { words } = useHost();
   const [pinned, setPinned] = useState(false);
   const title = sessionTitle(transcript.session?.title ?? '', words);

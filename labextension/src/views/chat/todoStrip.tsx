@@ -18,10 +18,11 @@ interface ITodoProps {
 }
 
 /** Draws the line; nothing if there is no list, or all of it is done and the turn is over. */
-export function TodoStrip({
-  transcript,
-  putAway: { isAway, putAway }
-}: ITodoProps) {
+export function TodoStrip(props: ITodoProps) {
+  const {
+    transcript,
+    putAway: { isAway, putAway }
+  } = props;
   const { Icon, words } = useHost();
   const { todos } = transcript;
   const next = currentTodo(todos);
@@ -59,10 +60,11 @@ export function TodoStrip({
 }
 
 /** Draws a button that brings back a list that was put away. */
-export function TodoChip({
-  transcript,
-  putAway: { isAway, putAway }
-}: ITodoProps) {
+export function TodoChip(props: ITodoProps) {
+  const {
+    transcript,
+    putAway: { isAway, putAway }
+  } = props;
   const { words } = useHost();
   const { all, done } = todoProgress(transcript.todos);
   return isAway && isWorkedOn(transcript) ? (

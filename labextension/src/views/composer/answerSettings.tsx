@@ -36,14 +36,8 @@ export function useChoices(key: string): [Choices | null, () => void] {
 }
 
 /** Draws the agent and model that will answer, and lets the user choose others. */
-export function AnswerSettings({
-  choices,
-  drafts,
-  onTrusted,
-  readOnly,
-  session,
-  stepping
-}: IAnswerSettingsProps) {
+export function AnswerSettings(props: IAnswerSettingsProps) {
+  const { choices, drafts, onTrusted, readOnly, session, stepping } = props;
   const { words } = useHost();
   if (readOnly) {
     return null;

@@ -6,16 +6,13 @@ import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 
 /** Draws the files by name; each can be removed where that is possible. */
-export function AttachmentChips({
-  files,
-  known,
-  onLeaveOut
-}: {
+export function AttachmentChips(props: {
   files: readonly Attachment[];
   /** The kernel's descriptions of the files, by their URL. */
   known?: KnownFiles;
   onLeaveOut?: (index: number) => void;
 }) {
+  const { files, known, onLeaveOut } = props;
   const { words } = useHost();
   return files.length === 0 ? null : (
     <ul

@@ -10,13 +10,11 @@ export interface ICommandAnswer extends TypedAnswer {
 }
 
 /** Draws the answer until it is closed. */
-export function CommandAnswer({
-  answer,
-  onClose
-}: {
+export function CommandAnswer(props: {
   answer: ICommandAnswer;
   onClose: () => void;
 }) {
+  const { answer, onClose } = props;
   const { Markdown, words } = useHost();
   return (
     <section

@@ -4,13 +4,11 @@ import { shortCount } from '../../state/text/numberFormat';
 import { useHost, type IWords } from '../host';
 
 /** Draws a chip for each mention of a draft. */
-export function MentionChips({
-  previews,
-  id
-}: {
+export function MentionChips(props: {
   previews: readonly MentionPreview[];
   id: string;
 }) {
+  const { previews, id } = props;
   const { words } = useHost();
   return (
     <ul

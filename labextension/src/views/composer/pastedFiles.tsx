@@ -294,13 +294,12 @@ function useDragsHere(
         now.onDrop(transferredInLab(drag.mimeData));
       }
     };
+    const listening = new AbortController();
     for (const type of DRAGS) {
-      node?.addEventListener(type, listen);
+      node?.addEventListener(type, listen, { signal: listening.signal });
     }
     return () => {
-      for (const type of DRAGS) {
-        node?.removeEventListener(type, listen);
-      }
+      listening.abort();
     };
   }, [form, newest]);
 }
@@ -336,13 +335,14 @@ export function PastedFilesStatus({ pasted }: { pasted: IPastedFiles }) {
   );
 }
 
-function LargeFile({
-  file: { attachment, tokens },
-  onDecide
-}: {
+function LargeFile(props: {
   file: PastedFile;
   onDecide: (isAttached: boolean) => void;
 }) {
+  const {
+    file: { attachment, tokens },
+    onDecide
+  } = props;
   const { words } = useHost();
   const text = words.__(
     '%1 is large: ~%2 tokens go with this prompt and stay in the context.',

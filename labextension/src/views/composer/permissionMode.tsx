@@ -26,16 +26,13 @@ export function modeOf(
 }
 
 /** Draws the mode as a chip; a chosen mode applies from the next call on. */
-export function PermissionMode({
-  session,
-  choices,
-  stepping
-}: {
+export function PermissionMode(props: {
   session: SessionInfo | undefined;
   choices: Choices | null;
   /** Whether each request waits until it is let go. */
   stepping: boolean;
 }) {
+  const { session, choices, stepping } = props;
   const { words } = useHost();
   const permissions = usePermissionActions();
   const mode = modeOf(session, choices);
@@ -135,13 +132,11 @@ function AlwaysAllowed() {
 }
 
 /** Asks once whether to trust the permissions in the project's own settings file. */
-export function TrustPrompt({
-  untrusted,
-  onTrusted
-}: {
+export function TrustPrompt(props: {
   untrusted: readonly string[];
   onTrusted: () => void;
 }) {
+  const { untrusted, onTrusted } = props;
   const { words } = useHost();
   const permissions = usePermissionActions();
   const [hidden, setHidden] = useState('');

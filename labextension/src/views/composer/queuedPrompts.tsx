@@ -25,12 +25,8 @@ interface IQueuedPromptsProps {
 const GIVEN_BACK = new WeakSet<PromptAdmitted>();
 
 /** Draws the line, and gives the prompts back that a stop withdrew. */
-export function QueuedPrompts({
-  transcript,
-  readOnly,
-  onEdit,
-  onStopped
-}: IQueuedPromptsProps) {
+export function QueuedPrompts(props: IQueuedPromptsProps) {
+  const { transcript, readOnly, onEdit, onStopped } = props;
   const { words } = useHost();
   const { inbox, stopped } = transcript;
   useEffect(() => {
@@ -82,12 +78,7 @@ export function QueuedPrompts({
 }
 
 /** Draws a prompt that waits, with its actions. */
-function QueuedPrompt({
-  prompt,
-  place: index,
-  running,
-  onEdit
-}: {
+function QueuedPrompt(props: {
   prompt: PromptAdmitted;
   /** Its place in the order of sending, from 1. */
   place: number;
@@ -95,6 +86,7 @@ function QueuedPrompt({
   running: boolean;
   onEdit: IQueuedPromptsProps['onEdit'];
 }) {
+  const { prompt, place: index, running, onEdit } = props;
   const { words } = useHost();
   const actions = usePromptActions();
   const { prompt_id, text, delivery } = prompt;

@@ -67,13 +67,11 @@ export function CopyButton({ label, name, title, text }: ICopyButtonProps) {
 }
 
 /** Draws content with buttons in its corner, seen where they are looked for, and always reached by keys. */
-export function Copyable({
-  copies,
-  children
-}: {
+export function Copyable(props: {
   copies: readonly ICopyButtonProps[];
   children: ReactNode;
 }) {
+  const { copies, children } = props;
   const { copy } = useHost();
   return copy === undefined || copies.length === 0 ? (
     children

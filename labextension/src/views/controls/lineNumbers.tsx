@@ -2,13 +2,8 @@
 import { useHost } from '../host';
 
 /** Draws both numbers with their signs; a screen reader is told in words. */
-export function LineNumbers({
-  additions,
-  deletions
-}: {
-  additions: number;
-  deletions: number;
-}) {
+export function LineNumbers(props: { additions: number; deletions: number }) {
+  const { additions, deletions } = props;
   const { words } = useHost();
   const count = (number: number) => number.toLocaleString();
   return (

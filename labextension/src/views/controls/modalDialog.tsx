@@ -15,12 +15,8 @@ interface IModalDialogProps {
 }
 
 /** Draws a dialog that is open from the start. */
-export function ModalDialog({
-  className,
-  title,
-  onClose,
-  children
-}: IModalDialogProps) {
+export function ModalDialog(props: IModalDialogProps) {
+  const { className, title, onClose, children } = props;
   const elementRef = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {

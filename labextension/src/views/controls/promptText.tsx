@@ -9,14 +9,12 @@ const LONG_WORDS = 150;
 const LONG_LINES = 12;
 
 /** Draws a prompt. The whole text is in the page, so that it can be found and copied. */
-export function PromptText({
-  text,
-  line
-}: {
+export function PromptText(props: {
   text: string;
   /** The key of the line that it is. */
   line?: string;
 }) {
+  const { text, line } = props;
   const { words } = useHost();
   const [chosen, setOpen] = useChosenOpen(place => place.line === line);
   const open = chosen === true;

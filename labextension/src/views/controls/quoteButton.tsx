@@ -57,20 +57,19 @@ export function QuoteButton({ onQuote }: { onQuote: (text: string) => void }) {
       isDragging = false;
       updatePlace();
     };
-    document.addEventListener('selectionchange', updatePlace);
+    const listening = new AbortController();
+    const { signal } = listening;
+    const early = { capture: true, signal };
+    document.addEventListener('selectionchange', updatePlace, { signal });
     document.addEventListener('scroll', updatePlace, {
-      capture: true,
+      ...early,
       passive: true
     });
-    document.addEventListener('pointerdown', onDown, true);
-    document.addEventListener('pointerup', onUp, true);
-    document.addEventListener('pointercancel', onUp, true);
+    document.addEventListener('pointerdown', onDown, early);
+    document.addEventListener('pointerup', onUp, early);
+    document.addEventListener('pointercancel', onUp, early);
     return () => {
-      document.removeEventListener('selectionchange', updatePlace);
-      document.removeEventListener('scroll', updatePlace, { capture: true });
-      document.removeEventListener('pointerdown', onDown, true);
-      document.removeEventListener('pointerup', onUp, true);
-      document.removeEventListener('pointercancel', onUp, true);
+      listening.abort();
     };
   }, []);
   return place === null ? null : (

@@ -4,16 +4,13 @@ import { OutlinedButton } from './buttons';
 import { useHost } from '../host';
 
 /** Asks for the reason of a rejection, which is a message to the agent. */
-export function RejectionForm({
-  label,
-  onSend,
-  onBack
-}: {
+export function RejectionForm(props: {
   label: string;
   /** The message, empty where none was written. */
   onSend: (feedback: string) => void;
   onBack: () => void;
 }) {
+  const { label, onSend, onBack } = props;
   const { words } = useHost();
   const [feedback, setFeedback] = useState('');
   const field = useId();

@@ -27,14 +27,11 @@ export function TodoItems({ todos }: { todos: readonly Todo[] }) {
 }
 
 function statusName(status: Todo['status'], words: IWords): string {
-  switch (status) {
-    case 'pending':
-      return words.__('to do');
-    case 'in_progress':
-      return words.__('in work');
-    case 'completed':
-      return words.__('done');
-    case 'cancelled':
-      return words.__('dropped');
-  }
+  const names: Record<Todo['status'], string> = {
+    pending: words.__('to do'),
+    in_progress: words.__('in work'),
+    completed: words.__('done'),
+    cancelled: words.__('dropped')
+  };
+  return names[status];
 }

@@ -70,19 +70,17 @@ export function useEndScroll() {
       'ResizeObserver' in window ? new ResizeObserver(follow) : null;
     watch?.observe(content);
     watch?.observe(node);
-    node.addEventListener('scroll', onScroll, { passive: true });
-    node.addEventListener('wheel', onWheel, { passive: true });
+    const listening = new AbortController();
+    const options = { passive: true, signal: listening.signal };
+    node.addEventListener('scroll', onScroll, options);
+    node.addEventListener('wheel', onWheel, options);
     for (const act of USER_EVENTS) {
-      node.addEventListener(act, onAct, { passive: true });
+      node.addEventListener(act, onAct, options);
     }
     follow();
     return () => {
       watch?.disconnect();
-      node.removeEventListener('scroll', onScroll);
-      node.removeEventListener('wheel', onWheel);
-      for (const act of USER_EVENTS) {
-        node.removeEventListener(act, onAct);
-      }
+      listening.abort();
     };
   }, []);
   const toEnd = () => {

@@ -74,14 +74,14 @@ export function useNearViewport<E extends HTMLElement>(
         updateIsNear();
       }
     };
-    node.addEventListener('click', markTouched);
-    node.addEventListener('focusout', settleAfterInput);
-    document.addEventListener('selectionchange', settleAfterInput);
+    const listening = new AbortController();
+    const { signal } = listening;
+    node.addEventListener('click', markTouched, { signal });
+    node.addEventListener('focusout', settleAfterInput, { signal });
+    document.addEventListener('selectionchange', settleAfterInput, { signal });
     return () => {
       end?.();
-      node.removeEventListener('click', markTouched);
-      node.removeEventListener('focusout', settleAfterInput);
-      document.removeEventListener('selectionchange', settleAfterInput);
+      listening.abort();
     };
   }, [watched, scrolls]);
   return { elementRef: elementRef, near: near || held };

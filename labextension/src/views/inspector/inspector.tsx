@@ -270,6 +270,8 @@ function Session(props: ISessionProps) {
   const pressKey = useInspectorKeys({ session, cursor, steps, showKeys });
   useRegionName(root, words.__('Context of %1', view.title || view.session));
   const isAlone = parts.length > 0;
+  const isExplained = place.explained ?? false;
+  const shownPolicy = { policy, track, isExplained };
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
@@ -314,21 +316,11 @@ function Session(props: ISessionProps) {
             >
               <GridChoiceProvider value={grid}>
                 {isAlone ? (
-                  <PartsAlone
-                    parts={parts}
-                    policy={policy}
-                    track={track}
-                    isExplained={place.explained ?? false}
-                  />
+                  <PartsAlone parts={parts} {...shownPolicy} />
                 ) : isPrinted ? (
                   <PrintedSections />
                 ) : (
-                  <TabContent
-                    tab={tab}
-                    policy={policy}
-                    track={track}
-                    isExplained={place.explained ?? false}
-                  />
+                  <TabContent tab={tab} {...shownPolicy} />
                 )}
               </GridChoiceProvider>
             </div>

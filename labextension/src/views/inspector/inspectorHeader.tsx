@@ -137,7 +137,9 @@ export function InspectorHeader({
               ? [words.__('the first of two')]
               : [words.__('the second of two')]),
           oneLine(view.origin),
-          words._n('%1 request', '%1 requests', total, count(total)),
+          total === 1
+            ? words.__('1 request')
+            : words.__('%1 requests', count(total)),
           words.__('%1 items', count(view.items.id.length)),
           view.own ? words.__('can be edited') : words.__('read-only')
         ].join(' · ')}
@@ -252,13 +254,11 @@ export function InspectorHeader({
 }
 
 /** Draws the buttons for the place before and the one after. */
-function StepButtons({
-  steps,
-  toolbar
-}: {
+function StepButtons(props: {
   steps: IWaysBackAndForward;
   toolbar: IListFocus;
 }) {
+  const { steps, toolbar } = props;
   const { words } = useHost();
   const { back, forward } = steps;
   return (

@@ -14,13 +14,7 @@ import { InspectButton } from './inspectButton';
 import { gradeText, SummaryGrade } from './summaryGrade';
 
 /** Draws a compaction and, when opened, the summary that replaces what it covers. */
-export function Compaction({
-  summary,
-  state,
-  mark,
-  summaryId,
-  decisions
-}: {
+export function Compaction(props: {
   summary: string;
   state: CompactionState;
   /** The compaction's marker. */
@@ -29,6 +23,7 @@ export function Compaction({
   summaryId: string;
   decisions: readonly Decision[];
 }) {
+  const { summary, state, mark, summaryId, decisions } = props;
   const { Markdown, words } = useHost();
   const isCompactionUndone = isUndone(decisions, summaryId);
   const [what, more] = isCompactionUndone
@@ -81,10 +76,10 @@ export function Compaction({
       >
         <Markdown text={summary} />
         {summaryDecision !== undefined && (
-          <ReductionNote decision={summaryDecision} />
-        )}
-        {summaryDecision !== undefined && (
-          <SummaryGrade decision={summaryDecision} />
+          <>
+            <ReductionNote decision={summaryDecision} />
+            <SummaryGrade decision={summaryDecision} />
+          </>
         )}
       </Disclosure>
       {state === 'done' && (

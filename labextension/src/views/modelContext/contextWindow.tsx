@@ -17,16 +17,13 @@ import { useCompactionActions } from '../actions/contextEdits';
 import { useInspectorOpener } from '../actions/inspector';
 
 /** Draws the bar; its table shows on hover, on focus, or pinned by a click. */
-export function ContextWindow({
-  transcript,
-  pinned,
-  onPin
-}: {
+export function ContextWindow(props: {
   transcript: ITranscript;
   /** Whether its table stays open. */
   pinned: boolean;
   onPin: (pinned: boolean) => void;
 }) {
+  const { transcript, pinned, onPin } = props;
   const { words } = useHost();
   const [isHovered, setHovered] = useState(false);
   const table = useId();
@@ -149,15 +146,12 @@ function costText(session: SessionInfo | undefined, words: IWords): string {
 
 type WindowRow = readonly [kind: string, name: string, tokens: number];
 
-function UsageTable({
-  usage,
-  id,
-  children
-}: {
+function UsageTable(props: {
   usage: IWindowUsage;
   id: string;
   children: ReactNode;
 }) {
+  const { usage, id, children } = props;
   const { words } = useHost();
   const { compacted = false, kinds, reserve, used, window } = usage;
   const names = kindNames(words);

@@ -103,13 +103,11 @@ type OfferedEdit = readonly [
 ];
 
 /** Draws a button for each edit, and the error of the last one. */
-export function ContextEditButtons({
-  target,
-  offered
-}: {
+export function ContextEditButtons(props: {
   target: string;
   offered: readonly OfferedEdit[];
 }) {
+  const { target, offered } = props;
   const editor = useContextEditor();
   const [isWaiting, setWaiting] = useState(false);
   const [failure, setFailure] = useState('');

@@ -163,15 +163,12 @@ function Decisions({ held }: { held: ProposedRequest }) {
   );
 }
 
-function Items({
-  hold,
-  title,
-  items
-}: {
+function Items(props: {
   hold: string;
   title: string;
   items: readonly RequestItem[];
 }) {
+  const { hold, title, items } = props;
   const { words } = useHost();
   const editor = useContextEditor();
   const [failure, setFailure] = useState('');
@@ -226,13 +223,11 @@ function Items({
   );
 }
 
-function Controls({
-  held,
-  actions
-}: {
+function Controls(props: {
   held: ProposedRequest;
   actions: IHeldRequestActions;
 }) {
+  const { held, actions } = props;
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
   const [isDone, setDone] = useState(false);

@@ -5,13 +5,11 @@ import type { IHeldRequestActions } from '../actions/heldRequests';
 import { useHost } from '../host';
 
 /** Draws a field for each number; Enter, or leaving it, makes a new proposal. */
-export function HeldRequestFields({
-  held,
-  actions
-}: {
+export function HeldRequestFields(props: {
   held: ProposedRequest;
   actions: IHeldRequestActions;
 }) {
+  const { held, actions } = props;
   const { words } = useHost();
   const { limit_tokens: tokens, limit_usd: usd, numbers } = held;
   return (
@@ -52,13 +50,7 @@ export function HeldRequestFields({
   );
 }
 
-function ValueField({
-  empty,
-  label,
-  meaning,
-  onChange,
-  value
-}: {
+function ValueField(props: {
   /** The meaning of an empty field; without one, an emptied field gets its value back. */
   empty?: string;
   label: string;
@@ -67,6 +59,7 @@ function ValueField({
   /** Changes the value; resolves to an error sentence, or an empty string. */
   onChange: (typed: string) => Promise<string>;
 }) {
+  const { empty, label, meaning, onChange, value } = props;
   const [typed, setTyped] = useState(value);
   const [failure, setFailure] = useState('');
   const field = useId();

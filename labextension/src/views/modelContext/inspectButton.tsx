@@ -6,14 +6,12 @@ import {
 import { useHost } from '../host';
 
 /** Draws the button; nothing where there is no inspector. */
-export function InspectButton({
-  target,
-  quiet = false
-}: {
+export function InspectButton(props: {
   target: IInspectorTarget;
   /** Whether it is drawn as a link, among numbers. */
   quiet?: boolean;
 }) {
+  const { target, quiet = false } = props;
   const { words } = useHost();
   const inspector = useInspectorOpener();
   return inspector === null ? null : (

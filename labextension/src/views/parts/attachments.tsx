@@ -23,13 +23,11 @@ export function Attachments({ files }: { files: readonly Attachment[] }) {
 }
 
 /** Draws figures that a cell shows as small buttons. */
-export function Thumbnails({
-  files,
-  onChoose
-}: {
+export function Thumbnails(props: {
   files: readonly Attachment[];
   onChoose: () => void;
 }) {
+  const { files, onChoose } = props;
   const { words } = useHost();
   return files.length === 0 ? null : (
     <span className="plm-Thumbnails">

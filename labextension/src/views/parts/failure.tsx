@@ -19,11 +19,8 @@ interface IFailureProps {
 }
 
 /** Draws the error that ended a step. */
-export function Failure({
-  error,
-  attempts = 1,
-  canRetry = false
-}: IFailureProps) {
+export function Failure(props: IFailureProps) {
+  const { error, attempts = 1, canRetry = false } = props;
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
   const isStopped = error.type === 'aborted';
@@ -97,13 +94,11 @@ export function StoppedNotice({ words: text }: { words: string }) {
 }
 
 /** Draws failed and retried requests in one line, or a notice that another model was asked instead. */
-export function RetryNote({
-  part,
-  run
-}: {
+export function RetryNote(props: {
   part: RetryPart;
   run: IRetryRun | undefined;
 }) {
+  const { part, run } = props;
   const { words } = useHost();
   return (
     <div className="plm-Failure" role="note" data-state="retry">

@@ -35,14 +35,12 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
 }
 
 /** Draws one file: its name and numbers, and its diff on demand. */
-export function FileChange({
-  change,
-  remark
-}: {
+export function FileChange(props: {
   change: FileDiff;
   /** A remark on the change of the file. */
   remark?: string;
 }) {
+  const { change, remark } = props;
   const { words } = useHost();
   const statusNote = remark ?? statusText(change, words);
   const head = (

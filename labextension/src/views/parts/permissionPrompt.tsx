@@ -30,17 +30,14 @@ function offeredReplies(ask: Ask): readonly Answer[] {
 }
 
 /** Draws a question; in a read-only view it says where to answer. */
-export function PermissionPrompt({
-  ask,
-  above = false,
-  children
-}: {
+export function PermissionPrompt(props: {
   ask: Ask;
   /** What stands below its title. */
   children?: ReactNode;
   /** Whether the call's input is shown above. */
   above?: boolean;
 }) {
+  const { ask, above = false, children } = props;
   const { words } = useHost();
   const actions = useAnswerActions();
   const diff = ask.diff ?? '';
@@ -86,13 +83,8 @@ function promptTitle({ permission, title }: Ask, words: IWords): string {
   }
 }
 
-function PermissionButtons({
-  ask,
-  actions
-}: {
-  ask: Ask;
-  actions: IAnswerActions;
-}) {
+function PermissionButtons(props: { ask: Ask; actions: IAnswerActions }) {
+  const { ask, actions } = props;
   const { words } = useHost();
   const [reply, setReply] = useState<Answer | null>(null);
   const [rejecting, setRejecting] = useState(false);
@@ -203,14 +195,11 @@ function replyNameForAll(about: string, answer: Answer, words: IWords): string {
 }
 
 function replyName(answer: Answer, words: IWords): string {
-  switch (answer) {
-    case 'once':
-      return words.__('Allow once');
-    case 'always':
-      return words.__('Always in this session');
-    case 'reject':
-      return words.__('Reject…');
-    case 'project':
-      return words.__('Always in this project');
-  }
+  const names: Record<Answer, string> = {
+    once: words.__('Allow once'),
+    always: words.__('Always in this session'),
+    reject: words.__('Reject…'),
+    project: words.__('Always in this project')
+  };
+  return names[answer];
 }

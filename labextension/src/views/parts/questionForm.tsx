@@ -202,14 +202,12 @@ function QuestionField({
 }
 
 /** Draws answered questions with their answers. */
-export function QuestionAnswers({
-  questions,
-  answers
-}: {
+export function QuestionAnswers(props: {
   questions: readonly Question[];
   /** Null if they were not answered. */
   answers: readonly (readonly string[])[] | null;
 }) {
+  const { questions, answers } = props;
   const { words } = useHost();
   return (
     <dl className="plm-QuestionAnswers">

@@ -6,13 +6,11 @@ import { useHost } from '../host';
 import { ContextEditNote } from '../modelContext/editButtons';
 
 /** Draws reasoning, with its duration if known. */
-export function Reasoning({
-  part,
-  decisions
-}: {
+export function Reasoning(props: {
   part: ReasoningPart;
   decisions: readonly Decision[];
 }) {
+  const { part, decisions } = props;
   const { Markdown, words } = useHost();
   const { time } = part;
   const spent = time?.end === undefined ? null : (time.end - time.start) / 1000;

@@ -4,11 +4,8 @@ import { visibleText } from '../../state/text/visibleText';
 import { useHost, type IWords } from '../host';
 
 /** Draws the results; HTML is sanitised by the host. */
-export function ShownResults({
-  results
-}: {
-  results: readonly IShownResult[];
-}) {
+export function ShownResults(props: { results: readonly IShownResult[] }) {
+  const { results } = props;
   const { Html, Markdown, words } = useHost();
   return (
     <>

@@ -7,13 +7,8 @@ import { InspectButton } from '../modelContext/inspectButton';
 import { useHost } from '../host';
 
 /** Draws one step's numbers; unreported ones are shown as unknown, never as zero. */
-export function StepSummary({
-  part,
-  number
-}: {
-  part: StepFinishPart;
-  number: number;
-}) {
+export function StepSummary(props: { part: StepFinishPart; number: number }) {
+  const { part, number } = props;
   const { words } = useHost();
   const { tokens } = part;
   const prompt = sentTokens(part);

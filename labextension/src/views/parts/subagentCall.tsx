@@ -24,13 +24,8 @@ export function subagentSession(part: ToolPart): string {
 }
 
 /** Draws a subagent's work in the card of its task call. */
-export function SubagentCall({
-  part,
-  isOver
-}: {
-  part: ToolPart;
-  isOver: boolean;
-}) {
+export function SubagentCall(props: { part: ToolPart; isOver: boolean }) {
+  const { part, isOver } = props;
   const { words } = useHost();
   const opener = useSessionOpenerIfOffered();
   const session = subagentSession(part);

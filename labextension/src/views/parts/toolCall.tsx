@@ -276,13 +276,7 @@ function Input({ part }: { part: ToolPart }) {
   );
 }
 
-function Output({
-  part,
-  files,
-  state,
-  rowReason,
-  ended
-}: {
+function Output(props: {
   part: ToolPart;
   files: readonly Attachment[];
   state: CallState;
@@ -290,6 +284,7 @@ function Output({
   rowReason: string;
   ended: string;
 }) {
+  const { part, files, state, rowReason, ended } = props;
   const { Printed, words } = useHost();
   const text = callOutput(part);
   const error = part.state.status === 'error' ? part.state.error : '';
@@ -387,13 +382,8 @@ function noteOf(
 }
 
 /** Draws further facts about a call: its duration, who allowed it, and which hooks changed it. */
-function CallFacts({
-  part,
-  reply
-}: {
-  part: ToolPart;
-  reply: Reply | undefined;
-}) {
+function CallFacts(props: { part: ToolPart; reply: Reply | undefined }) {
+  const { part, reply } = props;
   const { words } = useHost();
   const spent = callSeconds(part);
   const facts = [

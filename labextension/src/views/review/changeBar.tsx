@@ -41,18 +41,14 @@ export interface IChangeBarActions {
 }
 
 /** Draws the bar. */
-export function ChangeBar({
-  review,
-  numbers,
-  state,
-  actions
-}: {
+export function ChangeBar(props: {
   review: ICellReview;
   /** The numbers of all reviews of the notebook. */
   numbers: ReviewNumbers;
   state: IChangeBarState;
   actions: IChangeBarActions;
 }) {
+  const { review, numbers, state, actions } = props;
   const { words } = useHost();
   const { canBeMade, isEditing, isSeen, note, problem, rejections } = state;
   const pending = usePendingDecision(review.changes.at(-1));
@@ -152,15 +148,12 @@ export function ChangeBar({
  * Draws the number of a review between the ways to its neighbours. It is all of a bar that is drawn again when another
  * review is decided; off the screen it keeps the number of before, since the browser would lay each cell out again.
  */
-function ChangeNumber({
-  reviewKey,
-  numbers,
-  actions
-}: {
+function ChangeNumber(props: {
   reviewKey: string;
   numbers: ReviewNumbers;
   actions: Pick<IChangeBarActions, 'next' | 'previous'>;
 }) {
+  const { reviewKey, numbers, actions } = props;
   const { words } = useHost();
   const [elementRef, isOnScreen] = useOnScreen<HTMLSpanElement>();
   const known = useRef(numbers.getSnapshot());
@@ -192,18 +185,14 @@ function ChangeNumber({
   );
 }
 
-function BarButton({
-  label,
-  name,
-  isMain = false,
-  onClick
-}: {
+function BarButton(props: {
   label: string;
   /** Its accessible name, where the label is a sign. */
   name?: string | undefined;
   isMain?: boolean;
   onClick: () => void;
 }) {
+  const { label, name, isMain = false, onClick } = props;
   return (
     <SmallButton
       data-main={isMain ? '' : undefined}

@@ -23,17 +23,14 @@ import { useHost, type IWords } from '../host';
 import { usePendingDecision, useWithoutDecision } from './pendingDecision';
 
 /** Draws the list where changes can be decided; elsewhere the calls' own differences are enough. */
-export function ChangeList({
-  changes,
-  asks,
-  isReverted = false
-}: {
+export function ChangeList(props: {
   changes: readonly IReviewedChange[];
   /** The open questions. */
   asks: readonly Ask[];
   /** Whether the turn is reverted, so that nothing is left to decide. */
   isReverted?: boolean;
 }) {
+  const { changes, asks, isReverted = false } = props;
   const { words } = useHost();
   const actions = useCellReviewActions();
   const list = useRef<HTMLUListElement>(null);
@@ -138,15 +135,12 @@ type Decide = (
   verdict: IChangeVerdict
 ) => void;
 
-function AllButtons({
-  changes,
-  canAccept,
-  decide
-}: {
+function AllButtons(props: {
   changes: readonly IReviewedChange[];
   canAccept: boolean;
   decide: Decide;
 }) {
+  const { changes, canAccept, decide } = props;
   const { words } = useHost();
   const [rejecting, setRejecting] = useState(false);
   if (rejecting) {
@@ -185,13 +179,8 @@ function AllButtons({
 }
 
 /** Draws a row; the others are not drawn again when the changes of one cell are decided. */
-const ChangeRow = memo(function ChangeRow({
-  reviewed,
-  actions,
-  canAccept,
-  isReverted,
-  decide
-}: IChangeRowProps) {
+const ChangeRow = memo(function ChangeRow(props: IChangeRowProps) {
+  const { reviewed, actions, canAccept, isReverted, decide } = props;
   const { words } = useHost();
   const { change } = reviewed;
   const pending = usePendingDecision(reviewed);

@@ -71,14 +71,12 @@ function revertedWords(
   reverted: NonNullable<RevertedExtent>,
   words: IWords
 ): string {
-  switch (reverted) {
-    case 'whole':
-      return words.__('Reverted');
-    case 'part':
-      return words.__('Reverted in part');
-    case 'removed':
-      return words.__('Removed from the session');
-  }
+  const names: Record<NonNullable<RevertedExtent>, string> = {
+    whole: words.__('Reverted'),
+    part: words.__('Reverted in part'),
+    removed: words.__('Removed from the session')
+  };
+  return names[reverted];
 }
 
 /** Draws one segment. */

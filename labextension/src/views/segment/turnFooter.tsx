@@ -25,13 +25,8 @@ interface ITurnFooterProps {
 }
 
 /** Draws the line; its button stops the turn. */
-export function TurnFooter({
-  messages,
-  status,
-  problem,
-  hasAsks,
-  stoppable
-}: ITurnFooterProps) {
+export function TurnFooter(props: ITurnFooterProps) {
+  const { messages, status, problem, hasAsks, stoppable } = props;
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
   return (
@@ -88,13 +83,8 @@ function Activity({
 }
 
 /** Draws why a request is sent again, and when: the one line about it until it is answered. */
-function Retried({
-  run,
-  status
-}: {
-  run: IRetryRun | undefined;
-  status: Status;
-}) {
+function Retried(props: { run: IRetryRun | undefined; status: Status }) {
+  const { run, status } = props;
   const { words } = useHost();
   const next = status.type === 'retry' ? status.next : null;
   const now = useNow(next === null ? null : 1000);
@@ -123,13 +113,8 @@ function Retried({
 }
 
 /** Draws the elapsed time of a long wait; hidden from screen readers. */
-function Since({
-  moment,
-  between = ' · '
-}: {
-  moment: number;
-  between?: string;
-}) {
+function Since(props: { moment: number; between?: string }) {
+  const { moment, between = ' · ' } = props;
   const passed = useNow(1000) - moment;
   return passed < SHORT_MS ? null : (
     <span aria-hidden="true">{between + wholeDurationText(passed / 1000)}</span>

@@ -21,13 +21,8 @@ interface ITurnSummaryProps {
 }
 
 /** Draws the line; nothing where there is nothing to tell and to do. */
-export function TurnSummary({
-  turn,
-  messages,
-  density,
-  showsGauge,
-  children
-}: ITurnSummaryProps) {
+export function TurnSummary(props: ITurnSummaryProps) {
+  const { turn, messages, density, showsGauge, children } = props;
   const { words } = useHost();
   const figures = turnFigures(messages);
   const answer = messages.flatMap(({ info, parts }) =>

@@ -6,13 +6,8 @@ import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 
 /** Draws the row, and its lines while it is open. */
-export function WorkRow({
-  row,
-  children
-}: {
-  row: IWorkRow;
-  children: ReactNode;
-}) {
+export function WorkRow(props: { row: IWorkRow; children: ReactNode }) {
+  const { row, children } = props;
   const { words } = useHost();
   return (
     <Disclosure

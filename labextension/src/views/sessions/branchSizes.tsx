@@ -8,13 +8,8 @@ const HEIGHT_PX = 44;
 const MAX_BARS = 60;
 
 /** Draws the newest requests as bars; `most` is the largest of all branches, so that bars can be compared. */
-export function BranchSizes({
-  branch,
-  most
-}: {
-  branch: Branch;
-  most: number;
-}) {
+export function BranchSizes(props: { branch: Branch; most: number }) {
+  const { branch, most } = props;
   const { words } = useHost();
   const { estimates, sizes, window } = branch;
   if (sizes.length === 0) {

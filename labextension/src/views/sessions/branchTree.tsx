@@ -25,15 +25,12 @@ export function BranchTree({ branches, session }: IBranchTreeProps) {
   );
 }
 
-function Level({
-  branches,
-  level,
-  session
-}: {
+function Level(props: {
   branches: readonly Branch[];
   level: readonly Branch[];
   session: string;
 }) {
+  const { branches, level, session } = props;
   const { words } = useHost();
   return (
     <ul>

@@ -13,13 +13,8 @@ import { sessionTitle } from './sessionLabels';
 import { unlessGone, useFirstFocus } from '../dom/effects';
 
 /** Asks for the branches of a session, and draws them. */
-export function BranchView({
-  session,
-  onBack
-}: {
-  session: string;
-  onBack: () => void;
-}) {
+export function BranchView(props: { session: string; onBack: () => void }) {
+  const { session, onBack } = props;
   const { words } = useHost();
   const sessions = useSessionActions();
   const [table, setTable] = useState<BranchTable | string | null>(null);
@@ -161,12 +156,7 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
 }
 
 /** Draws a branch's name, and the buttons that open it. */
-function BranchHead({
-  isAskedAbout,
-  branch,
-  name,
-  with: first
-}: {
+function BranchHead(props: {
   branch: Branch;
   name: string;
   /** Whether it is the session that was asked about. */
@@ -174,6 +164,7 @@ function BranchHead({
   /** The branch that it is compared with in the inspector. */
   with: Branch | undefined;
 }) {
+  const { isAskedAbout, branch, name, with: first } = props;
   const { words } = useHost();
   const inspector = useInspectorOpener();
   const opener = useSessionOpener();

@@ -155,13 +155,11 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
 }
 
 /** Shows how far an import is, with a button that stops it. */
-function ImportProgress({
-  progress,
-  onStop
-}: {
+function ImportProgress(props: {
   progress: IImportProgress;
   onStop: () => void;
 }) {
+  const { progress, onStop } = props;
   const { words } = useHost();
   const { bytes, total } = progress;
   return (

@@ -31,12 +31,8 @@ type OpenAction =
   | 'deleting';
 
 /** Draws a session's line; its second button opens the actions. */
-export function SessionItem({
-  row,
-  isCurrent,
-  onChosen,
-  onChanged
-}: ISessionItemProps) {
+export function SessionItem(props: ISessionItemProps) {
+  const { row, isCurrent, onChosen, onChanged } = props;
   const { Icon, words } = useHost();
   const sessions = useSessionActions();
   const opener = useSessionOpener();
@@ -206,13 +202,8 @@ function ActionButtons({ actions }: { actions: readonly SessionAction[] }) {
   ));
 }
 
-function ActionButton({
-  onDo,
-  children
-}: {
-  onDo: () => void;
-  children: string;
-}) {
+function ActionButton(props: { onDo: () => void; children: string }) {
+  const { onDo, children } = props;
   return (
     <OutlinedButton className="plm-ActionButton" onClick={onDo}>
       {children}

@@ -15,12 +15,8 @@ interface ISharePageProps {
 }
 
 /** Explains what a share page is, creates it, and shows where it is. */
-export function SharePage({
-  session,
-  shared,
-  onBack,
-  onChanged
-}: ISharePageProps) {
+export function SharePage(props: ISharePageProps) {
+  const { session, shared, onBack, onChanged } = props;
   const { words } = useHost();
   const sharing = useSharingActions();
   const [file, setFile] = useState<ExportedFile | null>(null);

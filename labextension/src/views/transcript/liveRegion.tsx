@@ -18,14 +18,12 @@ const PAUSE_MS = 1500;
 const MAX_ANNOUNCEMENTS = 20;
 
 /** Draws a region that is visible only to screen readers. */
-export function Announcements({
-  transcript,
-  isQuiet = never
-}: {
+export function Announcements(props: {
   transcript: ITranscript;
   /** Whether another live region announces the session. */
   isQuiet?: (() => boolean) | undefined;
 }) {
+  const { transcript, isQuiet = never } = props;
   const { words } = useHost();
   const announced = useRef<IAnnounced | null>(null);
   const newest = useRef(transcript);

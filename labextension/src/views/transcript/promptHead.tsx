@@ -22,13 +22,8 @@ interface IPromptHeadProps {
 }
 
 /** Draws the line and the text; the chip opens to what went along, below it, part by part. */
-export function PromptHead({
-  origin,
-  isTask,
-  attached,
-  reverted,
-  children
-}: IPromptHeadProps) {
+export function PromptHead(props: IPromptHeadProps) {
+  const { origin, isTask, attached, reverted, children } = props;
   const { words } = useHost();
   const [open, setOpen] = useState(false);
   const list = useId();

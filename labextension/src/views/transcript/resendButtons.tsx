@@ -44,13 +44,8 @@ export function ResendButtons({ turn, prompt }: IResendButtonsProps) {
 }
 
 /** Sends the prompt at once where nothing but the turn's own answer is lost; otherwise shows what is. */
-function RetryControl({
-  turn,
-  resends
-}: {
-  turn: string;
-  resends: IResendActions;
-}) {
+function RetryControl(props: { turn: string; resends: IResendActions }) {
+  const { turn, resends } = props;
   const { Icon, words } = useHost();
   const reverts = useRevertActions();
   const [open, setOpen] = useState(false);
@@ -139,15 +134,12 @@ function RetryControl({
 }
 
 /** Lets the user choose another model and another permission mode. */
-function RetryChoices({
-  loadChoices,
-  choice,
-  onChoose
-}: {
+function RetryChoices(props: {
   loadChoices: NonNullable<IResendActions['choices']>;
   choice: IRetryChoice;
   onChoose: (choice: IRetryChoice) => void;
 }) {
+  const { loadChoices, choice, onChoose } = props;
   const { words } = useHost();
   const [choices, setChoices] = useState<Choices | null>(null);
   useEffect(() => unlessGone(loadChoices(), setChoices), [loadChoices]);

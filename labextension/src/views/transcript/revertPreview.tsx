@@ -21,12 +21,8 @@ interface IPreviewProps {
 const MAX_MESSAGES = 6;
 
 /** Draws the messages and files; a file that somebody else changed can be ticked. */
-export function Preview({
-  preview,
-  isFinal,
-  overwrite,
-  onOverwrite
-}: IPreviewProps) {
+export function Preview(props: IPreviewProps) {
+  const { preview, isFinal, overwrite, onOverwrite } = props;
   const { words } = useHost();
   const { messages, problem } = preview;
   const files = changedFiles(preview);

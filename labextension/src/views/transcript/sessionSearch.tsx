@@ -27,13 +27,8 @@ interface ISessionSearchProps {
 }
 
 /** Draws the field, how many occurrences there are, and the buttons to go through them. */
-export function SessionSearch({
-  turns,
-  elementRef,
-  request,
-  onLeave,
-  onClose
-}: ISessionSearchProps) {
+export function SessionSearch(props: ISessionSearchProps) {
+  const { turns, elementRef, request, onLeave, onClose } = props;
   const { Icon, words } = useHost();
   const [searched, setSearched] = useState('');
   const field = useRef<HTMLInputElement>(null);

@@ -50,13 +50,12 @@ export function useShownTurn(
       attributes: true,
       attributeFilter: ['data-far']
     });
+    const listening = new AbortController();
+    const { signal } = listening;
     const stop = () => {
       clearTimeout(timer);
       domObserver.disconnect();
-      document.removeEventListener('focusin', scroll);
-      for (const act of READER_EVENTS) {
-        document.removeEventListener(act, end, true);
-      }
+      listening.abort();
     };
     const end = () => {
       stop();
@@ -65,10 +64,14 @@ export function useShownTurn(
     // From then on, or from the first act of the reader, the place is theirs.
     const timer = setTimeout(end, SETTLE_MS);
     for (const act of READER_EVENTS) {
-      document.addEventListener(act, end, { capture: true, passive: true });
+      document.addEventListener(act, end, {
+        capture: true,
+        passive: true,
+        signal
+      });
     }
     // A panel that is being opened focuses its composer.
-    document.addEventListener('focusin', scroll);
+    document.addEventListener('focusin', scroll, { signal });
     scroll();
     return stop;
   }, [shown, isHere, elementRef, leave]);

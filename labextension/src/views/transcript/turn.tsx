@@ -8,9 +8,11 @@ import { proposedFix } from '../../state/lines/proposedFix';
 import type { ITurn } from '../../state/display/turns';
 import { ProposedFixProvider } from '../parts/codeActions';
 import { SegmentView } from '../segment/segmentView';
+import { LinkButton } from '../controls/buttons';
 import { PromptText } from '../controls/promptText';
+import { useSessionActionsIfOffered } from '../actions/sessions';
+import { useHost } from '../host';
 import { ContextEditState } from '../modelContext/editButtons';
-import { ForkButton } from './forkButton';
 import { PromptHead } from './promptHead';
 import { MissingAnswerButton } from './missingAnswerButton';
 import { ResendButtons } from './resendButtons';
@@ -127,3 +129,27 @@ export const Turn = memo(
         before.held === now.held &&
         before.replies === now.replies))
 );
+
+/** Draws the button that forks the session before a prompt; nothing in a read-only session. */
+function ForkButton(props: { session: string; target: string }) {
+  const { session, target } = props;
+  const { words } = useHost();
+  const sessions = useSessionActionsIfOffered();
+  if (sessions === null) {
+    return null;
+  }
+  return (
+    <LinkButton
+      className="plm-ForkButton"
+      aria-label={words.__('Fork here')}
+      title={words.__(
+        'Begin a new session with all that came before this prompt; this one stays as it is'
+      )}
+      onClick={() => {
+        sessions.fork(session, target);
+      }}
+    >
+      {words.__('Fork')}
+    </LinkButton>
+  );
+}

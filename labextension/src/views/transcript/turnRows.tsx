@@ -71,13 +71,14 @@ interface ITurnPageProps {
 }
 
 /** Draws a page of turns; until it is rendered, an empty element of its height. */
-export const TurnPage = memo(function Page({
-  page: { first, turns },
-  newest,
-  live,
-  canRetry,
-  reverted
-}: ITurnPageProps) {
+export const TurnPage = memo(function Page(props: ITurnPageProps) {
+  const {
+    page: { first, turns },
+    newest,
+    live,
+    canRetry,
+    reverted
+  } = props;
   const { elementRef, near } = useNearViewport<HTMLDivElement>(() => newest);
   const [wasRendered, setWasRendered] = useState(near);
   const isAskedFor = useIsShown(place =>

@@ -13,11 +13,8 @@ const CONTEXT_KEYS = ['context'];
 const CALL_KEYS = ['tools', 'causes'];
 
 /** Draws one table: totals, the context as it grew, and calls. */
-export function ComparedFigures({
-  comparison
-}: {
-  comparison: SessionComparison;
-}) {
+export function ComparedFigures(props: { comparison: SessionComparison }) {
+  const { comparison } = props;
   const { words } = useHost();
   const { figures } = comparison;
   const groups: [string, ComparedFigure[]][] = [
@@ -72,11 +69,8 @@ export function ComparedFigures({
 }
 
 /** Draws the files, and what each session did with them. */
-export function ComparedFiles({
-  comparison
-}: {
-  comparison: SessionComparison;
-}) {
+export function ComparedFiles(props: { comparison: SessionComparison }) {
+  const { comparison } = props;
   const { words } = useHost();
   const uses = {
     changed: words.__('changed'),

@@ -7,15 +7,12 @@ import { useHost } from '../../host';
 export const COMPARED_SIDES: readonly ComparedSide[] = ['first', 'second'];
 
 /** Draws the line and the name; in the head of a column, which is narrow, without the title. */
-export function ComparedSideName({
-  side,
-  session,
-  isHead = false
-}: {
+export function ComparedSideName(props: {
   side: ComparedSide;
   session: ComparedSession;
   isHead?: boolean;
 }) {
+  const { side, session, isHead = false } = props;
   const { words } = useHost();
   const title = oneLine(session.title) || session.session;
   return (

@@ -19,11 +19,8 @@ const CONTEXT_PX = 170;
 const COST_PX = 110;
 
 /** Draws both pictures, and the choice of their axis where the times of both are known. */
-export function ComparedTracks({
-  comparison
-}: {
-  comparison: SessionComparison;
-}) {
+export function ComparedTracks(props: { comparison: SessionComparison }) {
+  const { comparison } = props;
   const { words } = useHost();
   const { first, second, unit } = comparison;
   const hasTimes = haveTimes(first, second);

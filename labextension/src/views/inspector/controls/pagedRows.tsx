@@ -248,15 +248,12 @@ function useSortedPlaces(
 }
 
 /** Draws a column's head, as a button where rows can be sorted by it. */
-function Head({
-  column,
-  order,
-  onSort
-}: {
+function Head(props: {
   column: ITableColumn;
   order: RowOrder | null;
   onSort: () => void;
 }) {
+  const { column, order, onSort } = props;
   const { head, meaning, isNumber = false, isHeadHidden = false } = column;
   const { valueAt } = column;
   const isSortable = valueAt !== undefined;
@@ -280,13 +277,11 @@ function Head({
   );
 }
 
-function Row({
-  columns,
-  cells
-}: {
+function Row(props: {
   columns: readonly ITableColumn[];
   cells: readonly ReactNode[];
 }) {
+  const { columns, cells } = props;
   const [head, ...others] = cells;
   return (
     <tr>
@@ -305,13 +300,8 @@ function Row({
 }
 
 /** Draws what the folded columns tell of the row above, beside its number. */
-function FoldedRow({
-  columnCount,
-  words
-}: {
-  columnCount: number;
-  words: string;
-}) {
+function FoldedRow(props: { columnCount: number; words: string }) {
+  const { columnCount, words } = props;
   return (
     <tr className="plm-FoldedRow">
       <td />

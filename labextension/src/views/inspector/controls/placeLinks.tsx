@@ -18,12 +18,8 @@ interface IPlaceLinkProps {
 }
 
 /** Moves to a place. */
-export function PlaceLink({
-  place,
-  label,
-  isName = false,
-  children
-}: IPlaceLinkProps) {
+export function PlaceLink(props: IPlaceLinkProps) {
+  const { place, label, isName = false, children } = props;
   const { go } = useInspectedSession();
   return (
     <LinkButton
@@ -40,15 +36,12 @@ export function PlaceLink({
 }
 
 /** Moves the cursor to a request, and to an item where one is given. */
-export function RequestLink({
-  request,
-  item,
-  text
-}: {
+export function RequestLink(props: {
   request: number;
   item?: number | null;
   text?: string;
 }) {
+  const { request, item, text } = props;
   const { words } = useHost();
   const { go, view } = useInspectedSession();
   const name = words.__('request %1', request + 1);
@@ -85,14 +78,12 @@ export function RequestLink({
  *
  * A mouse stays where it is, so that one item after the other can be chosen; keys go on to the item's card.
  */
-export function ItemLink({
-  item,
-  tabIndex
-}: {
+export function ItemLink(props: {
   item: number;
   /** Of a link in a list that is one stop of the Tab key. */
   tabIndex?: number;
 }) {
+  const { item, tabIndex } = props;
   const { view, go, card, item: chosen } = useInspection();
   const label = itemLabel(view, item);
   const [head, tail] = splitName(itemName(view, item));

@@ -185,15 +185,12 @@ function RequestMark({
 }
 
 /** Draws a veil over the requests before and after a range, and a line at both of its ends. */
-function RangeMark({
-  range,
-  total,
-  width
-}: {
+function RangeMark(props: {
   range: IRequestRange | null;
   total: number;
   width: number;
 }) {
+  const { range, total, width } = props;
   if (range === null) {
     return null;
   }

@@ -22,13 +22,11 @@ const FIRST_ROWS = 3;
 const SOME_ROWS = 12;
 
 /** Draws the breaks, dearest first; `isShort` shows the first few of them, `isWhole` all. */
-export const BreaksTable = memo(function BreaksTable({
-  isShort = false,
-  isWhole = false
-}: {
+export const BreaksTable = memo(function BreaksTable(props: {
   isShort?: boolean;
   isWhole?: boolean;
 }) {
+  const { isShort = false, isWhole = false } = props;
   const { words } = useHost();
   const { view, range } = useInspectedSession();
   const [isUnfolded, setUnfolded] = useState(false);

@@ -120,7 +120,7 @@ export function CostChart() {
                 key={kind}
                 className="plm-CostChart-line"
                 data-kind={kind}
-                d={linePath(Array.from(sums), { ...axis, width })}
+                d={linePath(sums, { ...axis, width })}
               />
             ))}
             <line

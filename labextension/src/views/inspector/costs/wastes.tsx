@@ -6,11 +6,8 @@ import { useInspectedSession } from '../controls/inspection';
 import { RequestLink } from '../controls/placeLinks';
 
 /** Draws what each kind of waste comes to, and the dearest ones; `isShort` leaves these out. */
-export const Wastes = memo(function Wastes({
-  isShort = false
-}: {
-  isShort?: boolean;
-}) {
+export const Wastes = memo(function Wastes(props: { isShort?: boolean }) {
+  const { isShort = false } = props;
   const { words } = useHost();
   const { view } = useInspectedSession();
   const { unit } = view.price;

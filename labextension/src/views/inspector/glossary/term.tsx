@@ -15,11 +15,8 @@ interface ITermProps {
 }
 
 /** Draws the word as a button; a click opens the glossary at it. */
-export function TermButton({
-  term,
-  children,
-  className = 'plm-Term'
-}: ITermProps) {
+export function TermButton(props: ITermProps) {
+  const { term, children, className = 'plm-Term' } = props;
   const { words } = useHost();
   const button = useRef<HTMLButtonElement>(null);
   const [root, setRoot] = useState<Element | null>(null);

@@ -46,12 +46,10 @@ export function DefinitionList({ item }: { item: number }) {
     0
   );
   const removed = removedSince(view, item);
-  const name = words._n(
-    '%1 tool definition',
-    '%1 tool definitions',
-    rows.length,
-    count(rows.length)
-  );
+  const name =
+    rows.length === 1
+      ? words.__('1 tool definition')
+      : words.__('%1 tool definitions', count(rows.length));
   return (
     <section role="group" aria-label={name}>
       <p>
@@ -105,13 +103,11 @@ export function DefinitionList({ item }: { item: number }) {
 }
 
 /** Draws what is known of one definition, and the way to the others. */
-export function DefinitionSentence({
-  item,
-  definition
-}: {
+export function DefinitionSentence(props: {
   item: number;
   definition: number;
 }) {
+  const { item, definition } = props;
   const { words } = useHost();
   const { view, shown, request } = useInspection();
   const { first, count: total } = definitionsOf(view, item);

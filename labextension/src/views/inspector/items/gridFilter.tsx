@@ -1,6 +1,7 @@
 /** The head of the grid: what its squares mean, and the fields that choose its rows, their order, and the width of its columns. */
 import { memo, useMemo } from 'react';
 import type { ItemFilter } from '../../../protocol/generated';
+import { stateWords } from '../../../state/inspector/why';
 import { count } from '../../../state/text/numberFormat';
 import { SelectField, TickBox } from '../../controls/fields';
 import { useHost } from '../../host';
@@ -9,7 +10,6 @@ import { TOOLBAR_KEYS, useListFocus } from '../controls/listFocus';
 import { StepButton } from '../controls/stepButton';
 import { kindWords } from '../timeline/kinds';
 import { oneLine } from '../../../state/text/oneLine';
-import { GridLegend } from './gridLegend';
 
 interface IGridFilterProps {
   /** The step of the columns' width, and how many there are. */
@@ -30,10 +30,7 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
     () => [...new Set(view.items.tool)].filter(name => name !== '').sort(),
     [view]
   );
-  const kinds = useMemo(() => {
-    const used = new Set(view.items.kind);
-    return view.kinds.filter((_, kind) => used.has(kind));
-  }, [view]);
+  const kinds = useUsedKinds();
   const set = (change: Partial<ItemFilter>) => {
     go({ filter: { ...filter, ...change } });
   };
@@ -46,7 +43,9 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
       <div className="plm-Inspector-head">
         <h3>{words.__('Items by requests')}</h3>
         <span className="plm-Muted" role="status">
-          {words._n('%1 item', '%1 items', itemCount, count(itemCount))}
+          {itemCount === 1
+            ? words.__('1 item')
+            : words.__('%1 items', count(itemCount))}
         </span>
         <GridLegend hasKinds={hasKinds} />
         <ColumnWidth {...props} />
@@ -146,3 +145,52 @@ function ColumnWidth({ zoom, zooms }: IGridFilterProps) {
     </span>
   );
 }
+
+/** Returns the kinds of the session's items, in the view's order. */
+function useUsedKinds(): readonly string[] {
+  const { view } = useInspectedSession();
+  return useMemo(() => {
+    const used = new Set(view.items.kind);
+    return view.kinds.filter((_, kind) => used.has(kind));
+  }, [view]);
+}
+
+/** Draws the kinds that the session has, unless they are told beside it, and the states that the tracks have. */
+const GridLegend = memo(function GridLegend({
+  hasKinds
+}: {
+  hasKinds: boolean;
+}) {
+  const { words } = useHost();
+  const { recorded, whatIf } = useInspectedSession();
+  const kinds = useUsedKinds();
+  const states = useMemo(
+    () =>
+      [
+        ...new Set([
+          ...recorded.track.transitions.state,
+          ...(whatIf?.track.transitions.state ?? [])
+        ])
+      ].filter(state => state !== 'whole'),
+    [recorded.track, whatIf?.track]
+  );
+  return states.length === 0 && !hasKinds ? null : (
+    <ul
+      className="plm-GridLegend plm-Muted"
+      aria-label={words.__('What the squares mean')}
+    >
+      {(hasKinds ? kinds.toReversed() : []).map(kind => (
+        <li key={kind}>
+          <span className="plm-Inspector-square plm-Kind" data-kind={kind} />
+          {kindWords(kind, words)}
+        </li>
+      ))}
+      {states.map(state => (
+        <li key={state}>
+          <span className="plm-Inspector-square" data-state={state} />
+          {stateWords(state)}
+        </li>
+      ))}
+    </ul>
+  );
+});

@@ -65,15 +65,12 @@ import { useLatest } from '../../dom/effects';
  * Draws heading, filter and grid; `height` in CSS pixels, `hasKinds` is false where the kinds are told beside it. On paper
  * all requests fit, as nobody can scroll it.
  */
-export const ItemGrid = memo(function ItemGrid({
-  height = 400,
-  hasKinds = true,
-  isPrinted = false
-}: {
+export const ItemGrid = memo(function ItemGrid(props: {
   height?: number;
   hasKinds?: boolean;
   isPrinted?: boolean;
 }) {
+  const { height = 400, hasKinds = true, isPrinted = false } = props;
   const { words } = useHost();
   const inspection = useInspection();
   const { view, recorded, whatIf, shown, request, item, go, card } = inspection;

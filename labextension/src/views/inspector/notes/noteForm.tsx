@@ -23,13 +23,8 @@ interface INotePlaceChoice {
 }
 
 /** Draws the form; `note` is the one that is changed, null for a new one. */
-export function NoteForm({
-  note,
-  onEnd
-}: {
-  note: Note | null;
-  onEnd: () => void;
-}) {
+export function NoteForm(props: { note: Note | null; onEnd: () => void }) {
+  const { note, onEnd } = props;
   const { words } = useHost();
   const inspection = useInspection();
   const { write, author: lastAuthor } = useReaderNotes();

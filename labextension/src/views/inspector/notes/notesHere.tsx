@@ -12,11 +12,8 @@ import { isOnRequest, useReaderNotes } from './readerNotes';
  * Draws the card; nothing where no note is here, none is hidden and none can be written. `isFormOnly` leaves out the notes, where a list
  * has all of them.
  */
-export function NotesHereCard({
-  isFormOnly = false
-}: {
-  isFormOnly?: boolean;
-}) {
+export function NotesHereCard(props: { isFormOnly?: boolean }) {
+  const { isFormOnly = false } = props;
   const { words } = useHost();
   const { request, item } = useInspection();
   const { notes, hiddenCount, write } = useReaderNotes();

@@ -75,13 +75,11 @@ export function useComparedRequests(): IComparedRequests {
 }
 
 /** Draws the box of one request. */
-export function CompareBox({
-  request,
-  compared
-}: {
+export function CompareBox(props: {
   request: number;
   compared: IComparedRequests;
 }) {
+  const { request, compared } = props;
   const { words } = useHost();
   return (
     <input

@@ -47,13 +47,13 @@ export function RequestViewer() {
   const summary =
     text === null
       ? ''
-      : words._n(
-          '%1 block, %2 tokens.',
-          '%1 blocks, %2 tokens.',
-          text.total,
-          count(text.total),
-          count(text.tokens)
-        ) +
+      : (text.total === 1
+          ? words.__('1 block, %1 tokens.', count(text.tokens))
+          : words.__(
+              '%1 blocks, %2 tokens.',
+              count(text.total),
+              count(text.tokens)
+            )) +
         (text.total > text.blocks.length
           ? ` ${words.__('%1 to %2 of %3', first + 1, last, count(text.total))}`
           : '');
@@ -137,15 +137,12 @@ export function RequestViewer() {
   );
 }
 
-function RequestBlock({
-  block,
-  searched,
-  tabIndex
-}: {
+function RequestBlock(props: {
   block: RequestItem;
   searched: string;
   tabIndex: number;
 }) {
+  const { block, searched, tabIndex } = props;
   const { words } = useHost();
   const { view } = useInspection();
   const marks = marksAfterBlock(view, useCacheMarks(), block);

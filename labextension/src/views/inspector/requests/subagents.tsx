@@ -28,13 +28,13 @@ export function Subagents() {
               </PlaceLink>
             )}
             <span className="plm-Muted">
-              {words._n(
-                '%1 request, %2 tokens',
-                '%1 requests, %2 tokens',
-                subagent.requests,
-                count(subagent.requests),
-                count(subagent.tokens)
-              )}
+              {subagent.requests === 1
+                ? words.__('1 request, %1 tokens', count(subagent.tokens))
+                : words.__(
+                    '%1 requests, %2 tokens',
+                    count(subagent.requests),
+                    count(subagent.tokens)
+                  )}
               {typeof subagent.cost === 'number' &&
                 `, ${money(subagent.cost, view.price.unit, subagent.cost_is_fact)}`}
             </span>

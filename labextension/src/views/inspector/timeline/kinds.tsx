@@ -51,13 +51,8 @@ export function patternFill(kind: string, idPrefix: string): string | null {
 }
 
 /** Draws a kind's colour and pattern as a small square. */
-export function KindSwatch({
-  kind,
-  idPrefix
-}: {
-  kind: string;
-  idPrefix: string;
-}) {
+export function KindSwatch(props: { kind: string; idPrefix: string }) {
+  const { kind, idPrefix } = props;
   const pattern = patternFill(kind, idPrefix);
   return (
     <svg

@@ -40,13 +40,11 @@ const LOWERED_PX = 12;
  * Draws both tracks; `isSmall` leaves a strip of the recorded one, to move the cursor by. `isExplained` adds what each
  * picture shows in sentences, and what the marks mean.
  */
-export const TimelineTracks = memo(function TimelineTracks({
-  isSmall = false,
-  isExplained = false
-}: {
+export const TimelineTracks = memo(function TimelineTracks(props: {
   isSmall?: boolean;
   isExplained?: boolean;
 }) {
+  const { isSmall = false, isExplained = false } = props;
   const { view, recorded, whatIf, shown, hidden } = useInspection();
   const most = useMemo(
     () => topTokens(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
@@ -75,13 +73,8 @@ export const TimelineTracks = memo(function TimelineTracks({
  * Draws how well the recording itself is reproduced, on which every estimate rests; `isExplained` adds the details. A doubt
  * is always drawn, cut to one line where nothing is explained.
  */
-function ProofSentences({
-  view,
-  isExplained
-}: {
-  view: TimelineView;
-  isExplained: boolean;
-}) {
+function ProofSentences(props: { view: TimelineView; isExplained: boolean }) {
+  const { view, isExplained } = props;
   const [first, ...others] = view.proof?.sentences ?? [];
   return first === undefined ? null : (
     <p className="plm-Proof" data-doubtful={isDoubtful(view)}>
@@ -130,13 +123,8 @@ interface ITrackProps {
   isExplained?: boolean;
 }
 
-function Track({
-  shown,
-  most,
-  height,
-  isSmall = false,
-  isExplained = false
-}: ITrackProps) {
+function Track(props: ITrackProps) {
+  const { shown, most, height, isSmall = false, isExplained = false } = props;
   const { words } = useHost();
   const { view, recorded, hidden, request: chosen } = useInspection();
   const { notes } = useReaderNotes();
