@@ -25,7 +25,7 @@ from palimpsest.lessons.lesson_texts import (
     lesson_text,
     meaning_text,
     not_predicted_text,
-    predict_all_first,
+    predictions_missing_text,
 )
 from palimpsest.public.recorded_session import RecordedSession, open_recording
 from palimpsest.render.reports.table import ReportTable, ShownInCell
@@ -148,7 +148,7 @@ class Lesson(ShownInCell):
         """
         answers = LessonAnswers(
             lambda: (
-                predict_all_first(missing)
+                predictions_missing_text(missing)
                 if (missing := self.missing_predictions)
                 else ShownValues(values)
             )

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from palimpsest.session.prompts.mention_matches import ranked_matches
-from palimpsest.transcript.context_values.cell_sources import is_prompt_cell
+from palimpsest.transcript.context_values.cell_runs import is_prompt_cell
 
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")

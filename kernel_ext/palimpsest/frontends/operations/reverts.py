@@ -19,7 +19,7 @@ from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_t
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.cell_history import HISTORY_EVENTS, cell_history, named_cell
 from palimpsest.session.revert.operations import Reverts
-from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
+from palimpsest.tools.notebook.notebook_tool import MAX_PAGE_SECONDS
 from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_changes import (
     CellHistory,
@@ -219,7 +219,7 @@ def _parse_why(argument_text: str) -> dict[str, Any] | None:
 
 async def _writing_session(reader: NotebookReader, cell: str) -> str | None:
     """Return the id of the session that wrote a cell's source, as the cell's metadata in an open page have it."""
-    notebooks = await reader.page(CellsWanted(cell), PAGE_SECONDS) or ()
+    notebooks = await reader.page(CellsWanted(cell), MAX_PAGE_SECONDS) or ()
     writers = (page_cell.session for notebook in notebooks for page_cell in notebook.cells)
     return next((writer for writer in writers if writer is not None), None)
 

@@ -26,8 +26,8 @@ from palimpsest.transcript.context_values.cell_runs import (
     OutputKind,
     RecordedOutput,
     has_hidden_tag,
+    is_prompt_cell,
 )
-from palimpsest.transcript.context_values.cell_sources import is_prompt_cell
 
 if TYPE_CHECKING:
     from palimpsest.tools.tool import NotebookChanger
