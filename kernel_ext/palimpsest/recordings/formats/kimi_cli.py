@@ -467,8 +467,8 @@ class _KimiSession:
         compactions = self._contexts.compactions
         for number in range(self._passed_compactions, len(compactions)):
             compaction = compactions[number]
-            kept = (self._ids_by_content.get(key) for key in compaction.kept_keys)
-            keeps_from = next((message for message in kept if message in self._ids), None)
+            kept_ids = (self._ids_by_content.get(key) for key in compaction.kept_keys)
+            keeps_from = next((message for message in kept_ids if message in self._ids), None)
             if keeps_from or not compaction.kept_keys:
                 self._passed_compactions = number + 1
                 return compaction, keeps_from

@@ -336,9 +336,9 @@ class TimelineBuilder:
 
     def _add_section(self, kind: str, sha256: str, chars: int) -> None:
         """Add a system prompt or tools, which replace those of the request before."""
-        replaced = self._item_list.add_section(kind, sha256, chars)
-        if replaced is not None:
-            self._states.show(replaced, "out", 0, f"another {kind}")
+        replaced_item = self._item_list.add_section(kind, sha256, chars)
+        if replaced_item is not None:
+            self._states.show(replaced_item, "out", 0, f"another {kind}")
 
     def _cut_messages(self) -> frozenset[str] | None:
         """Return the messages that a request under the newest request's policy would leave out now."""
