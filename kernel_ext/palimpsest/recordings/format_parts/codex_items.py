@@ -81,12 +81,9 @@ def answer_parts(item: JsonValue) -> list[Text | Thinking | Media | Call]:
             call = item.text("call_id") or item.text("id")
             return [Call(call, "local_shell", item.fields("action"))]
         case _:
-            provider_call = responses_item(item.raw)
-            return (
-                [Call(item.text("id"), provider_call.tool, provider_call.input, at_provider=True)]
-                if provider_call
-                else []
-            )
+            if (run := responses_item(item.raw)) is None:
+                return []
+            return [Call(item.text("id"), run.tool, run.input, at_provider=True)]
 
 
 def ran_at_provider(item: JsonValue) -> bool:

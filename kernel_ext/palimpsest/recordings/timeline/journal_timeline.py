@@ -264,11 +264,9 @@ class TimelineBuilder:
         marker = self._markers.get(info.parent_id)
         covered_items = self._item_list.add_summary(info, parts, marker)
         request = self._summary_requests.get(info.id, self._last_request)
-        prompt = (
-            _summary_settings(self._history_cut.compact_policy(request))
-            if request is not None
-            else {}
-        )
+        prompt: dict[str, Any] = {}
+        if request is not None:
+            prompt = _summary_settings(self._history_cut.compact_policy(request))
         marker_note = _note_of(self._infos.get(info.parent_id))
         if writer := _note_text(marker_note, WRITTEN_BY):
             prompt[WRITTEN_BY] = writer
