@@ -234,8 +234,7 @@ class RedactedSpecs:
         ]
         redacted = redacted_value(new_specs, self._secrets.secret_remover()) if new_specs else ()
         self._by_name |= {
-            original.name: (original, new)
-            for original, new in zip(new_specs, redacted, strict=True)
+            old.name: (old, new) for old, new in zip(new_specs, redacted, strict=True)
         }
         return tuple(self._by_name[spec.name][1] for spec in specs)
 

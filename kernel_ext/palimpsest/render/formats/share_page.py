@@ -185,7 +185,8 @@ def share_page(
 
 def _head_html(head: SharePageHead, scrub: Scrub) -> Iterator[str]:
     name = html.escape(one_line(scrub(head.title)) or "Session")
-    yield f"{_META}<title>{name}</title>\n<style>{_page_style()}{_RULES}</style>\n</head>\n<body>\n"
+    style = PAGE.replace("\nmain {", "\n.page {", 1)
+    yield f"{_META}<title>{name}</title>\n<style>{style}{_RULES}</style>\n</head>\n<body>\n"
     yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{line_in_html(head.description)}</p>\n'
     facts = "".join(
         f"<div><dt>{line_in_html(scrub(key))}</dt><dd>{line_in_html(scrub(value))}</dd></div>"
@@ -203,10 +204,6 @@ def _head_html(head: SharePageHead, scrub: Scrub) -> Iterator[str]:
             title = line_in_html(one_line(scrub(prompt), 120)) or "Without words"
             yield f'<li><a href="#prompt-{number}">{title}</a></li>\n'
         yield "</ol></details></nav>\n"
-
-
-def _page_style() -> str:
-    return PAGE.replace("\nmain {", "\n.page {", 1)
 
 
 def _todo_html(todos: Sequence[Todo], scrub: Scrub) -> str:

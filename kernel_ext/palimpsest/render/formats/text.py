@@ -1,4 +1,4 @@
-"""Write parts, messages and sessions as plain text for a terminal.
+"""Write messages and sessions as plain text for a terminal.
 
 Border: pure. Control and invisible characters are shown as escapes, so that no output of a tool can move the cursor,
 change colours or retitle the window.
@@ -24,7 +24,6 @@ from palimpsest.render.content.phrases import (
     size_text,
     thought_text,
 )
-from palimpsest.render.content.work_rows import WorkRow
 from palimpsest.render.formats.item_writer import ItemWriter, in_turns, joined_blocks
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import Density
@@ -102,10 +101,6 @@ def _step_line(item: OutlineStep) -> str:
     return f"{item.summary} · {bar} {share}" if bar else f"{item.summary} · {share}"
 
 
-def _work_line(row: WorkRow) -> str:
-    return f"▸ {row.text}"
-
-
 WRITER = ItemWriter(
     _text_lines,
     _reasoning_lines,
@@ -113,10 +108,8 @@ WRITER = ItemWriter(
     _step_line,
     "--- {} ---".format,
     _notice_line,
-    _work_line,
+    lambda row: f"▸ {row.text}",
     _quoted_prompt,
     make_visible=visible_text,
 )
-render_parts = WRITER.parts
 render_message = WRITER.message
-render_turn = WRITER.turn

@@ -272,10 +272,7 @@ def table_of(
     estimates: frozenset[tuple[int, str]] = frozenset(),
 ) -> ReportTable:
     """Return a table with a row for each value."""
-    readers = [
-        (column, attrgetter(column.key)) if isinstance(column, TableColumn) else column
-        for column in columns
-    ]
+    readers = [(c, attrgetter(c.key)) if isinstance(c, TableColumn) else c for c in columns]
     rows = tuple(tuple(read_cell(value) for _, read_cell in readers) for value in values)
     shown_columns = tuple(column for column, _ in readers)
     return ReportTable(title, shown_columns, rows, notes, tuple(links), estimates)

@@ -191,13 +191,10 @@ def _spans(text: str) -> Iterator[tuple[bool, str]]:
             continue
         yield False, text[position : match.start()]
         body = text[match.end() : close.start()]
-        yield True, code_span(body[1:-1] if _is_padded(body) else body)
+        is_padded = body.startswith(" ") and body.endswith(" ") and body.strip() != ""
+        yield True, code_span(body[1:-1] if is_padded else body)
         position = close.end()
     yield False, text[position:]
-
-
-def _is_padded(body: str) -> bool:
-    return body.startswith(" ") and body.endswith(" ") and body.strip() != ""
 
 
 def _backslashes(text: str, end: int) -> int:
@@ -276,15 +273,12 @@ def _image(match: re.Match[str]) -> str:
     destination, alt = match["to"], match["alt"].strip()
     address = browser_address(destination)
     if host := _HOST.match(address):
-        name = html.escape(host["host"].rpartition("@")[2], quote=False)
-        return f"[image at {_host_text(name)}{': ' + alt if alt else ''}]({destination})"
+        escaped_name = html.escape(host["host"].rpartition("@")[2], quote=False)
+        name = re.sub(r"[^A-Za-z0-9.:\-\u00a0-\U0010ffff]", "", escaped_name)
+        return f"[image at {name}{': ' + alt if alt else ''}]({destination})"
     if may_lead(address, allows_local=True):
         return f"[image: {alt or html.escape(address, quote=False)}]({destination})"
     return f"[image: {alt or 'not shown'}]"
-
-
-def _host_text(host: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.:\-\u00a0-\U0010ffff]", "", host)
 
 
 def _link(match: re.Match[str]) -> str:

@@ -138,8 +138,9 @@ class LiveSession:
         )
         self.archive = SessionArchive(self.journal, services.store)
         self.asks = Asks(session.id, self.log, effective_rules)
+        limits = services.sessions.spending_limits
         self.spending_limit = SpendingLimit(
-            effective_rules, self.log, self.asks, self._parent_spending_limit
+            effective_rules, self.log, self.asks, lambda: limits.get(self._parent_id)
         )
         self.control = SessionControls(
             effective_rules,
@@ -149,7 +150,7 @@ class LiveSession:
             self.spending_limit,
             self._on_loop,
         )
-        services.sessions.spending_limits[session.id] = self.spending_limit
+        limits[session.id] = self.spending_limit
         self._step_mode: StepMode | None = None
         services.sessions.step_modes[session.id] = lambda: self.step_mode
         self._tool_gate = ToolGate(services, self.log, self.asks)
@@ -691,10 +692,6 @@ class LiveSession:
                         self.log.append(SessionUpdated(session=granted_session), sync=True)
                         self.asks.approve(granted_session.permission)
         await self.spending_limit.wait_for_budget(info, abort)
-
-    def _parent_spending_limit(self) -> SpendingLimit | None:
-        """Return the spending limit of the parent session, where this kernel has it open."""
-        return self._services.sessions.spending_limits.get(self._parent_id)
 
     def _parent_step_mode(self) -> StepMode | None:
         """Return the step mode of the parent session, where this kernel has it open."""

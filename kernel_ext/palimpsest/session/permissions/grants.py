@@ -80,13 +80,10 @@ class Grant:
     granted_at: int = 0
     """Milliseconds since 1970."""
 
-    def is_same_as(self, other_grant: "Grant") -> bool:
-        """Return whether another grant allows the same, apart from author and time."""
-        return (self.key, self.value, self.session) == (
-            other_grant.key,
-            other_grant.value,
-            other_grant.session,
-        )
+    @property
+    def permission(self) -> tuple[str, Any, str | None]:
+        """What it allows, without author and time."""
+        return self.key, self.value, self.session
 
 
 class Grants:
@@ -148,12 +145,12 @@ class Grants:
 
     def add(self, *new: Grant) -> None:
         """Add grants; one that is already given keeps its time and author."""
-        self._change_stored(
-            lambda stored: [
-                *stored,
-                *(n for n in new if not any(n.is_same_as(grant) for grant in stored)),
-            ]
-        )
+
+        def with_new(stored: Sequence[Grant]) -> Sequence[Grant]:
+            known = [grant.permission for grant in stored]
+            return [*stored, *(grant for grant in new if grant.permission not in known)]
+
+        self._change_stored(with_new)
 
     def put(self, key: str, value: Any, session: str) -> None:
         """Grant a value in one session, replacing what was granted there under this key."""

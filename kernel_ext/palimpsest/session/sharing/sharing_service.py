@@ -19,7 +19,6 @@ from palimpsest.session.sharing.import_place import ImportPlace
 from palimpsest.session.sharing.share_page import (
     DISABLED,
     make_page,
-    page_path,
     remove_page,
     share_folder,
 )
@@ -86,12 +85,6 @@ class SharingService:
         infos = [event.session for event in events if isinstance(event, SessionUpdated)]
         shared_infos = [info for info in infos if info.id == session.id and info.share is not None]
         return sum(remove_page(store, info) for info in shared_infos) > 0
-
-    async def shared_page(self, session_id: str) -> Path | None:
-        """Return the path of a session's page; None when it is not shared."""
-        full_id = await self._flushed_id(session_id)
-        session = await asyncio.to_thread(self._session, full_id)
-        return page_path(self._services.store, session)
 
     async def export(
         self,
