@@ -288,8 +288,8 @@ class Archive(Operation):
         session_id = answer.session
         if not self.archived:
             return [f"{session_id} is listed again. %agent open {session_id} goes on with it."]
-        back = f"%agent unarchive {session_id} lists it again."
-        return [f"Archived {session_id}: it keeps all it has and is not listed. {back}"]
+        hint = f"%agent unarchive {session_id} lists it again."
+        return [f"Archived {session_id}: it keeps all it has and is not listed. {hint}"]
 
 
 def _parse_delete(argument_text: str) -> dict[str, Any] | None:

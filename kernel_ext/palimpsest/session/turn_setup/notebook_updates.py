@@ -30,8 +30,7 @@ from palimpsest.tools.calls.images import fit_image
 from palimpsest.tools.notebook.seen_sources import changes_of_call
 from palimpsest.tools.web.html_tokens import markup_text
 from palimpsest.transcript.context_values.cell_changes import CellAction, MadeChange
-from palimpsest.transcript.context_values.cell_runs import CellRun
-from palimpsest.transcript.context_values.cell_sources import source_hash
+from palimpsest.transcript.context_values.cell_runs import CellRun, source_hash
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
