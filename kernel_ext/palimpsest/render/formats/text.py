@@ -50,7 +50,7 @@ def render_session(
 
 
 def _quoted_prompt(message: Message, body: str) -> str:
-    return _indent(body, "> ") if is_prompt(message) else body
+    return _indented_text(body, "> ") if is_prompt(message) else body
 
 
 def _text_lines(item: TextItem) -> str:
@@ -65,7 +65,7 @@ def _notice_line(item: NoticeItem) -> str:
 def _reasoning_lines(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
     # Reasoning is not shown in full; a text with a title is a summary, which is.
-    return f"{head}\n{_indent(item.text.strip(), '  ')}" if item.title else head
+    return f"{head}\n{_indented_text(item.text.strip(), '  ')}" if item.title else head
 
 
 def _call_lines(item: OutlineCall) -> str:
@@ -86,10 +86,10 @@ def _call_lines(item: OutlineCall) -> str:
 def _excerpt_lines(excerpt: Excerpt | None, margin: str) -> str:
     if excerpt is None or not excerpt.text.strip():
         return ""
-    return _indent(excerpt.text.strip("\n"), margin)
+    return _indented_text(excerpt.text.strip("\n"), margin)
 
 
-def _indent(text: str, margin: str) -> str:
+def _indented_text(text: str, margin: str) -> str:
     return "\n".join((margin + line).rstrip() for line in text.split("\n"))
 
 

@@ -173,7 +173,7 @@ class ReportTable(ShownAsTable):
         widths = [max(map(columns_of, column)) for column in zip(header, *body, strict=True)]
         lines = [
             "  ".join(
-                _padded(cell, width, is_left=column.form == "text")
+                _padded_cell(cell, width, is_left=column.form == "text")
                 for cell, width, column in zip(row, widths, self.columns, strict=True)
             ).rstrip()
             for row in (header, *body)
@@ -335,6 +335,6 @@ def _style(column: TableColumn) -> str:
     return f'style="text-align:{side};padding:2px 12px 2px 0;font-weight:400"'
 
 
-def _padded(text: str, columns: int, *, is_left: bool) -> str:
+def _padded_cell(text: str, columns: int, *, is_left: bool) -> str:
     blanks = " " * (columns - columns_of(text))
     return text + blanks if is_left else blanks + text

@@ -69,7 +69,7 @@ from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
-from palimpsest.tools.tool import Abort, PythonRunner
+from palimpsest.tools.tool import Abort
 from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.context_values.cell_changes import CellReview
 from palimpsest.transcript.context_values.decisions import Decision
@@ -577,6 +577,9 @@ class LiveSession:
         self.spending_limit.begin_turn()
         if self.policy_stage is not None:
             self.policy_stage.turn_began()
+        python = services.kernel.python(self.id) if services.kernel.python is not None else None
+        if python is not None and self._left_running is not None:
+            python = self._left_running.watched_runner(python)
         tools = RunTools(
             log=self.log,
             abort=run.abort,
@@ -584,7 +587,7 @@ class LiveSession:
             cwd=services.cwd,
             ask=functools.partial(self._tool_gate.asker, run),
             guard_call=functools.partial(self._tool_gate.guard_repetition, run),
-            python=self._python(),
+            python=python,
             namespace=self._prompt_resolver.namespace(),
             notebook=services.kernel.notebook,
             extra_values={
@@ -630,12 +633,6 @@ class LiveSession:
             files=self.reverts.files,
         )
         return RunContext(requests, tools, turn)
-
-    def _python(self) -> PythonRunner | None:
-        services, left_running = self._services, self._left_running
-        if services.kernel.python is None or left_running is None:
-            return None
-        return left_running.watched_runner(services.kernel.python(self.id))
 
     def _store_postponed(self, until_message: str) -> None:
         """Store, beside the switch of step mode, where a postponed pruning ends, so that a restart continues it."""

@@ -251,7 +251,7 @@ class Grants:
                 "version": VERSION,
                 "project": str(self.project),
                 "number": project_number,
-                "grants": [_record(grant, str(self.project)) for grant in grants],
+                "grants": [_grant_entry(grant, str(self.project)) for grant in grants],
             }
             write_atomically(path, json.dumps(data, indent=1).encode())
             self._file_signature = None
@@ -338,7 +338,7 @@ def grants_of(data: dict[str, Any]) -> Iterator[Grant]:
             yield Grant(key, entry.get("value"), session, str(entry.get("by") or ""), moment)
 
 
-def _record(grant: Grant, project: str) -> dict[str, Any]:
+def _grant_entry(grant: Grant, project: str) -> dict[str, Any]:
     where = {"project": project, "session": grant.session}
     return where | {
         "key": grant.key,

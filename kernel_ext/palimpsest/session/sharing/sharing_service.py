@@ -16,12 +16,7 @@ from palimpsest.session.interfaces.services import Services
 from palimpsest.session.interfaces.sharing_operations import Exported, Form
 from palimpsest.session.sharing.exports import export_session
 from palimpsest.session.sharing.import_place import ImportPlace
-from palimpsest.session.sharing.share_page import (
-    DISABLED,
-    make_page,
-    remove_page,
-    share_folder,
-)
+from palimpsest.session.sharing.share_page import DISABLED, make_page, remove_page, share_folder
 from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
