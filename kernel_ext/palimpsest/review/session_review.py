@@ -15,7 +15,7 @@ from palimpsest.context_policies.own_policies.policy_function import PolicyFunct
 from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, with_writes_kept
 from palimpsest.render.content.phrases import counted_noun
-from palimpsest.render.reports.table import ReportTable
+from palimpsest.render.reports.table import Basis, ReportTable
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.prices.given_prices import GivenPrices, given_prices, lifetime_seconds
 from palimpsest.review.prices.offline_prices import ListedLimits, listed_limits
@@ -507,18 +507,14 @@ class SessionReview(NotedSession):
 
         writer_ids = frozenset(summary_writers(self.timeline).values())
         runs = self.subagent_runs(price) if writer_ids else ()
-        return {
-            run.timeline.session: SummarySession(
-                run.timeline.session,
-                run.totals.requests,
-                run.totals.input,
-                run.totals.output,
-                run.totals.cost,
-                "fact" if run.totals.cost_is_fact else "estimate",
-            )
-            for run in runs
-            if run.timeline.session in writer_ids
-        }
+        writers = {}
+        for run in runs:
+            session, totals = run.timeline.session, run.totals
+            if session in writer_ids:
+                numbers = totals.requests, totals.input, totals.output, totals.cost
+                basis: Basis = "fact" if totals.cost_is_fact else "estimate"
+                writers[session] = SummarySession(session, *numbers, basis)
+        return writers
 
     def _replay_under(self, policy: PolicyLike, summary: str | None = None) -> "Simulation":
         from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, with_summaries

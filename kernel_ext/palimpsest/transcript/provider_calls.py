@@ -60,22 +60,22 @@ def without_native(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (metadata or {}).items() if name != NATIVE_KEY}
 
 
-def sent_result(part: ToolPart, result: str, *, same_provider: bool) -> str:
+def sent_result(part: ToolPart, result: str, *, is_same_provider: bool) -> str:
     """Return the text that a request sends for a call of the provider, besides its name and input; may be empty.
 
-    ``same_provider`` is whether the request goes to the provider that ran the call, which is sent its own blocks.
+    ``is_same_provider`` is whether the request goes to the provider that ran the call, which is sent its own blocks.
     """
-    if is_left_out(part, same_provider=same_provider):
+    if is_left_out(part, is_same_provider=is_same_provider):
         return ""
-    blocks = call_blocks(part) if same_provider else ()
+    blocks = call_blocks(part) if is_same_provider else ()
     if blocks:
         return json.dumps(blocks, ensure_ascii=False, default=str)
     return result[:SENT_TEXT_CHARS]
 
 
-def is_left_out(part: ToolPart, *, same_provider: bool) -> bool:
+def is_left_out(part: ToolPart, *, is_same_provider: bool) -> bool:
     """Return whether requests omit a call: the format has no place for it, and the answer's text has its results."""
-    return same_provider and (part.metadata or {}).get(DIALECT) == "openai"
+    return is_same_provider and (part.metadata or {}).get(DIALECT) == "openai"
 
 
 def call_text(part: ToolPart, result: str) -> str:

@@ -344,9 +344,8 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
     rows.sort(key=lambda row: row[:4])
     links = [link_to(row.session, row.own_index) for row in rows]
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
-    estimated = estimated_costs(
-        row.cost is not None and row.cost.basis == "estimate" for row in rows
-    )
+    costs = (row.cost for row in rows)
+    estimated = estimated_costs(cost is not None and cost.basis == "estimate" for cost in costs)
     notes = (*subagents.table.notes, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
     return table_of(title, columns, rows, notes, links, estimated)
 

@@ -116,7 +116,7 @@ class ViewAnswers:
                     with_own_policies=self._own,
                     seq=self.seq,
                     epoch=self.epoch,
-                    picture=part == "picture",
+                    is_picture=part == "picture",
                     policies=policies,
                 )
                 return ViewAnswer(view=view)
