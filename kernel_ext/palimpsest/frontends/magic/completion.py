@@ -95,7 +95,6 @@ class Completions:
         return self._known_values("mention")  # the completer treats the at sign as a separator
 
     def _known_values(self, field: str) -> Sequence[str]:
-        """Return known values of an option, without a request."""
         if field == "variant":
             return ("low", "medium", "high")
         front_end = self._front_end()
