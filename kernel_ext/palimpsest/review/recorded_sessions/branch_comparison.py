@@ -166,9 +166,7 @@ class _BranchTree:
         self._origins = origins
         self._session_id = session_id
         root = self._ancestors(session_id)[-1]
-        self.branches = [
-            branch for branch in sessions.values() if root in self._ancestors(branch.id)
-        ]
+        self.branches = [info for info in sessions.values() if root in self._ancestors(info.id)]
         existing = {branch.id for branch in self.branches}
         self.forked = {
             branch.id: nearest

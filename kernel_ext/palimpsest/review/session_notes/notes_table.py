@@ -91,17 +91,15 @@ class SessionNotes(ShownAsTable):
 
 def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
     """Return a table with a row for each session: how many notes it has, and with which verdicts."""
+    session = TableColumn("session", "session")
     columns: tuple[ColumnSpec, ...] = (
-        (
-            TableColumn("session", "session"),
-            lambda notes: one_line(notes.timeline.title or notes.timeline.session, TITLE_CHARS),
-        ),
-        (TableColumn("origin", "origin"), lambda notes: notes.timeline.origin),
+        (session, lambda row: one_line(row.timeline.title or row.timeline.session, TITLE_CHARS)),
+        (TableColumn("origin", "origin"), lambda row: row.timeline.origin),
         (TableColumn("notes", "notes", "count", "fact"), len),
         *(
             (
                 TableColumn(verdict, verdict, "count", "fact"),
-                lambda notes, verdict=verdict: verdict_counts(notes.notes)[verdict],
+                lambda row, verdict=verdict: verdict_counts(row.notes)[verdict],
             )
             for verdict in VERDICTS
         ),
