@@ -68,7 +68,7 @@ PolicyLike = str | ContextPolicy | PolicyFunction | None
 SweptPolicy = str | ContextPolicy | PolicyFunction
 PriceLike = PriceWords | PriceProfile | None
 """A model's id, ``units``, words of ``given_prices``, a price file, or a profile; None: the review's own prices."""
-TITLE_CHARS = 60
+MAX_TITLE_CHARS = 60
 """Maximum characters of a title in a review's one line."""
 GetPolicy = Callable[..., ContextPolicy]
 """A function that returns a preset by its name, with some numbers changed."""
@@ -154,7 +154,7 @@ class SessionReview(NotedSession):
     def __repr__(self) -> str:
         timeline = self.timeline
         requests = counted_noun(len(timeline.requests), "request")
-        title = f" {visible_line(timeline.title, TITLE_CHARS)!r}" if timeline.title else ""
+        title = f" {visible_line(timeline.title, MAX_TITLE_CHARS)!r}" if timeline.title else ""
         return (
             f"<{type(self).__name__} {timeline.session}{title} of {visible_line(timeline.origin)}: {requests}, "
             f"{counted_noun(len(timeline.items), 'item')}>"

@@ -31,8 +31,8 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.provider_calls import (
     DIALECT,
+    MAX_SENT_TEXT_CHARS,
     RESPONSES,
-    SENT_TEXT_CHARS,
     is_left_out,
     is_provider_call,
     sent_result,
@@ -247,7 +247,7 @@ class _ReductionBuilder:
             part,
             way="drop" if is_dropped else "tell",
             rule=PROVIDER_CALL,
-            reason=reason.format(ran_at=ran_at, model=model.id, most=count(SENT_TEXT_CHARS)),
+            reason=reason.format(ran_at=ran_at, model=model.id, most=count(MAX_SENT_TEXT_CHARS)),
             tokens_before=self.inputs.count(result if is_dropped or is_same_provider else native),
             tokens_after=self.inputs.count(sent_form),
         )

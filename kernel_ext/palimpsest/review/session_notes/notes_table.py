@@ -22,7 +22,7 @@ from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.session_record.notes import VERDICTS, Note, verdict_counts
 from palimpsest.transcript.timeline import Timeline
 
-TITLE_CHARS = 60
+MAX_TITLE_CHARS = 60
 """Characters of a session's title in the table of several sessions."""
 
 
@@ -91,9 +91,9 @@ class SessionNotes(ShownAsTable):
 
 def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
     """Return a table with a row for each session: how many notes it has, and with which verdicts."""
-    session = TableColumn("session", "session")
+    head = TableColumn("session", "session")
     columns: tuple[ColumnSpec, ...] = (
-        (session, lambda row: one_line(row.timeline.title or row.timeline.session, TITLE_CHARS)),
+        (head, lambda row: one_line(row.timeline.title or row.timeline.session, MAX_TITLE_CHARS)),
         (TableColumn("origin", "origin"), lambda row: row.timeline.origin),
         (TableColumn("notes", "notes", "count", "fact"), len),
         *(

@@ -40,7 +40,7 @@ RulerAndPricesOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 """Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
 MAX_LEVELS = 8
 """Maximum levels of subagents that are followed."""
-RETURNED_CHARS = 80
+MAX_RETURNED_CHARS = 80
 RESULT_FRAMES = (
     ("<result>", "</result>"),
     ("<task_result>", "</task_result>"),
@@ -308,7 +308,7 @@ def _result_item(
 def _result_beginning(text: str) -> str:
     unframed = (text.partition(before)[2].rpartition(after)[0] for before, after in RESULT_FRAMES)
     line = " ".join((next(filter(None, unframed), "") or text).split())
-    return line if len(line) <= RETURNED_CHARS else f"{line[: RETURNED_CHARS - 1]}…"
+    return line if len(line) <= MAX_RETURNED_CHARS else f"{line[: MAX_RETURNED_CHARS - 1]}…"
 
 
 def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportTable:
