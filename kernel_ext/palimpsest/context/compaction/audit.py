@@ -58,7 +58,6 @@ ABBREVIATION = lazy_pattern(r"[^\W\d_](?:\.[^\W\d_])+")
 MIN_WORDS = 3
 MIN_SHARED_WORDS = 2
 MAX_QUOTE_CHARS = 200
-
 REFUSES = "It refuses, or apologises, instead of telling what happened."
 UNSTRUCTURED = "It has no headings and no list."
 NAMELESS = "It names too few of the files and identifiers that matter: {names}."
