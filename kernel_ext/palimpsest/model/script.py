@@ -228,31 +228,10 @@ class ModelAnswer:
         return Usage(input=input_tokens, output=output_tokens, reasoning=thinking // 4)
 
 
-def says(text: str) -> ModelAnswer:
-    """Begin an answer with text."""
-    return ModelAnswer().says(text)
-
-
-def thinks(
-    text: str, *, signature: str | None = "sig-1", redacted: str | None = None
-) -> ModelAnswer:
-    """Begin an answer with thinking."""
-    return ModelAnswer().thinks(text, signature=signature, redacted=redacted)
-
-
-def calls(tool: str, *, call_id: str | None = None, **arguments: Any) -> ModelAnswer:
-    """Begin an answer with a tool call."""
-    return ModelAnswer().calls(tool, call_id=call_id, **arguments)
-
-
-def writes(tool: str, raw: str, *, call_id: str | None = None) -> ModelAnswer:
-    """Begin an answer with a tool call with exactly this input."""
-    return ModelAnswer().writes(tool, raw, call_id=call_id)
-
-
-def stalls() -> ModelAnswer:
-    """Accept the request and send nothing."""
-    return ModelAnswer().stalls()
+_EMPTY = ModelAnswer()
+says, thinks, stalls = _EMPTY.says, _EMPTY.thinks, _EMPTY.stalls
+calls, writes = _EMPTY.calls, _EMPTY.writes
+"""Each begins an answer, as the method of that name continues one."""
 
 
 def fails(

@@ -242,18 +242,15 @@ class StreamProcessor:
             metadata = {**metadata, "output": hide_in_growing_output(metadata["output"])}
         old_metadata, new_metadata = part.state.metadata, part.state.metadata | metadata
         old_output, output = old_metadata.get("output"), metadata.get("output")
-        state = part.state.model_copy(
-            update={"title": title or part.state.title, "metadata": new_metadata}
-        )
+        update = {"title": title or part.state.title, "metadata": new_metadata}
+        state = part.state.model_copy(update=update)
         changed_part = part.model_copy(update={"state": state})
-        is_rest_equal = all(
-            old_metadata.get(key) == value for key, value in metadata.items() if key != "output"
-        )
+        changed_keys = {key for key in metadata if old_metadata.get(key) != metadata[key]}
         if (
             isinstance(old_output, str)
             and isinstance(output, str)
             and output.startswith(old_output)
-            and is_rest_equal
+            and changed_keys <= {"output"}
             and state.title == part.state.title
         ):
             self._tools[call_id] = changed_part

@@ -202,10 +202,8 @@ def append_lines(path: Path, content: bytes, limit: int, mode: int = 0o600) -> N
             if not stat.S_ISREG(status.st_mode):
                 raise StorageFailed(f"{str(path)!r} is no file, so nothing is written to it.")
             if status.st_size + len(content) > limit:
-                size = limit // 1_000_000
-                raise StorageFailed(
-                    f"{str(path)!r} would be larger than {size} MB; nothing is added."
-                )
+                problem = f"would be larger than {limit // 1_000_000} MB; nothing is added."
+                raise StorageFailed(f"{str(path)!r} {problem}")
             if status.st_size:
                 os.lseek(fd, -1, os.SEEK_END)
                 content = content if os.read(fd, 1) == b"\n" else b"\n" + content
@@ -296,10 +294,9 @@ class WriteWatch:
             if seconds_left > 0:
                 self._changed.wait(seconds_left)
             now = time.monotonic()
-            late = [
-                number for number, (deadline, _) in self._running_writes.items() if deadline <= now
-            ]
-            return [self._running_writes.pop(number)[1] for number in late]
+            writes = list(self._running_writes.items())
+            late_numbers = [number for number, (deadline, _) in writes if deadline <= now]
+            return [self._running_writes.pop(number)[1] for number in late_numbers]
 
 
 WRITES = WriteWatch()
@@ -329,9 +326,8 @@ class Stall:
 
         def forget() -> None:
             with self._lock:
-                self._listeners = tuple(
-                    listener for listener in self._listeners if listener is not callback
-                )
+                listeners = self._listeners
+                self._listeners = tuple(known for known in listeners if known is not callback)
 
         return forget
 

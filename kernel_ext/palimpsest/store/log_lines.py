@@ -108,9 +108,8 @@ class Redaction:
                 return redacted
         stream = SecretStream()
         self._streams[event.part.id] = field, stream
-        return PartUpdated(
-            part=_with_streamed_text(redacted.part, stream.redact_piece(text, values))
-        )
+        text = stream.redact_piece(text, values)
+        return PartUpdated(part=_with_streamed_text(redacted.part, text))
 
 
 def _streamed_field(part: Part) -> tuple[str, str] | None:

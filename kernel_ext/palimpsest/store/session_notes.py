@@ -22,12 +22,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import redacted_value, secret_values
-from palimpsest.transcript.session_record.notes import (
-    LINE_VERSION,
-    Note,
-    NoteLine,
-    current_notes,
-)
+from palimpsest.transcript.session_record.notes import LINE_VERSION, Note, NoteLine, current_notes
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
 
 if TYPE_CHECKING:
@@ -123,9 +118,8 @@ class NoteFiles:
 
     def note(self, session: str, note_id: str) -> Note:
         """Return a note by its id or the end of it; raises NotFound."""
-        matching_notes = [
-            note for note in self.notes(session) if note_id and note.id.endswith(note_id)
-        ]
+        notes = self.notes(session) if note_id else ()
+        matching_notes = [note for note in notes if note.id.endswith(note_id)]
         if len(matching_notes) != 1:
             raise NotFound(
                 f"{note_id!r:.60} is the end of {len(matching_notes)} notes; give the whole id."
@@ -171,10 +165,8 @@ class NoteFiles:
         for path in _notes_in_folder(other_folder):
             file = own_folder / path.relative_to(other_folder)
             has_recording = file.with_name(file.name.removesuffix(NOTES_ENDING)).exists()
-            other_notes = read_note_file(path)
-            merged_notes = merged_notes.plus(
-                self.merge(other_notes, sessions, file if has_recording else None)
-            )
+            own_file = file if has_recording else None
+            merged_notes = merged_notes.plus(self.merge(read_note_file(path), sessions, own_file))
         return merged_notes
 
 

@@ -14,8 +14,8 @@ from palimpsest.model.script import calls, says, stalls
 from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.sharing.share_page import page_html
-from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
+from palimpsest.store.file_snapshots.trees import sweep_snapshots
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel

@@ -162,7 +162,7 @@ def test_a_fork_of_what_another_kernel_cut_off_keeps_it(tmp_path: Path) -> None:
     written(store, [user("msg_8"), text("prt_8", "msg_8", "Else?" * 99)], seq)
     second = first.with_name("log-2.jsonl")
     head, _, rest = second.read_bytes().partition(b"\n")
-    writer = json.loads(head)["writer"]
+    writer = Owner(**json.loads(head)["writer"])
     second.write_bytes(header_line(SESSION, 2, first.name, cut, writer))
     for at in range(2):
         rest = rest.replace(b'"seq":%d,' % (seq + at), b'"seq":%d,' % (seq + at - 4))

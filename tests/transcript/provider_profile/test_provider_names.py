@@ -26,7 +26,7 @@ ACCESS = {
     "model/providers.py": "where keys and addresses are, and default models",
     "model/catalog/model_info.py": "an error's example, and why a model is listed",
     "model/catalog/discovery.py": "why a model is listed, and what helps where a server has none",
-    "model/adapter/body_validation.py": "which of litellm's clients are asked without a look at the types",
+    "model/adapter/litellm_patches.py": "which of litellm's clients are asked without a look at the types",
     "model/catalog/local_servers.py": "how a server on this machine is asked for its models",
     "model/catalog/gateway_names.py": "the names under which gateways list the models of others",
     "model/catalog/long_prompt_prices.py": "the prices of long prompts that litellm's table has not",

@@ -7,8 +7,12 @@ that never ran is noted only once it changes, not because the notebook was opene
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from palimpsest.transcript.context_values.cell_runs import CellRun, same_source
-from palimpsest.transcript.context_values.cell_sources import is_prompt_cell, source_hash
+from palimpsest.transcript.context_values.cell_runs import (
+    CellRun,
+    is_prompt_cell,
+    same_source,
+    source_hash,
+)
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 from palimpsest.transcript.parts import NotedEdit
 

@@ -27,10 +27,9 @@ from palimpsest.model.adapter.answer_events import (
     read_timeout,
     yielding_to_others,
 )
-from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
+from palimpsest.model.adapter.litellm_patches import disable_resending, leave_bodies_unchecked
 from palimpsest.model.adapter.provider_blocks import patch_to_restore_blocks, translatable_messages
 from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap
-from palimpsest.model.adapter.resend_guard import disable_resending
 from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.providers import has_key, key_of
 from palimpsest.model.tokenizer import give_back_memory, lazy_encoding
@@ -238,12 +237,10 @@ class LitellmModel:
         """Return the arguments of litellm's call for a request."""
         model = request.model
         target = profile(model.ref)
+        messages = copy.deepcopy(list(sendable_messages(request.messages, model)))
         arguments: dict[str, Any] = {
             "model": model.ref.id,
-            "messages": translatable_messages(
-                copy.deepcopy(list(sendable_messages(request.messages, model))),
-                restores_blocks=LOADER.is_imported_by_us,
-            ),
+            "messages": translatable_messages(messages, restores_blocks=LOADER.is_imported_by_us),
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_tokens": request.parameters.get("max_tokens", model.output_limit),
@@ -258,9 +255,8 @@ class LitellmModel:
             arguments["reasoning_effort"] = model.ref.variant
         if request.tools:
             # Copies, since litellm changes its arguments.
-            arguments["tools"] = [
-                copy.deepcopy(tool_definition(spec, target)) for spec in request.tools
-            ]
+            tools = [tool_definition(spec, target) for spec in request.tools]
+            arguments["tools"] = copy.deepcopy(tools)
         if target.needs_window_size:
             # Only Ollama's own chat format takes the window; where none is given, the server's default holds.
             options = {"num_ctx": model.window} if model.window else {}

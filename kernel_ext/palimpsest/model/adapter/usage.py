@@ -91,9 +91,8 @@ def normalise_usage(report: Any) -> Usage | None:
     hour_cache_tokens = field(report, *HOUR_CACHE_PATH)
     reasoning = _count(field(report, "completion_tokens_details", "reasoning_tokens"))
     total_tokens = _count(field(report, "total_tokens"))
-    is_reasoning_separate = reasoning and (
-        reasoning > completion or total_tokens == prompt + completion + reasoning
-    )
+    is_sum = total_tokens == prompt + completion + reasoning
+    is_reasoning_separate = reasoning and (reasoning > completion or is_sum)
     return Usage(
         input=max(0, prompt - cache_read - cache_write),
         output=completion if is_reasoning_separate else completion - reasoning,
@@ -147,6 +146,7 @@ def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
     hour_path = ("cache_creation", "ephemeral_1h_input_tokens")
     hour_counts = [count for item in rounds if (count := field(item, *hour_path)) is not None]
     hour_tokens = _sum_of(*hour_counts) if hour_counts else field(usage, *hour_path)
+    write_details = {"ephemeral_1h_input_tokens": hour_tokens}
     reasoning_path = ("output_tokens_details", "thinking_tokens")
     reasoning_counts = [field(item, *reasoning_path) for item in rounds]
     reasoning_tokens = None if None in reasoning_counts else _sum_of(*reasoning_counts)
@@ -158,9 +158,7 @@ def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
         "total_tokens": _sum_of(prompt, completion),
         "cache_read_input_tokens": cache_read,
         "cache_creation_input_tokens": cache_write,
-        "prompt_tokens_details": {
-            "cache_creation_token_details": {"ephemeral_1h_input_tokens": hour_tokens}
-        },
+        "prompt_tokens_details": {"cache_creation_token_details": write_details},
         "completion_tokens_details": {"reasoning_tokens": reasoning_tokens},
         "service_tier": usage.get("service_tier"),
     }

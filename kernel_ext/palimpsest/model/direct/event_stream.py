@@ -39,9 +39,8 @@ async def stream_values(
         if decoder.is_done:
             on_done()
             return
-    for value in (
-        decoder.decode_rest() if is_event_stream else _unstreamed(first_bytes, response, decoder)
-    ):
+    unstreamed = _unstreamed(first_bytes, response, decoder)
+    for value in decoder.decode_rest() if is_event_stream else unstreamed:
         yield value
     if decoder.is_done:
         on_done()

@@ -55,9 +55,8 @@ def openai_body(request: ModelRequest) -> Body:
     if provider.asks_usage:
         body["stream_options"] = {"include_usage": True}
     target = profile(ref)
-    tools = [
-        _tool(tool_definition(spec, target), ref.provider, is_openai_form) for spec in request.tools
-    ]
+    definitions = [tool_definition(spec, target) for spec in request.tools]
+    tools = [_tool(tool, ref.provider, is_openai_form) for tool in definitions]
     if tools:
         body["tools"] = tools
     parameters = request.all_parameters

@@ -72,9 +72,8 @@ def without_closed_objects(schema: Any) -> Any:
 def anthropic_tool(tool: Json) -> Json:
     """Return the definition of a tool in Anthropic's format."""
     function = tool["function"]
-    schema = {
-        key: value for key, value in function["parameters"].items() if key in ANTHROPIC_FIELDS
-    }
+    parameters = function["parameters"]
+    schema = {key: value for key, value in parameters.items() if key in ANTHROPIC_FIELDS}
     return {
         "name": function["name"],
         "input_schema": schema,

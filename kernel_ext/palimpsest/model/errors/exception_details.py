@@ -230,12 +230,12 @@ def _status(exception: BaseException) -> int | None:
 
 def _headers(causes: Sequence[BaseException]) -> dict[str, str]:
     for cause in reversed(causes):
-        response = getattr(cause, "response", None)
-        for owner, name in (
-            *((cause, "litellm_response_headers"), (cause, "headers")),
-            (response, "headers"),
-        ):
-            if headers := _kept_headers(getattr(owner, name, None)):
+        own_headers = (
+            getattr(cause, name, None) for name in ("litellm_response_headers", "headers")
+        )
+        response_headers = getattr(getattr(cause, "response", None), "headers", None)
+        for candidate in (*own_headers, response_headers):
+            if headers := _kept_headers(candidate):
                 return headers
     return {}
 

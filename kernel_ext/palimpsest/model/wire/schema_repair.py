@@ -161,9 +161,8 @@ def _repaired_value(value: Any) -> Any:
     _convert_exclusive_limits(value, repaired)
     _shorten_enumeration(repaired)
     if "required" in repaired and "properties" in repaired:
-        repaired["required"] = [
-            name for name in repaired["required"] if name in repaired["properties"]
-        ]
+        names, properties = repaired["required"], repaired["properties"]
+        repaired["required"] = [name for name in names if name in properties]
         if not repaired["required"]:
             del repaired["required"]
     _add_item_schema(value, repaired)
@@ -261,9 +260,7 @@ def _convert_exclusive_limits(schema: Mapping[str, Any], repaired: Schema) -> No
 def _shorten_enumeration(repaired: Schema) -> None:
     """Replace an enumeration that is too long by a sentence, and drop a default of the wrong type."""
     choices = repaired.get("enum", [])
-    texts = [
-        choice if isinstance(choice, str) else json.dumps(choice, default=str) for choice in choices
-    ]
+    texts = [c if isinstance(c, str) else json.dumps(c, default=str) for c in choices]
     if len(texts) > MAX_CHOICES or sum(map(len, texts)) > MAX_CHOICES_CHARS:
         del repaired["enum"]
         examples = ", ".join(text[:80] for text in texts[:MAX_CHOICES_NAMED])

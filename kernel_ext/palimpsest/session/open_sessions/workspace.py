@@ -56,7 +56,7 @@ from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob, find_unneeded
 from palimpsest.store.blobs.blob_sweep import delete_unneeded as delete_blobs
 from palimpsest.store.blobs.disk_usage import DiskUsage, measure_disk_usage
 from palimpsest.store.disk import is_full, storage_errors
-from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
+from palimpsest.store.file_snapshots.trees import sweep_snapshots
 from palimpsest.store.interface import Owner, Problem, SessionSummary, Store, Writer
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore

@@ -248,9 +248,8 @@ class PackedObjects:
 
     def _forget_pack(self, pack: str) -> None:
         self._packs.discard(pack)
-        self._pack_places = {
-            key: place for key, place in self._pack_places.items() if place.pack != pack
-        }
+        places = self._pack_places.items()
+        self._pack_places = {key: place for key, place in places if place.pack != pack}
 
 
 def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str, PackPlace]]:
@@ -285,10 +284,8 @@ def places_of(path: Path) -> dict[str, PackPlace]:
 
 def _is_within(place: PackPlace, max_offset: int) -> bool:
     numbers = (place.offset, place.bytes)
-    return (
-        all(type(number) is int and number >= 0 for number in numbers)
-        and sum(numbers) <= max_offset
-    )
+    are_counts = all(type(number) is int and number >= 0 for number in numbers)
+    return are_counts and sum(numbers) <= max_offset
 
 
 def read_place(root: Path, place: PackPlace) -> bytes:

@@ -192,11 +192,9 @@ class _Import:
         """Return whether the session here is the exported one, perhaps continued."""
         if self._source.own_export is None:
             return False
-        stored_info = (
-            record.line() for record in self._store.read(session_id) if is_exported_event(record)
-        )
-        exported = (record.line() for record in self._records())
-        return all(next(stored_info, None) == line for line in exported)
+        stored_records = filter(is_exported_event, self._store.read(session_id))
+        stored_lines = (record.line() for record in stored_records)
+        return all(next(stored_lines, None) == record.line() for record in self._records())
 
     def _is_untouched(self, import_note: Mapping[str, Any]) -> bool:
         """Return whether a session was imported from this source and only read since."""
@@ -247,10 +245,8 @@ class _Import:
         events: list[Event]
         if self._source.own_export is not None:
             self._take_blobs(self._source.own_export.get("blobs"))
-            records = [
-                _with_session_id(record, session_id, self._store.project_id)
-                for record in self._records()
-            ]
+            project_id = self._store.project_id
+            records = [_with_session_id(r, session_id, project_id) for r in self._records()]
             state = apply_records(records)
             session = state.session
             if session is None:
@@ -314,9 +310,8 @@ class _Import:
         for info, parts in self._source.messages:
             location = f"{self._source.name}, {info['id']}"
             if info["id"] in seen_ids:
-                self._findings.report(
-                    location, "Another message has this id; the first one was kept."
-                )
+                problem = "Another message has this id; the first one was kept."
+                self._findings.report(location, problem)
                 continue
             seen_ids.add(info["id"])
             try:
@@ -325,9 +320,8 @@ class _Import:
                 self._findings.report(location, f"It is no message: {error}.")
                 continue
             unread_parts: list[Json] = []
-            message_parts = tuple(
-                self._parts(parts, session.id, message_info.id, location, unread_parts)
-            )
+            read_parts = self._parts(parts, session.id, message_info.id, location, unread_parts)
+            message_parts = tuple(read_parts)
             if unread_parts:
                 message_info = message_info.model_copy(update={UNREAD_FIELD: unread_parts})
             yield Message(info=message_info, parts=message_parts)
@@ -487,6 +481,5 @@ def _answers(source: SourceSession) -> dict[str, tuple[str, Json]]:
             answers.setdefault(str(info.get("parentID")), agent_and_fields)
     if first_answer is None:
         return {}
-    return {
-        str(info["id"]): answers.get(str(info["id"]), first_answer) for info, _ in source.messages
-    }
+    message_ids = (str(info["id"]) for info, _ in source.messages)
+    return {name: answers.get(name, first_answer) for name in message_ids}

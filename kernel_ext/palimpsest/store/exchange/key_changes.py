@@ -82,11 +82,7 @@ def changed_session(old_value: Json, value: Json) -> tuple[str | None, bool | No
             if not isinstance(new_value, str):
                 raise UserError(f"A title is a text, not {new_value!r:.60}.")
             title = new_value
-        elif (
-            name == "time"
-            and isinstance(new_value, dict)
-            and _is_changeable_time(old_value["time"], new_value)
-        ):
+        elif name == "time" and _is_changeable_time(old_value["time"], new_value):
             old_time, new_time = old_value["time"].get("archived"), new_value.get("archived")
             archived = bool(new_time) if bool(old_time) is not bool(new_time) else None
         else:
@@ -97,6 +93,8 @@ def changed_session(old_value: Json, value: Json) -> tuple[str | None, bool | No
 
 def _is_changeable_time(old_value: Json, new_value: Json) -> bool:
     """Return whether the times differ only in fields that may change or may be out of date."""
+    if not isinstance(new_value, dict):
+        return False
     ignored_names = {"archived", "updated", "compacting"}
     return {name: time for name, time in old_value.items() if name not in ignored_names} == {
         name: time for name, time in new_value.items() if name not in ignored_names

@@ -124,9 +124,7 @@ class KeyedView:
             return [("session", self.project_id, summary.id) for summary in summaries]
         owner_id = prefix[1] if len(prefix) > 1 else None
         if kind == "part" and owner_id is not None:
-            summaries = [
-                summary for summary in summaries if self._may_have_message(summary.id, owner_id)
-            ]
+            summaries = [s for s in summaries if self._may_have_message(s.id, owner_id)]
         keys: list[Key] = []
         for summary in summaries:
             if kind == "part" or owner_id in {None, summary.id}:
@@ -214,9 +212,8 @@ def _session_value(session: SessionInfo, project_id: str) -> Json:
     if session.shared:
         fields["share"] = dict(session.share or {})
     if session.revert is not None:
-        fields["revert"] = {
-            REVERT_FIELDS.get(name, name): value for name, value in session.revert.items()
-        }
+        values = session.revert.items()
+        fields["revert"] = {REVERT_FIELDS.get(name, name): value for name, value in values}
     return fields
 
 
@@ -228,9 +225,8 @@ def _keys_of(kind: str, state: State) -> Sequence[Key]:
         case "message":
             return [("message", session.id, slot.id) for slot in state.message_slots()]
         case "part":
-            return [
-                ("part", slot.id, name) for slot in state.message_slots() for name in slot.parts
-            ]
+            slots = state.message_slots()
+            return [("part", slot.id, name) for slot in slots for name in slot.parts]
         case "session_diff":
             return [("session_diff", session.id)] if state.diff else []
         case _:

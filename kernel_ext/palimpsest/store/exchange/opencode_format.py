@@ -274,9 +274,8 @@ def read_part(source: Json, session_id: str, message_id: str) -> Part:
     change = _PART_READERS.get(str(source.get("type")))
     if change is not None:
         change(fields)
-    return _read_lossless(
-        PART.validate_python, fields, source, part_json, own_names=("sessionID", "messageID")
-    )
+    own_names = ("sessionID", "messageID")
+    return _read_lossless(PART.validate_python, fields, source, part_json, own_names=own_names)
 
 
 def _read_retry(fields: Json) -> None:

@@ -69,9 +69,8 @@ class PlainDatabase:
 
     def _fetch_rows(self, query: str, values: tuple[str, ...]) -> Iterator[sqlite3.Row]:
         for row in self._connection.execute(query, values):
-            self._bytes_left -= ROW_BYTES + sum(
-                len(value) for value in row if isinstance(value, str | bytes)
-            )
+            texts = (value for value in row if isinstance(value, str | bytes))
+            self._bytes_left -= ROW_BYTES + sum(map(len, texts))
             if self._bytes_left < 0:
                 raise sqlite3.DataError(MORE_THAN_FILE)
             yield row

@@ -1,11 +1,7 @@
 """Write a checkpoint of a session, with which opening it reads only the messages of its live window."""
 
 from palimpsest.store.interface import Store, Writer
-from palimpsest.store.session_state.live_window import (
-    LiveWindow,
-    live_window,
-    window_checkpoint,
-)
+from palimpsest.store.session_state.live_window import LiveWindow, live_window, window_checkpoint
 from palimpsest.store.session_state.message_facts import MessageFacts
 from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.session_record.events import OTHER_EVENTS, Record

@@ -85,9 +85,8 @@ def entry_named(name: str | None) -> TreeEntry | None:
 
 def join_diffs(older_diff: FileDiff, newer_diff: FileDiff, snapshots: Snapshots) -> FileDiff | None:
     """Return the combined difference of two successive changes of a file; None if they cancel out."""
-    return file_diff(
-        snapshots, newer_diff.file, entry_named(older_diff.before), entry_named(newer_diff.after)
-    )
+    before, after = entry_named(older_diff.before), entry_named(newer_diff.after)
+    return file_diff(snapshots, newer_diff.file, before, after)
 
 
 def _without_folder(entry: TreeEntry | None) -> TreeEntry | None:

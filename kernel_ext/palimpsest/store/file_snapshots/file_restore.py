@@ -90,9 +90,8 @@ def wanted_file(
 def plan_restores(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
     """Return the planned action for each file; changes nothing."""
     ordered = sorted(files, key=lambda file: file.path)
-    deleted_paths = {
-        file.path for file in ordered if file.entry is None or file.entry.kind == "folder"
-    }
+    deleted_files = (file for file in ordered if file.entry is None or file.entry.kind == "folder")
+    deleted_paths = {file.path for file in deleted_files}
     return tuple(_planned_restore(snapshots, file, deleted_paths) for file in ordered)
 
 

@@ -167,9 +167,8 @@ class Snapshots:
     def snapshot_tree(self, snapshot: str) -> Tree:
         """Return a snapshot; raises NotFound."""
         with self._lock:
-            tree = self._tree_cache.pop(snapshot, None) or read_tree(
-                self.objects, snapshot, self.excluded_folders
-            )
+            tree = self._tree_cache.pop(snapshot, None)
+            tree = tree or read_tree(self.objects, snapshot, self.excluded_folders)
             self._tree_cache[snapshot] = tree
             while len(self._tree_cache) > CACHED_TREES:
                 del self._tree_cache[next(iter(self._tree_cache))]

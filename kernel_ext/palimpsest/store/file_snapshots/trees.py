@@ -1,7 +1,8 @@
 """Encode and read snapshots as trees of hashes, one small object for each folder.
 
 An unchanged folder is the same object as in the snapshot before, so a step that writes one file adds
-that file and the folders above it. Nothing here reads the project's files.
+that file and the folders above it. Objects that no session refers to any more are swept. Nothing here reads the
+project's files.
 """
 
 import json
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
-from palimpsest.store.blobs.blob_storage import PackedObjects
+from palimpsest.store.blobs.blob_storage import PackCleanup, PackedObjects, sweep_packs
+from palimpsest.store.blobs.blob_sweep import named_hashes
+from palimpsest.store.project_folder.layout import Layout
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.relative_paths import path_problem
 
@@ -71,23 +74,21 @@ class Tree:
         """
         if self.ignored_cut and path not in self.entries:
             return True
-        return any(
-            path == ignored_path or path.startswith(f"{ignored_path}/")
-            for ignored_path in self.ignored_paths
-        )
+        return any(f"{path}/".startswith(f"{ignored}/") for ignored in self.ignored_paths)
 
 
 def encode_tree(entries: Mapping[str, TreeEntry]) -> bytes:
     """Return one folder's entries as the bytes of its object."""
-    return json.dumps(dict(sorted(entries.items())), separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
+    return _json_bytes(dict(sorted(entries.items())))
 
 
 def encode_root(tree: str, ignored_paths: list[str], *, is_cut: bool) -> bytes:
     """Return the bytes of a snapshot's root object, which names the tree of the project folder."""
-    fields = {"v": TREE_VERSION, "tree": tree, "ignored": ignored_paths, "cut": is_cut}
-    return json.dumps(fields, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return _json_bytes({"v": TREE_VERSION, "tree": tree, "ignored": ignored_paths, "cut": is_cut})
+
+
+def _json_bytes(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 class UnsafeTree(NotFound):
@@ -144,10 +145,8 @@ def _entry(fields: Any, sha256: str) -> TreeEntry:
         raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
     word, mode, key, size = (*fields, 0)[:4]
     kind = KINDS.get(word) if isinstance(word, str) else None
-    has_valid_numbers = all(
-        isinstance(number, int) and 0 <= number < MAX_NUMBER for number in (mode, size)
-    )
-    if kind is None or not isinstance(key, str) or not has_valid_numbers:
+    are_valid = (isinstance(number, int) and 0 <= number < MAX_NUMBER for number in (mode, size))
+    if kind is None or not isinstance(key, str) or not all(are_valid):
         raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
     return TreeEntry(kind, mode, key, size)
 
@@ -187,3 +186,19 @@ def add_reachable(objects: PackedObjects, snapshot: str, reached_hashes: set[str
                 unread_folders.append((entry.key, False))
             elif entry.kind == "file":
                 reached_hashes.add(entry.key)
+
+
+def sweep_snapshots(layout: Layout, now: float, days: float, *, delete: bool) -> PackCleanup:
+    """Return the unused bytes of the snapshots, and with ``delete`` rewrite the packs without them.
+
+    Every hash in a log may be a snapshot, whose objects are then needed. Packs that were used within the given days are
+    kept, since the step that needs them may not be in a log yet.
+    """
+    if not layout.snapshots.is_dir():
+        return PackCleanup()
+    objects = PackedObjects(layout.snapshots)
+    needed_hashes: set[str] = set()
+    for sha256 in named_hashes(layout.sessions):
+        if objects.is_in_pack(sha256):
+            add_reachable(objects, sha256, needed_hashes)
+    return sweep_packs(layout.snapshots, needed_hashes, now, days=days, delete=delete)

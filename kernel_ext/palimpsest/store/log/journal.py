@@ -182,9 +182,8 @@ class Journal:
         for (message_id, part_id, field), texts in texts_by_field.items():
             delta = self._redaction.redacted_delta(message_id, part_id, field, "".join(texts))
             if delta:
-                self._add_record(
-                    PartDelta(message_id=message_id, part_id=part_id, field=field, delta=delta)
-                )
+                place = {"message_id": message_id, "part_id": part_id, "field": field}
+                self._add_record(PartDelta(**place, delta=delta))
 
     # Reading and listening
 
@@ -418,14 +417,13 @@ class Journal:
         with self.lock:
             self._takeover_sentence = str(takeover)
             self._writer = takeover.writer
-            self.state.become_fork(takeover.fork, takeover.seq_shift)
+            shift, fork = takeover.seq_shift, takeover.fork
+            self.state.become_fork(fork, shift)
             self._clear_cached_reads()
-            self._queue = renumber_records(self._queue, takeover.seq_shift, takeover.fork)
-            self._unannounced = renumber_records(
-                self._unannounced, takeover.seq_shift, takeover.fork
-            )
+            self._queue = renumber_records(self._queue, shift, fork)
+            self._unannounced = renumber_records(self._unannounced, shift, fork)
             last_seq = self._unwritten[-1].seq if self._unwritten else self._written_seq
-            self._written_seq = self._synced_seq = last_seq + takeover.seq_shift
+            self._written_seq = self._synced_seq = last_seq + shift
             self._unwritten.clear()
             self.failure = None
         self._report_failure(str(takeover))

@@ -12,6 +12,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from uuid import uuid4
@@ -158,9 +159,7 @@ class JsonlStore(BlobFolder):
             epoch,
             path,
             self.segments,
-            save_to_fork=lambda writer, last, records: self._fork_refused(
-                writer, owner, last, records
-            ),
+            save_to_fork=partial(self._fork_refused, owner),
             on_close=self._release_lease,
             is_lease_lost=lost_event.is_set,
             check_layout=self._layout_watch.check,
@@ -201,7 +200,7 @@ class JsonlStore(BlobFolder):
             file.unlock()
 
     def _fork_refused(
-        self, writer: JsonlWriter, owner: Owner, last_seq: int, records: Sequence[Record]
+        self, owner: Owner, writer: JsonlWriter, last_seq: int, records: Sequence[Record]
     ) -> TakenOver:
         """Save to a fork the records that a writer wrote after the cut, and those it still holds."""
         place, session, late_list = late_records(self.segments, writer, last_seq, records)
@@ -220,9 +219,8 @@ class JsonlStore(BlobFolder):
             shutil.rmtree(self.layout.session(fork.id), ignore_errors=True)
             why = disk_reason(refusal) if isinstance(refusal, OSError) else str(refusal)
             raise StorageFailed(why) from refusal
-        return TakenOver(
-            takeover_refusal(writer.session_id, fork), fork=fork, writer=fork_writer, seq_shift=1
-        )
+        message = takeover_refusal(writer.session_id, fork)
+        return TakenOver(message, fork=fork, writer=fork_writer, seq_shift=1)
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Create a session with the parent's records up to ``seq``, by reference."""
@@ -253,15 +251,12 @@ class JsonlStore(BlobFolder):
         fork = late_fork_session(session, place.session_id, place.seq, place.segment, place.offset)
         directory = self.layout.session(session.id)
         directory.mkdir(mode=0o700, parents=True)
-        owner = this_owner("fork")
         created = SessionCreated(session=fork)
         record = Record(seq=place.seq + 1, ts=fork.time.created, event=created)
-        header = header_line(
-            session.id, 1, None, None, {"host": owner.host, "pid": owner.pid, "kernel_id": ""}
-        )
-        fd = os.open(
-            directory / segment_name(1), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600
-        )
+        owner = replace(this_owner("fork"), kernel_id="")
+        header = header_line(session.id, 1, None, None, owner)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        fd = os.open(directory / segment_name(1), flags, 0o600)
         try:
             write_fully(fd, header + record.encoded())
         except OSError:  # half a fork would be listed as a session
@@ -374,9 +369,7 @@ class JsonlStore(BlobFolder):
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first, reading the log lazily."""
         ranges = self.segments.segment_ranges(session_id)
-        return chain.from_iterable(
-            _records_backward(segment_range) for segment_range in reversed(ranges)
-        )
+        return chain.from_iterable(map(_records_backward, reversed(ranges)))
 
     def load(self, session_id: str) -> State:
         """Return the state after all records of the session."""
@@ -415,10 +408,9 @@ class JsonlStore(BlobFolder):
         """
         parent_id = shared_ranges[-1].session_id
         with suppress(NotFound, OSError):
+            folder = self.layout.session(parent_id)
             parent_ranges = self.segments.segment_ranges(parent_id)
-            return fork_state_from_index(
-                self.layout.session(parent_id), parent_ranges, shared_ranges
-            )
+            return fork_state_from_index(folder, parent_ranges, shared_ranges)
         return None
 
     def may_contain(self, session_id: str, *words: bytes) -> bool:
@@ -468,16 +460,13 @@ class JsonlStore(BlobFolder):
                     problems.append(Problem(f"{location}, byte {offset}", problem))
             torn = unfinished_line_offset(segment_range)
             if torn is not None and not self._has_writer(segment_range):
-                problems.append(
-                    Problem(f"{location}, byte {torn}", "The last line was never finished.")
-                )
+                place = f"{location}, byte {torn}"
+                problems.append(Problem(place, "The last line was never finished."))
         return problems
 
     def _has_writer(self, segment_range: SegmentRange) -> bool:
-        return (
-            segment_range.end is None
-            and LeaseFile(segment_range.path.parent).current_lease() is not None
-        )
+        file = LeaseFile(segment_range.path.parent)
+        return segment_range.end is None and file.current_lease() is not None
 
 
 def _newest_first(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:

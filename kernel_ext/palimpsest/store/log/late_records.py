@@ -50,9 +50,8 @@ def _records_after(writer: JsonlWriter, cut_offset: int) -> list[Record]:
     end = max(cut_offset, segment_range.start)
     unfinished_at = unfinished_line_offset(replace(segment_range, end=end))
     records: list[Record] = []
-    for _, line in lines_forward(
-        segment_range, start=end if unfinished_at is None else unfinished_at
-    ):
+    start = end if unfinished_at is None else unfinished_at
+    for _, line in lines_forward(segment_range, start):
         with suppress(UnreadableLine):
             record = record_of(line, requests.filled_record)
             if record is not None:

@@ -112,9 +112,9 @@ class MemoryStore:
             records = self._records(session_id)
         if after:
             records = tuple(record for record in records if record.seq > after)
-        return iter(
-            [record for record in records if record.event.type in only] if only else records
-        )
+        if only:
+            records = tuple(record for record in records if record.event.type in only)
+        return iter(records)
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first."""
@@ -187,9 +187,8 @@ class MemoryStore:
     def fork_refused(self, session_id: str, log: MemoryLog, records: Sequence[Record]) -> TakenOver:
         """Save records that came after a takeover to a fork; returns the error that reports it."""
         first_seq = records[0].seq if records else 0
-        state = apply_records(
-            record for record in self._records(session_id) if record.seq < first_seq
-        )
+        records_before = self._records(session_id)
+        state = apply_records(record for record in records_before if record.seq < first_seq)
         if state.session is None:
             raise SessionHeld(f"Another kernel writes session {session_id!r} now.")
         fork_info = self.fork(session_id, fork_of(state.session), seq=state.seq)
@@ -197,9 +196,8 @@ class MemoryStore:
         writer = self.acquire(fork_info.id, owner)
         shift = state.seq + 2 - first_seq
         writer.append(renumber_records(records, shift, fork_info))
-        return TakenOver(
-            takeover_refusal(session_id, fork_info), fork=fork_info, writer=writer, seq_shift=shift
-        )
+        message = takeover_refusal(session_id, fork_info)
+        return TakenOver(message, fork=fork_info, writer=writer, seq_shift=shift)
 
     def delete(self, session_id: str) -> None:
         """Delete a session and its children; a parent that a fork needs is hidden."""
@@ -265,10 +263,8 @@ class MemoryStore:
 
     def _records(self, session_id: str) -> tuple[Record, ...]:
         log = self._log(session_id)
-        if log.parent is None:
-            return tuple(log.records)
         parent = log.parent
-        inherited = (
-            record for record in self._records(parent.session_id) if record.seq <= parent.seq
-        )
-        return (*inherited, *log.records)
+        if parent is None:
+            return tuple(log.records)
+        parent_records = self._records(parent.session_id)
+        return (*(record for record in parent_records if record.seq <= parent.seq), *log.records)

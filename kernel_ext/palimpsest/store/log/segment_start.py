@@ -21,6 +21,8 @@ MAX_HEADER_WAIT_SECONDS = 2.0
 """Maximum seconds that a new writer may take between creating its segment and writing its header."""
 
 POLL_SECONDS = 0.01
+NO_OWNER = Owner(host="", pid=0, kernel_id="")
+"""The writer in a header that was written in its place."""
 
 
 def begin_segment(segments: Segments, directory: Path, epoch: int, owner: Owner) -> Path | None:
@@ -79,17 +81,14 @@ def _write_missing_header(segments: Segments, directory: Path, epoch: int) -> No
             file_stat = os.fstat(fd)
             # A second link means that the file is also another path's, which must not be written.
             if file_stat.st_size == 0 and file_stat.st_nlink == 1:
-                write_fully(fd, _header(segments, directory, epoch, None))
+                write_fully(fd, _header(segments, directory, epoch, NO_OWNER))
         finally:
             os.close(fd)
 
 
-def _header(segments: Segments, directory: Path, epoch: int, owner: Owner | None) -> bytes:
-    earlier = segments.own_ranges(directory.name, below_epoch=epoch)
-    previous_segment, cut_offset = (
-        (earlier[-1].segment, earlier[-1].end_offset()) if earlier else (None, None)
-    )
-    writer = {"host": "", "pid": 0, "kernel_id": ""}
-    if owner is not None:
-        writer = {"host": owner.host, "pid": owner.pid, "kernel_id": owner.kernel_id}
-    return header_line(directory.name, epoch, previous_segment, cut_offset, writer)
+def _header(segments: Segments, directory: Path, epoch: int, owner: Owner) -> bytes:
+    earlier_ranges = segments.own_ranges(directory.name, below_epoch=epoch)
+    if not earlier_ranges:
+        return header_line(directory.name, epoch, None, None, owner)
+    previous = earlier_ranges[-1]
+    return header_line(directory.name, epoch, previous.segment, previous.end_offset(), owner)

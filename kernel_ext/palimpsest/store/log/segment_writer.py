@@ -138,12 +138,10 @@ class JsonlWriter:
 
     def missing_reason(self) -> str:
         """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
-        try:
-            return (
-                "" if self.is_closed else missing_reason(self.path, self._fd, self._written_bytes)
-            )
-        except OSError:  # it was closed just now
-            return ""
+        with suppress(OSError):  # it may be closed just now
+            if not self.is_closed:
+                return missing_reason(self.path, self._fd, self._written_bytes)
+        return ""
 
     def position(self) -> tuple[str, int]:
         """Return the current segment's name and its length in bytes."""
@@ -190,12 +188,10 @@ class JsonlWriter:
         The first request after a checkpoint is written in full, since a reader may begin there.
         """
         base_request = self._base_request
-        if isinstance(record.event, Checkpoint):
+        event = record.event
+        if isinstance(event, Checkpoint):
             return checked_line(line[:-1]) + b"\n", None
-        if (
-            not isinstance(record.event, StepRequested)
-            or record.event.request.purpose in BESIDE_PURPOSES
-        ):
+        if not isinstance(event, StepRequested) or event.request.purpose in BESIDE_PURPOSES:
             # A request outside of the turns shares little with the agent's.
             return line, base_request
         fields = load_line(line) or {}
@@ -205,9 +201,8 @@ class JsonlWriter:
             if short is not None:
                 data = {**fields, "request": short}
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-                return text.encode() + b"\n", replace(
-                    base_request, use_count=base_request.use_count + 1
-                )
+                base_request = replace(base_request, use_count=base_request.use_count + 1)
+                return text.encode() + b"\n", base_request
         return line, _BaseRequest(record.seq, request)
 
     def _write_failed(self, error: OSError, written_records: int) -> WriteFailed:

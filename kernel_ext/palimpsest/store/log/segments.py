@@ -9,13 +9,14 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from palimpsest.store.disk import is_regular, open_regular
+from palimpsest.store.interface import Owner
 from palimpsest.store.log_lines import HEAD, checked_line, is_intact, load_line, seq_of
 from palimpsest.store.project_folder.layout import Layout
 from palimpsest.store.session_state.step_requests import FullRequests
@@ -104,7 +105,7 @@ def header_line(
     epoch: int,
     previous_segment: str | None,
     cut_offset: int | None,
-    writer: dict[str, Any],
+    writer: Owner,
 ) -> bytes:
     """Return the first line of a new segment."""
     header = {
@@ -114,7 +115,7 @@ def header_line(
         "epoch": epoch,
         "previous": previous_segment,
         "cut": cut_offset,
-        "writer": writer,
+        "writer": asdict(writer),
     }
     return checked_line(json.dumps(header, separators=(",", ":")).encode()) + b"\n"
 

@@ -92,9 +92,8 @@ class Index:
         self._read_missing(stamps[:count])
         if not self._build_lock.locked():
             self._save()
-        return self._cached_summaries(stamps), sum(
-            1 for entry in stamps if not self._is_known(*entry)
-        )
+        missing_count = sum(not self._is_known(*entry) for entry in stamps)
+        return self._cached_summaries(stamps), missing_count
 
     def _read_missing(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
         """Read the summaries that are not cached, and write the cache at intervals."""
@@ -181,9 +180,8 @@ class Index:
         if session is None:
             return None
         if session.forked_from is not None and not log_tail.is_done:
-            log_tail.read_backwards(
-                self._segments.parent_ranges(session.forked_from, {session_id}), bytes_left
-            )
+            parent_ranges = self._segments.parent_ranges(session.forked_from, {session_id})
+            log_tail.read_backwards(parent_ranges, bytes_left)
         messages = log_tail.messages + len(log_tail.written_ids)
         return SessionSummary.of(session_id, session, messages=messages, deleted=is_deleted)
 
@@ -231,9 +229,8 @@ class _Tail:
         head = head_of(line)
         record_kind = b"" if head is None else head[OTHER]
         if head is not None and head.lastindex == INFO:
-            (
-                self._written_messages if head[INFO] in self._removed_messages else self.written_ids
-            ).add(head[INFO])
+            was_removed = head[INFO] in self._removed_messages
+            (self._written_messages if was_removed else self.written_ids).add(head[INFO])
         elif record_kind == b"message.removed":
             removed = str((load_line(line) or {}).get("message_id")).encode()
             self._removed_messages |= {removed} - self.written_ids

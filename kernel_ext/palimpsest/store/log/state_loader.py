@@ -98,10 +98,9 @@ def _state_at_checkpoint(
     state = State()
     state.restore_summary(summary)
     state.seq = max(summary.seq, seq_of(line) or 0)
-    lines_begin = _apply_index(
-        state, ranges, window_begin, place, checkpoint.window_seq, summary.index
-    )
-    _read_window(state, ranges, lines_begin, place, checkpoint.window_seq)
+    seq = checkpoint.window_seq
+    lines_begin = _apply_index(state, ranges, window_begin, place, seq, summary.index)
+    _read_window(state, ranges, lines_begin, place, seq)
     window = summary.window
     window_ids = {slot.id for slot in state.message_slots()}
     if window is not None:
@@ -156,9 +155,8 @@ def _read_window(
         segment_range = ranges[index]
         if index == end[0]:
             segment_range = replace(segment_range, end=end[1])
-        for lines in line_blocks(
-            segment_range, window_begin[1] if index == window_begin[0] else None
-        ):
+        start = window_begin[1] if index == window_begin[0] else None
+        for lines in line_blocks(segment_range, start):
             for line in lines:
                 head = head_of(line)
                 if head is not None and int(head[1]) >= window_seq:
@@ -175,13 +173,9 @@ def _older_messages(
         m.id for m in messages if m is not None and m.info.time.created <= newest_before_window
     }
     older_ids: set[str] = set()
-    for index, segment_range in enumerate(ranges[: window_begin[0] + 1]):
-        earlier = (
-            replace(segment_range, end=window_begin[1])
-            if index == window_begin[0]
-            else segment_range
-        )
-        for lines in line_blocks(earlier) if ambiguous_ids else ():
+    index, offset = window_begin
+    for segment_range in (*ranges[:index], replace(ranges[index], end=offset)):
+        for lines in line_blocks(segment_range) if ambiguous_ids else ():
             heads = (head_of(line) for line in lines)
             ids_with_info = {
                 head[INFO].decode() for head in heads if head and head.lastindex == INFO

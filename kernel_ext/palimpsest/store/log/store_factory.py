@@ -29,7 +29,5 @@ def open_store(
     except (ForeignFolder, LayoutNotReady) as problem:
         return MemoryStore(), f"{problem}; {IN_MEMORY}"
     except OSError as error:
-        return (
-            MemoryStore(),
-            f"{disk_reason(error)}: {str(project)!r} cannot be written; {IN_MEMORY}",
-        )
+        reason = disk_reason(error)
+        return MemoryStore(), f"{reason}: {str(project)!r} cannot be written; {IN_MEMORY}"

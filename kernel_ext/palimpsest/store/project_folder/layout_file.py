@@ -23,6 +23,9 @@ _ENTRY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _OWN = frozenset({FILE, "lock", "lease.json"})
 """Files that the migration itself uses; no step may change them."""
 
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
+"""Errors of a file with other content."""
+
 Stage = Literal["copying", "moving out", "moving in"]
 STAGES: tuple[Stage, ...] = ("copying", "moving out", "moving in")
 
@@ -56,10 +59,7 @@ def read_layout(root: Path) -> LayoutFile:
         data = read_json(root / FILE, MAX_LAYOUT_BYTES)
         version = int(data["version"])
         project_id = data.get("project_id")
-    except (
-        *(FileNotFoundError, TooLarge),
-        *(ValueError, KeyError, TypeError, AttributeError, OverflowError),
-    ):
+    except (FileNotFoundError, TooLarge, *UNREADABLE):
         return LayoutFile()
     known_id = project_id if isinstance(project_id, str) else ""
     return LayoutFile(max(version, 0), known_id, _progress(data.get("migration")))
@@ -86,9 +86,8 @@ def without_migration(layout: LayoutFile) -> LayoutFile:
 def entry_names(names: Iterable[Any]) -> tuple[str, ...]:
     """Return those names, each once, that a migration may change: plain names directly in the folder."""
     valid_names = (name for name in names if isinstance(name, str) and _ENTRY_NAME.fullmatch(name))
-    return tuple(
-        dict.fromkeys(name for name in valid_names if name not in _OWN and COPY not in name)
-    )
+    changeable_names = (name for name in valid_names if name not in _OWN and COPY not in name)
+    return tuple(dict.fromkeys(changeable_names))
 
 
 def _progress(data: Any) -> MigrationProgress | None:

@@ -53,6 +53,7 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     created = [message.info.time.created for message in state.read_slots(older_slots)]
     pinned_ids = _pinned_parts(state)
     kept_slots = [slot for slot in slots if slot.first_seq == RESTORED_SEQ] + older_slots
+    pinned_slots = (slot for slot in kept_slots if _may_be_pinned(slot, pinned_ids))
     older_count = state.older_count + len(older_slots)
     fields: dict[str, Any] = {
         "ids": [slot.id for slot in window],
@@ -60,17 +61,11 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
         "older_created": max([*created, state.older_created or 0]),
         "kept": [
             message.model_dump(mode="json", exclude_none=True)
-            for message in state.read_slots(
-                slot for slot in kept_slots if _may_be_pinned(slot, pinned_ids)
-            )
+            for message in state.read_slots(pinned_slots)
             if _is_pinned(message, pinned_ids)
         ],
     }
-    ids = {
-        None,
-        *(slot.id for slot in window),
-        *(message["info"]["id"] for message in fields["kept"]),
-    }
+    ids = {None, *fields["ids"], *(message["info"]["id"] for message in fields["kept"])}
     decisions = [
         decision.model_dump(mode="json", exclude_none=True)
         for decision in state.decisions
@@ -161,9 +156,8 @@ def is_too_short(state: State) -> bool:
     revert = None if session is None else session.revert
     if revert is not None and state.message(str(revert.get("message_id"))) is None:
         return True
-    was_removed = (
-        state.last_compacted_id is not None and state.message(state.last_compacted_id) is None
-    )
+    compacted_id = state.last_compacted_id
+    was_removed = compacted_id is not None and state.message(compacted_id) is None
     is_undone = was_removed or bool(undone_compactions(state.decisions))
     return is_undone and _window_start(state, state.message_slots()) is None
 
@@ -198,10 +192,8 @@ def _is_completed(
 
 def _pinned_parts(state: State) -> set[str]:
     """Return the ids of parts and messages that a decision pins."""
-    pins = (decision for decision in state.decisions if decision.action == "pin")
-    return {
-        identifier for pin in pins for identifier in (pin.part_id, pin.message_id) if identifier
-    }
+    pins = [decision for decision in state.decisions if decision.action == "pin"]
+    return {name for pin in pins for name in (pin.part_id, pin.message_id) if name}
 
 
 def _may_be_pinned(slot: MessageSlot, pinned_ids: set[str]) -> bool:

@@ -73,17 +73,15 @@ class MessageIndex(Value):
             and starts[last_index - 1] == starts[last_index]
         ):
             last_index += 1
+        begin, indices = starts[first_index], slice(first_index, last_index)
         update = {
-            "size": starts[last_index] - starts[first_index],
-            "ids": self.ids[first_index:last_index],
-            "seqs": self.seqs[first_index:last_index],
-            "starts": tuple(
-                start - starts[first_index] for start in starts[first_index:last_index]
-            ),
+            "size": starts[last_index] - begin,
+            "ids": self.ids[indices],
+            "seqs": self.seqs[indices],
+            "starts": tuple(start - begin for start in starts[indices]),
             "spent": None,
         }
-        part_index = self.model_copy(update=update)
-        return starts[first_index], part_index
+        return begin, self.model_copy(update=update)
 
     def blocks(self) -> list[tuple[int, int, int]]:
         """Return for each block of lines: index of its first message, index after its last message, and its end byte."""

@@ -383,9 +383,8 @@ class MessageList(RecordNumbering):
             message = slot.current_message(self._report)
             if message is not None:
                 newest_first.append(message)
-        return (
-            None if self.is_partial and len(newest_first) < count else tuple(reversed(newest_first))
-        )
+        is_incomplete = self.is_partial and len(newest_first) < count
+        return None if is_incomplete else tuple(reversed(newest_first))
 
     def slots_with_type(self, kind: str) -> tuple[MessageSlot, ...]:
         """Return the slots of the messages that hold a part of one of the types ``INDEXED_PART_TYPES``, in order."""

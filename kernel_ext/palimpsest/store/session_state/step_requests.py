@@ -51,9 +51,8 @@ def shorten_request(request: Json, base_request: Json, number: int) -> Json | No
 
     ``number`` is the sequence number of ``base_request``, an earlier request.
     """
-    if LIKE_KEY in request or any(
-        name in base_request and name not in request for name in SHARED_FIELDS
-    ):
+    lacks_field = any(name in base_request and name not in request for name in SHARED_FIELDS)
+    if LIKE_KEY in request or lacks_field:
         return None
     try:
         short_request = {LIKE_KEY: number} | _shortened_request(request, base_request)
@@ -96,9 +95,8 @@ def expand_request(short_request: Json, base_request: Json) -> Json:
 
 
 def _filled_request(short_request: Json, base_request: Json) -> Json:
-    request = {
-        name: base_request[name] for name in SHARED_FIELDS if name in base_request
-    } | short_request
+    request = {name: base_request[name] for name in SHARED_FIELDS if name in base_request}
+    request |= short_request
     del request[LIKE_KEY]
     request["items"] = _item_objects(short_request["items"])
     request["sha256"] = _long_hash(short_request["sha256"])
@@ -107,9 +105,8 @@ def _filled_request(short_request: Json, base_request: Json) -> Json:
     if "marks" not in short_request:
         count, marks = _item_count(request), _marks_from_end(base_request)
         request["marks"] = [mark if mark >= 0 else count + mark for mark in marks]
-    facts = {
-        name: base_request["facts"][name] for name in SHARED_FACTS if name in base_request["facts"]
-    }
+    base_facts = base_request["facts"]
+    facts = {name: base_facts[name] for name in SHARED_FACTS if name in base_facts}
     facts |= {"used_tokens": request["tokens"]} | short_request["facts"]
     request["facts"] = {name: value for name, value in facts.items() if value is not None}
     return request

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from tests.model.adapter_requests import PYTHON, SYSTEM, info, request, run
 
-from palimpsest.model.adapter.body_validation import (
+from palimpsest.model.adapter.litellm_model import LOADER
+from palimpsest.model.adapter.litellm_patches import (
     PATCHED_METHODS,
     leave_bodies_unchecked,
     unchecked_arguments,
 )
-from palimpsest.model.adapter.litellm_model import LOADER
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import fails, says
 from palimpsest.testing import FaultServer

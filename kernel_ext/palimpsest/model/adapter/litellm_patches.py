@@ -1,13 +1,19 @@
-"""Stop OpenAI's client library from checking every message of a request against its types.
+"""Patch litellm's clients: bodies are sent unchecked, and no request is sent again on its own.
 
-litellm passes it plain JSON, which needs no conversion; the check took 90 ms of CPU time in a request of
-270 kB, at every step. ``extra_body`` is sent unchecked, so messages and tools are moved there, and the
-same bytes are sent. litellm calls OpenAI's client only in two public methods, which are replaced here.
+litellm passes OpenAI's client plain JSON, which needs no conversion; the client's check of every message against its
+types took 90 ms of CPU time in a request of 270 kB, at every step. ``extra_body`` is sent unchecked, so messages and
+tools are moved there, and the same bytes are sent. litellm calls OpenAI's client only in two public methods, which are
+replaced here.
+
+Where a server closes the connection without an answer, litellm's HTTP client sends the same request again, regardless
+of the retry settings. The server may have processed and billed the first one; the agent loop decides about retries,
+since it waits, reports the retry, and counts attempts.
 """
 
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 LARGE_FIELDS = ("messages", "tools")
 """The fields of a request that grow; the others are short."""
@@ -45,9 +51,21 @@ def unchecked_arguments(data: dict[str, Any]) -> dict[str, Any]:
     {'messages': [], 'model': 'm', 'extra_body': {'messages': [{'role': 'user'}]}}
     """
     large_fields = {name: data[name] for name in LARGE_FIELDS if data.get(name)}
-    extra_body = data.get("extra_body") or {}
-    return {
-        **data,
-        **{name: [] for name in large_fields},
-        "extra_body": {**large_fields, **extra_body},
-    }
+    extra_body = {**large_fields, **(data.get("extra_body") or {})}
+    return {**data, **{name: [] for name in large_fields}, "extra_body": extra_body}
+
+
+def disable_resending(http_handler: Any) -> None:
+    """Patch litellm's module of HTTP clients so that a closed connection is an error.
+
+    In another version of litellm the method may be missing; then the client still sends twice.
+    """
+    with suppress(AttributeError):
+        handler = http_handler.AsyncHTTPHandler
+        if callable(handler.single_connection_post_request):
+            handler.single_connection_post_request = _give_up
+
+
+async def _give_up(*_: Any, **__: Any) -> NoReturn:
+    """Raise the error after which litellm would send the request again."""
+    raise sys.exception() or ConnectionError("The connection was closed.")
