@@ -83,9 +83,8 @@ def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -
     if policy.prompt:
         # The user's own prompt defines the contents of a summary, so only refusals count.
         return refuses
-    is_structured = (
-        len(HEADING.findall(text)) >= MIN_HEADINGS or len(ITEM.findall(text)) >= MIN_ITEMS
-    )
+    has_headings = len(HEADING.findall(text)) >= MIN_HEADINGS
+    is_structured = has_headings or len(ITEM.findall(text)) >= MIN_ITEMS
     return (
         *refuses,
         *(() if is_structured else (UNSTRUCTURED,)),
