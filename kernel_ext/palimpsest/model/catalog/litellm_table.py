@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.import_guard import package_folder
-from palimpsest.model.catalog.long_prompt_prices import long_prompt_prices
+from palimpsest.model.catalog.unlisted_prices import long_prompt_prices
 from palimpsest.model.providers import (
     FAMILIES,
     NUMBERED_PROVIDERS,

@@ -176,11 +176,11 @@ class JsonlWriter:
                 os.close(self._fd)
             self._on_close(self)
 
-    def own_range(self, end: int | None = None) -> SegmentRange:
-        """Return the range of this writer's own segment, up to a byte offset."""
+    def own_range(self) -> SegmentRange:
+        """Return the range of this writer's own segment."""
         header = self._segments.header(self.path)
         start = 0 if header is None else header.line_bytes
-        return SegmentRange(self.session_id, self.path.name, self.path, start, end)
+        return SegmentRange(self.session_id, self.path.name, self.path, start, None)
 
     def _shortened_line(self, record: Record, line: bytes) -> tuple[bytes, "_BaseRequest | None"]:
         """Return the line of a record, shortened if it is a request like the base, and the base for the next.
