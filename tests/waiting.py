@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -68,3 +68,9 @@ async def beating() -> AsyncIterator[Beats]:
         yield beats
     finally:
         task.cancel()
+
+
+async def request_ended(writer: Any) -> None:
+    """Await the end of the request of a title or of a turn summary, where one runs."""
+    if writer._task is not None:
+        await asyncio.wait({writer._task})

@@ -28,7 +28,7 @@ from palimpsest.session.open_sessions.storage_cleanup import (
     measure_storage,
     prune_storage,
 )
-from palimpsest.session.records.session_search import PAGE, Page, Query
+from palimpsest.session.records.session_search import PAGE_SESSIONS, Page, Query
 from palimpsest.store.exchange.import_report import ImportReport, ignore_progress
 from palimpsest.store.exchange.keyed_view import KeyedView
 from palimpsest.tools.workflow.skill import Skill
@@ -81,7 +81,7 @@ def sessions(
     *,
     archived: bool | None = False,
     children: bool = False,
-    limit: int = PAGE,
+    limit: int = PAGE_SESSIONS,
     number: int = 1,
     cursor: str | None = None,
 ) -> Page:

@@ -29,7 +29,7 @@ TOLD_BY = {
     "session/permissions/approved_code.py::_shorten_file": "session/permissions/approved_code.py::add",
     "session/permissions/grants.py::_write": "session/permissions/grants.py::_write_changes",
     "session/permissions/grants.py::locked_file": "session/permissions/grants.py::_write_changes",
-    "session/sharing/exports.py::_write": "session/sharing/exports.py::export_session",
+    "session/sharing/exports.py::_write_file": "session/sharing/exports.py::export_session",
     "session/sharing/share_page.py::write_page": "session/sharing/share_page.py::make_page",
     "store/blobs/blob_storage.py::commit": "store/file_snapshots/snapshots.py::take_snapshot",
     "store/blobs/blob_storage.py::write_pack": "store/file_snapshots/snapshots.py::take_snapshot",

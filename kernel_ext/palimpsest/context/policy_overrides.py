@@ -27,14 +27,14 @@ NO_NUMBER = "none"
 """The user's word for a number that is not set."""
 _SHARES = ("share", "_ratio", "max_share_after")
 _AT_LEAST_ONE = frozenset({"truncate.max_lines", "truncate.max_bytes", "overflow.output_cap"})
-_SHOWN_CHARS = 60
-CLOSE_ENOUGH = 0.6
+_MAX_SHOWN_CHARS = 60
+MIN_SIMILARITY = 0.6
+"""Similarity of two names, from 0 to 1, from which on the known one is suggested."""
 
 
 def policy_numbers(policy: Policy) -> dict[str, Any]:
     """Return every number and choice of a policy by its dotted name."""
     values: dict[str, Any] = {}
-
     for name in Policy.model_fields:
         value = getattr(policy, name)
         if isinstance(value, BaseModel):
@@ -54,11 +54,9 @@ def preset_policy(name: str) -> Policy:
     """Return the policy of that name; raises ConfigError that suggests the nearest known name."""
     if name in PRESETS:
         return PRESETS[name]
-    known_names = ", ".join(sorted(PRESETS))
-    sentence = _with_suggestion(
-        f"There is no context policy {name!r}", _nearest_name(name, tuple(PRESETS))
-    )
-    raise ConfigError(f"{sentence} Known policies: {known_names}.")
+    nearest_name = _nearest_name(name, tuple(PRESETS))
+    sentence = _with_suggestion(f"There is no context policy {name!r}", nearest_name)
+    raise ConfigError(f"{sentence} Known policies: {', '.join(sorted(PRESETS))}.")
 
 
 def policy_with_changes(policy: Policy, changes: Mapping[str, Any]) -> Policy:
@@ -102,9 +100,8 @@ def read_number(text: str) -> tuple[str, Any]:
     key, literal = key.strip(), literal.strip()
     annotation = _annotation(key)
     if not equals:
-        raise ConfigError(
-            f"{key} needs a value, such as {key}={value_text(policy_numbers(Policy())[key])}."
-        )
+        example = value_text(policy_numbers(Policy())[key])
+        raise ConfigError(f"{key} needs a value, such as {key}={example}.")
     return key, check_number(key, _parse_value(literal, annotation))
 
 
@@ -182,9 +179,8 @@ def section_meanings() -> dict[str, str]:
 def _annotation(key: str) -> Any:
     section, _, name = key.rpartition(".")
     if key not in policy_numbers(Policy()):
-        sentence = _with_suggestion(
-            f"There is no number {key!r} in a context policy", _nearest_name(key, number_names())
-        )
+        sentence = f"There is no number {key!r} in a context policy"
+        sentence = _with_suggestion(sentence, _nearest_name(key, number_names()))
         raise ConfigError(f"{sentence} %agent policy lists them all.")
     owner = type(getattr(Policy(), section)) if section else Policy
     return owner.model_fields[name].annotation
@@ -232,27 +228,24 @@ def _error_message(key: str, annotation: Any, value: Any) -> str:
             allowed_values.append("a list of names")
         elif member in (int, float):
             kind = "a whole number" if member is int else "a number"
+            has_maximum = maximum < math.inf
             between = (
-                f"from {minimum:g} to {maximum:g}"
-                if maximum < math.inf
-                else f"of at least {minimum:g}"
+                f"from {minimum:g} to {maximum:g}" if has_maximum else f"of at least {minimum:g}"
             )
             allowed_values.append(f"{kind} {between}")
         else:
-            allowed_values.append(
-                {bool: "true or false", str: "text", type(None): NO_NUMBER}[member]
-            )
+            words = {bool: "true or false", str: "text", type(None): NO_NUMBER}
+            allowed_values.append(words[member])
     shown_value = value_text(value)
-    shown_value = (
-        shown_value if len(shown_value) <= _SHOWN_CHARS else shown_value[: _SHOWN_CHARS - 1] + "…"
-    )
+    if len(shown_value) > _MAX_SHOWN_CHARS:
+        shown_value = shown_value[: _MAX_SHOWN_CHARS - 1] + "…"
     message = f"{key} is {' or '.join(allowed_values)}, not {shown_value}"
     return _with_suggestion(message, _nearest_name(str(value), possible_values(key)))
 
 
 def _nearest_name(wrong_name: str, known_names: Sequence[str]) -> str:
     """Return the known name closest to a given one; empty where none is near."""
-    close = difflib.get_close_matches(wrong_name, known_names, 1, CLOSE_ENOUGH)
+    close = difflib.get_close_matches(wrong_name, known_names, 1, MIN_SIMILARITY)
     if close:
         return close[0]
     last = wrong_name.rpartition(".")[2]

@@ -1,7 +1,6 @@
 """The presets: named context policies with all their numbers and choices.
 
-The presets of other systems behave like their recorded versions (spec/session-engine.md and
-spec/context-stability.md); ``palimpsest`` takes the best of them (DESIGN.md 4). The numbers of
+The presets of other systems behave like their recorded versions; ``palimpsest`` takes the best of them. The numbers of
 a preset never change: a new version of a system gets a new name.
 """
 
@@ -25,12 +24,10 @@ from palimpsest.transcript.context_values.policies import (
 OPENCODE_TRUNCATE = TruncatePolicy(
     max_lines=2_000, max_bytes=51_200, window_share=None, direction="head", form="lines"
 )
-
 OPENCLAW_TRUNCATE = TruncatePolicy(
     max_lines=2_000, max_bytes=51_200, window_share=None, direction="head"
 )
 """OpenClaw's tools ignore the window; its recovery truncates results that are too long for it."""
-
 OPENCODE_CONTINUE_1_1 = "Continue if you have next steps"
 OPENCODE_CONTINUE_1_18 = (
     "Continue if you have next steps, or stop and ask for clarification if you are unsure how to "
@@ -49,12 +46,10 @@ OPENCODE_SUMMARY_1_1 = (
     "our conversation."
 )
 """Literal strings of OpenCode; its sessions are rebuilt byte by byte."""
-
 OPENCODE_TRANSFORM = TransformPolicy(
     rule="opencode",
     unsupported="ERROR: Cannot read {name} (this model does not support {kind} input). Inform the user.",
 )
-
 OPENCODE_REMINDERS_1_1 = ReminderPolicy(
     steered="until-answered",
     before="<system-reminder>\nThe user sent the following message:\n",

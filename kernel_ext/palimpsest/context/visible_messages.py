@@ -4,10 +4,10 @@ A projection starts from a ``View``: the messages and their turns, the decisions
 The function that reads a blob is an argument, so that this stays pure for the live loop and review alike.
 
 The history is cut at the last good compaction, whose summary is finished and has no error. A failed summary never cuts
-history (spec/session-engine.md 1.10), except under the presets of systems where it does. Where the compaction kept a
-tail, the summary comes first, then the tail word for word, then the later messages. Where the user undid a compaction,
-the messages that it added (its marker, its summary, the synthetic message that continued the turn) are skipped before
-the fold, so the model sees the history as if it had never been compacted. Nothing is removed from the transcript.
+history, except under the presets of systems where it does. Where the compaction kept a tail, the summary comes first,
+then the tail word for word, then the later messages. Where the user undid a compaction, the messages that it added (its
+marker, its summary, the synthetic message that continued the turn) are skipped before the fold, so the model sees the
+history as if it had never been compacted. Nothing is removed from the transcript.
 
 A prompt that was sent into a running turn belongs to that turn, and so do the user messages that the engine writes.
 """
@@ -75,18 +75,11 @@ def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
     if summary_rule == "finished":
         return messages[_start(messages, places, _is_finished_summary, tails=False) :]
     start = _start(messages, places, is_good_summary, tails=True)
-    remaining_messages, places = (
-        messages[start:],
-        [index - start for index in places if index >= start],
-    )
+    messages, places = messages[start:], [index - start for index in places if index >= start]
     if summary_rule == "unfinished-tail":
-        return _summary_first(
-            remaining_messages,
-            places,
-            _first_summaries(remaining_messages, places),
-            _refused_markers(remaining_messages, places),
-        )
-    return _summary_first(remaining_messages, places, good_summaries(remaining_messages, places))
+        refused_markers = _refused_markers(messages, places)
+        return _summary_first(messages, places, _first_summaries(messages, places), refused_markers)
+    return _summary_first(messages, places, good_summaries(messages, places))
 
 
 def _is_of_compaction(message: Message) -> bool:
@@ -137,9 +130,8 @@ def _start(
 
 def _place_before(messages: Messages, index: int, message_id: str) -> int | None:
     """Return the last index of a message before another index; None where there is none."""
-    return next(
-        (index for index in range(index - 1, -1, -1) if messages[index].info.id == message_id), None
-    )
+    places = range(index - 1, -1, -1)
+    return next((place for place in places if messages[place].info.id == message_id), None)
 
 
 def _summary_first(
@@ -149,15 +141,12 @@ def _summary_first(
     tailless: frozenset[str] = frozenset(),
 ) -> Messages:
     for index in reversed(places):
-        marker_part = marker(messages[index])
-        if (
-            marker_part is None
-            or marker_part.tail_start_id is None
-            or messages[index].id in tailless
-        ):
+        marker_part, marker_id = marker(messages[index]), messages[index].id
+        tail_start_id = None if marker_part is None else marker_part.tail_start_id
+        if tail_start_id is None or marker_id in tailless:
             continue
-        summary = summaries.get(messages[index].id)
-        tail = _place_before(messages, index, marker_part.tail_start_id)
+        summary = summaries.get(marker_id)
+        tail = _place_before(messages, index, tail_start_id)
         if summary is None or tail is None or not index < summary:
             return messages
         return messages[index : summary + 1] + messages[tail:index] + messages[summary + 1 :]
@@ -194,13 +183,10 @@ def without_undone_compactions(messages: Messages, decisions: tuple[Decision, ..
     remaining_messages: list[Message] = []
     follows_removed = False
     for message in messages:
-        if message.id in removed_ids:
-            follows_removed = True
-        elif follows_removed and _continues_turn(message):
-            follows_removed = False
-        else:
-            follows_removed = False
+        is_removed = message.id in removed_ids
+        if not is_removed and not (follows_removed and _continues_turn(message)):
             remaining_messages.append(message)
+        follows_removed = is_removed
     return tuple(remaining_messages)
 
 
@@ -375,10 +361,8 @@ def messages_after(messages: Messages, message: Message | None) -> Messages:
     """Return the messages after ``message``; all messages where it is None or no longer loaded."""
     if message is None:
         return messages
-    places = range(len(messages) - 1, -1, -1)
-    return messages[
-        next((index + 1 for index in places if messages[index].info.id == message.info.id), 0) :
-    ]
+    place = _place_before(messages, len(messages), message.info.id)
+    return messages if place is None else messages[place + 1 :]
 
 
 def begins_turn(message: Message) -> bool:

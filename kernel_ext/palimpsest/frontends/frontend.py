@@ -155,8 +155,8 @@ class Frontend:
             return
         self._has_warned = True
         config, workspace = self.services.config, self.services.workspace
-        untrusted = waiting_text(config.untrusted_settings)
-        for sentence in (workspace.warning, workspace.notice, *config.problems, untrusted):
+        trust_sentence = waiting_text(config.untrusted_settings)
+        for sentence in (workspace.warning, workspace.notice, *config.problems, trust_sentence):
             if sentence:
                 terminal.write_error(sentence)
 
@@ -200,9 +200,9 @@ class Frontend:
             for run in reversed(self._recorded_runs())
             if run.number is not None and not run.by_agent and not run.hidden
         ][:MAX_COMPLETED_CELLS]
-        hidden = self.services.hidden_names
+        hidden_names = self.services.hidden_names
         variables = list_variables(self.shell, ShownVariables("names"))
-        names = [variable.name for variable in variables if variable.name not in hidden]
+        names = [variable.name for variable in variables if variable.name not in hidden_names]
         errors = ["error"] if any(run.status == "error" for run in recorded_cells) else []
         cells = [f"{kind} {run.number}" for kind in ("cell", "out") for run in recorded_cells]
         return [*errors, *names[:MAX_COMPLETED_NAMES], *cells]

@@ -56,8 +56,8 @@ class LessonAnswers(ShownInCell):
             update_display(data, raw=True, display_id=display_id)
 
     def _bundle(self) -> dict[str, str]:
-        shown = self._shown_as
-        return {"text/html": shown.html, "text/markdown": shown.markdown, "text/plain": shown.text}
+        value = self._shown_as
+        return {"text/html": value.html, "text/markdown": value.markdown, "text/plain": value.text}
 
     def _ipython_display_(self, **_: Any) -> None:
         shell = get_ipython()

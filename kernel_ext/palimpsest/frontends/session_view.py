@@ -8,7 +8,7 @@ without a kernel, or sent to another person, looks the same.
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -19,6 +19,7 @@ from palimpsest.frontends.page_channel.notices import missed_notices, new_record
 from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.static_files import built_file
+from palimpsest.frontends.turn_output.mime_bundle import Scrub
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.formats import text
@@ -124,11 +125,7 @@ def _subtitle(snapshot: Snapshot) -> str:
 
 
 def _session_end_text(
-    snapshot: Snapshot,
-    title: str,
-    scrub: Callable[[str], str],
-    notes: OutlineNotes,
-    density: Density,
+    snapshot: Snapshot, title: str, scrub: Scrub, notes: OutlineNotes, density: Density
 ) -> str:
     messages = snapshot.messages
     plain_text = text.render_session(messages, title, scrub=scrub, notes=notes, density=density)

@@ -11,11 +11,7 @@ from palimpsest.lessons.lesson_files import OpenedSessions, Opener
 from palimpsest.lessons.lesson_list import LESSONS, chosen_plans
 from palimpsest.lessons.lesson_plan import LessonPlan, Prediction
 from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind
-from palimpsest.lessons.predictions_picture import (
-    OptionBars,
-    PredictionStrip,
-    predictions_svg,
-)
+from palimpsest.lessons.predictions_picture import OptionBars, PredictionStrip, predictions_svg
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.render.safety.escaping import in_html, one_line
@@ -189,8 +185,7 @@ def _predicted_answer(
     file: LearnerFile, plan: LessonPlan, prediction: Prediction, truth: Any
 ) -> PredictedAnswer:
     line = file.prediction(plan.number, prediction.name, prediction.kind)
-    value = None if line is None else line.value
-    time = line.time if line is not None else ""
+    value, time = (None, "") if line is None else (line.value, line.time)
     return PredictedAnswer(file.learner, plan.number, prediction, value, truth, time)
 
 
@@ -220,8 +215,8 @@ def _exercise_rows(file: LearnerFile, plans: Sequence[LessonPlan]) -> list[tuple
             hints = len(file.events(plan.number, "hint", exercise.name))
             if not checks and not hints:
                 continue
-            passed = [bool(line.passed) for line in checks]
-            first = passed.index(True) + 1 if True in passed else None
+            numbers = (number for number, line in enumerate(checks, 1) if line.passed)
+            first_passed = next(numbers, None)
             row = (file.learner, plan.number, exercise.name, None, None, None, None)
-            rows.append((*row, hints, len(checks), "yes" if first else "no", first))
+            rows.append((*row, hints, len(checks), "yes" if first_passed else "no", first_passed))
     return rows

@@ -60,7 +60,7 @@ def check_function(
     ``example`` is the function's name in the notebook; ``wrong`` gets the learner's value and the right one and
     returns a sentence that helps, without the right value. ``meaning`` is said to who is right.
     """
-    cases = ((sessions[name], partial(truth, sessions[name])) for name in names)
+    cases = (((sessions[name],), partial(truth, sessions[name])) for name in names)
     passed = f"Right, for {len(names)} session{'s'[: len(names) - 1]}."
     return check_values(
         answer,
@@ -75,7 +75,7 @@ def check_function(
 
 def check_values(
     answer: Any,
-    cases: Iterable[tuple[Any, Callable[[], Any]]],
+    cases: Iterable[tuple[Sequence[Any], Callable[[], Any]]],
     *,
     example: str,
     wrong: Callable[[Any, Any], str],
@@ -84,15 +84,15 @@ def check_values(
     tolerance: float = NUMBER_TOLERANCE,
     as_plain_value: Callable[[Any], Any] = lambda value: value,
 ) -> CheckResult:
-    """Call a learner's function with each case's argument and compare with what its second member returns.
+    """Call a learner's function with each case's arguments and compare with what its second member returns.
 
     A wrong value of the first case fails with the sentence of ``wrong``, one of a later case with ``copied``.
     ``as_plain_value`` makes numbers, texts, lists and mappings of what the function returns, or raises UserError.
     """
     if not callable(answer) or isclass(answer):
         raise UserError(NOT_CALLABLE.format(name=example))
-    for index, (argument, truth) in enumerate(cases):
-        value = call_answer(answer, argument)
+    for index, (arguments, truth) in enumerate(cases):
+        value = call_answer(answer, *arguments)
         if value is None:
             return CheckResult(passed=False, sentence=NOTHING_RETURNED)
         value, expected = as_plain_value(value), truth()
@@ -102,11 +102,7 @@ def check_values(
 
 
 def check_policy(
-    sessions: LessonSessions,
-    answer: Any,
-    goals: Sequence[tuple[str, PolicyGoal]],
-    *,
-    passed: str,
+    sessions: LessonSessions, answer: Any, goals: Sequence[tuple[str, PolicyGoal]], *, passed: str
 ) -> CheckResult:
     """Replay a learner's policy over sessions and compare it with showing everything; the sentence is that of the first missed goal.
 
@@ -115,17 +111,11 @@ def check_policy(
     a law or fails.
     """
     for name, missed in goals:
-        figures, raw_figures = policy_figures_of(sessions[name], answer)
+        policies = [checked_policy(sessions[name], answer), RAW_NAME]
+        figures, raw_figures = sessions[name].compare(policies, summary=SAME_SUMMARY).figures
         if sentence := missed(figures, raw_figures):
             return CheckResult(passed=False, sentence=sentence)
     return CheckResult(passed=True, sentence=passed)
-
-
-def policy_figures_of(session: SessionReview, answer: Any) -> tuple[PolicyFigures, PolicyFigures]:
-    """Return the figures of a policy and of ``raw``, with summaries of the same size; raises UserError."""
-    policy = checked_policy(session, answer)
-    figures, raw_figures = session.compare([policy, RAW_NAME], summary=SAME_SUMMARY).figures
-    return figures, raw_figures
 
 
 def checked_policy(session: SessionReview, answer: Any) -> ContextPolicy | None:
@@ -146,9 +136,10 @@ def call_answer(function: Callable[..., Any], *arguments: Any) -> Any:
     except UserError:
         raise
     except Exception as error:
-        frames = [*walk_tb(error.__traceback__)]
-        own = [frame for frame in frames if frame[0].f_code.co_filename == _file_of(function)]
-        where = f" in {line_words(*own[-1])}" if own else ""
+        file = getattr(getattr(function, "__code__", None), "co_filename", "")
+        frames = walk_tb(error.__traceback__)
+        own_frames = [frame for frame in frames if frame[0].f_code.co_filename == file]
+        where = f" in {line_words(*own_frames[-1])}" if own_frames else ""
         text = one_line(f"{type(error).__name__}: {error}", 200).rstrip(".")
         raise UserError(f"Your function failed{where}: {text}.") from error
 
@@ -175,8 +166,3 @@ def is_same(value: Any, expected: Any, tolerance: float = NUMBER_TOLERANCE) -> b
     except (TypeError, ValueError):
         return False
     return not isinstance(value, bool) and abs(number - expected) <= tolerance * abs(expected)
-
-
-def _file_of(function: Callable[..., Any]) -> str:
-    code = getattr(function, "__code__", None)
-    return code.co_filename if code is not None else ""

@@ -95,16 +95,18 @@ class LearnerFile:
         """Add a line with the time, and return it; where the file cannot be written ``problem`` says so."""
         self.read()
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        stamped = line.model_copy(update={"time": now, "previous": self._digest})
-        raw = json.dumps(stamped.model_dump(exclude_none=True), ensure_ascii=False).encode()
-        self.lines.append(stamped)
+        line = line.model_copy(update={"time": now, "previous": self._digest})
+        raw = json.dumps(line.model_dump(exclude_none=True), ensure_ascii=False).encode()
+        self.lines.append(line)
         if not self.problem:
             try:
-                _append(self.path, raw + b"\n")
+                with storage_errors(self.path):
+                    self.path.parent.mkdir(exist_ok=True)
+                append_lines(self.path, raw + b"\n", MAX_FILE_BYTES)
             except StorageFailed as error:
                 self.problem = NOT_KEPT.format(error=error)
         self._digest = _digest(raw)
-        return stamped
+        return line
 
     def events(self, lesson: int, event: EventKind, name: str = "") -> Sequence[LearnerLine]:
         """Return the lines of one kind, oldest first."""
@@ -126,10 +128,10 @@ def learner_name(environment: Mapping[str, str], given: str = "") -> str:
     """Return a learner's name as a file's name can have it; raises UserError for a given name without letters."""
     candidates = [given] if given else [environment.get(name, "") for name in LEARNER_VARIABLES]
     name = next((name for name in candidates if name.strip()), "learner")
-    plain = re.sub(r"[^\w.+@-]+", "-", name.strip())[:MAX_NAME_CHARS].strip("-.")
-    if not plain:
+    file_name = re.sub(r"[^\w.+@-]+", "-", name.strip())[:MAX_NAME_CHARS].strip("-.")
+    if not file_name:
         raise UserError(f"{given!r:.40} is no name for a file; give letters or digits.")
-    return plain
+    return file_name
 
 
 def learner_file(folder: Path, learner: str) -> LearnerFile:
@@ -143,12 +145,6 @@ def learner_files(folder: Path) -> list[LearnerFile]:
     for pattern in (RESULTS_FOLDER, f"*/{RESULTS_FOLDER}", f"*/*/{RESULTS_FOLDER}"):
         paths |= set(folder.glob(f"{pattern}/*.jsonl"))
     return [LearnerFile(path) for path in sorted(paths) if not path.is_symlink() and path.is_file()]
-
-
-def _append(path: Path, content: bytes) -> None:
-    with storage_errors(path):
-        path.parent.mkdir(exist_ok=True)
-    append_lines(path, content, MAX_FILE_BYTES)
 
 
 def _parsed_line(raw: bytes) -> LearnerLine | None:

@@ -16,8 +16,8 @@ from palimpsest.store.disk import storage_errors, temporary_folder
 from palimpsest.transcript.errors import NotFound
 
 DATA = Path(__file__).with_name("data")
-PACKED = ".xz"
-ARCHIVE = ".zip"
+PACKED_ENDING = ".xz"
+ARCHIVE_ENDING = ".zip"
 """The ending of a folder that is packed as one file: a project of our own, whose hidden files no build leaves out."""
 PACKAGE = Path(__file__).parents[1]
 NOTEBOOKS = (PACKAGE / "lessons" / "notebooks", PACKAGE.parents[1] / "notebooks")
@@ -44,13 +44,9 @@ class OpenedSessions(Mapping[str, SessionReview]):
 
     def __getitem__(self, name: str) -> SessionReview:
         """Return a session by its name; raises NotFound with all names."""
-        if name not in self._plan.recordings:
-            known = ", ".join(self._plan.recordings)
-            raise NotFound(
-                f"Lesson {self._plan.number} has no recording {name!r:.40}; there is {known}."
-            )
         if name not in self._opened:
-            file, _, session = self._plan.recordings[name].partition(SESSION_MARK)
+            recording = self._file_named(name, self._plan.recordings, "recording")
+            file, _, session = recording.partition(SESSION_MARK)
             self._opened[name] = self._opener(recording_path(file), session)
         return self._opened[name]
 
@@ -65,14 +61,16 @@ class OpenedSessions(Mapping[str, SessionReview]):
 
     def table(self, name: str) -> ReportTable:
         """Return a table of the lesson by its name; raises NotFound with all names."""
-        if name not in self._plan.tables:
-            known = ", ".join(self._plan.tables) or "none"
-            raise NotFound(
-                f"Lesson {self._plan.number} has no table {name!r:.40}; there is {known}."
-            )
         if name not in self._tables:
-            self._tables[name] = csv_table(name, recording_path(self._plan.tables[name]))
+            file = self._file_named(name, self._plan.tables, "table")
+            self._tables[name] = csv_table(name, recording_path(file))
         return self._tables[name]
+
+    def _file_named(self, name: str, files: Mapping[str, str], thing: str) -> str:
+        if name not in files:
+            known, number = ", ".join(files) or "none", self._plan.number
+            raise NotFound(f"Lesson {number} has no {thing} {name!r:.40}; there is {known}.")
+        return files[name]
 
 
 def csv_table(title: str, path: Path) -> ReportTable:
@@ -100,15 +98,10 @@ def recording_path(name: str) -> Path:
     return target
 
 
-def is_packaged(name: str) -> bool:
-    """Return whether ``data`` has a file or folder of this name."""
-    return any((DATA / f"{name}{ending}").exists() for ending in ("", PACKED, ARCHIVE))
-
-
 def unpack(name: str, into: Path) -> Path:
     """Copy a file or a folder of ``data`` into a folder, unpacked, and return its path."""
     source, target = DATA / name, into / name
-    packed, archive = DATA / f"{name}{PACKED}", DATA / f"{name}{ARCHIVE}"
+    packed, archive = DATA / f"{name}{PACKED_ENDING}", DATA / f"{name}{ARCHIVE_ENDING}"
     if archive.is_file():
         with storage_errors(target), zipfile.ZipFile(archive) as files:
             files.extractall(target)
@@ -117,17 +110,15 @@ def unpack(name: str, into: Path) -> Path:
             if path.is_file():
                 _unpack_file(path, target / path.relative_to(source))
     else:
-        _unpack_file(
-            packed if packed.is_file() else source,
-            into / (packed if packed.is_file() else source).name,
-        )
+        path = packed if packed.is_file() else source
+        _unpack_file(path, into / path.name)
     return target
 
 
 def _unpack_file(path: Path, target: Path) -> None:
     with storage_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == PACKED:
+        if path.suffix == PACKED_ENDING:
             target.with_suffix("").write_bytes(lzma.decompress(path.read_bytes()))
         else:
             shutil.copyfile(path, target)

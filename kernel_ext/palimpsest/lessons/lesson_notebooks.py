@@ -21,7 +21,6 @@ NotebookFor = Literal["learners", "teachers", "nbgrader", "otter"]
 NBGRADER_VERSION = 3
 """Version of nbgrader's cell metadata, which its 0.6 to 0.9 read."""
 EXISTS = "{path!r} exists and was left as it is; give another folder, or take that file away first."
-
 SOLUTION_WORDS = "solution"
 """How the id of a Markdown cell begins that says where a solution stands and how to run it."""
 SOLUTION_COMMENT = "# Solution\n"
@@ -62,9 +61,8 @@ def copy_lessons(
         notebook["cells"] = cells_for(notebook["cells"], plan, audience)
         with storage_errors(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(
-                target, f"{json.dumps(notebook, indent=1, ensure_ascii=False)}\n".encode()
-            )
+            content = json.dumps(notebook, indent=1, ensure_ascii=False)
+            write_atomically(target, f"{content}\n".encode())
     return [target for _, target in targets]
 
 
@@ -77,26 +75,26 @@ def _target(folder: Path, plan: LessonPlan, audience: NotebookFor) -> Path:
 
 def cells_for(cells: Iterable[Cell], plan: LessonPlan, audience: NotebookFor) -> list[Cell]:
     """Return a lesson's cells without solutions for learners, as they are for teachers, or as a grader's source."""
-    copied = [deepcopy(cell) for cell in cells]
+    copies = [deepcopy(cell) for cell in cells]
     if audience == "teachers":
-        return copied
+        return copies
     if audience == "learners":
-        return [cell for cell in copied if not _tells_solution(cell)]
+        return [cell for cell in copies if not _tells_solution(cell)]
     solutions = {
-        cell["metadata"]["exercise"]: cell for cell in copied if _has_tag(cell, "solution")
+        cell["metadata"]["exercise"]: cell for cell in copies if _has_tag(cell, "solution")
     }
-    graded: list[Cell] = []
-    for cell in copied:
+    grader_cells: list[Cell] = []
+    for cell in copies:
         if _has_tag(cell, "exercise"):
             solution = solutions[cell["metadata"]["exercise"]]
-            graded += _solution_cells(cell, solution, audience)
+            grader_cells += _solution_cells(cell, solution, audience)
         elif _has_tag(cell, "check"):
             exercise = plan.exercise(cell["metadata"]["exercise"])
-            graded += _test_cells(cell, exercise.name, exercise.points, audience)
+            grader_cells += _test_cells(cell, exercise.name, exercise.points, audience)
         elif not _tells_solution(cell):
-            graded.append(cell)
+            grader_cells.append(cell)
     head = _raw_cell(OTTER_ASSIGNMENT.format(number=plan.number), "assignment")
-    return [head, *graded] if audience == "otter" else graded
+    return [head, *grader_cells] if audience == "otter" else grader_cells
 
 
 def _solution_cells(cell: Cell, solution: Cell, audience: NotebookFor) -> list[Cell]:
@@ -130,23 +128,11 @@ def nbgrader_source(stub: str, solution: str) -> str:
     they are its body; else they follow the whole stub, with a word on them.
     """
     head, _, body = solution.partition(":\n")
+    beginning, indent = f"{stub}\n\n{ANSWER_ABOVE}", ""
     if stub == f"{head}:\n    ...":
-        lines = [
-            f"{head}:",
-            "    ### BEGIN SOLUTION",
-            *body.splitlines(),
-            "    ### END SOLUTION",
-        ]
-    else:
-        lines = [
-            stub,
-            "",
-            ANSWER_ABOVE,
-            "### BEGIN SOLUTION",
-            *solution.splitlines(),
-            "### END SOLUTION",
-        ]
-    return "\n".join((*lines, ""))
+        beginning, solution, indent = f"{head}:", body, "    "
+    lines = [f"{indent}### BEGIN SOLUTION", *solution.splitlines(), f"{indent}### END SOLUTION"]
+    return "\n".join((beginning, *lines, ""))
 
 
 def _test_cells(cell: Cell, name: str, points: int, audience: NotebookFor) -> list[Cell]:
@@ -160,11 +146,13 @@ def _test_cells(cell: Cell, name: str, points: int, audience: NotebookFor) -> li
         cell["source"] = test
         cell["metadata"]["nbgrader"] = _nbgrader(f"test-{name}", points=points)
         return [cell]
-    tested = deepcopy(cell) | {"id": f"test-{name}"}
-    tested["source"] = f'""" # BEGIN TEST CONFIG\npoints: {points}\n""" # END TEST CONFIG\n{test}'
+    test_cell = deepcopy(cell) | {"id": f"test-{name}"}
+    test_cell["source"] = (
+        f'""" # BEGIN TEST CONFIG\npoints: {points}\n""" # END TEST CONFIG\n{test}'
+    )
     return [
         _raw_cell("# BEGIN TESTS\n", f"tests-{name}"),
-        tested,
+        test_cell,
         _raw_cell("# END TESTS\n", f"end-tests-{name}"),
         _raw_cell("# END QUESTION\n", f"end-question-{name}"),
         cell,
@@ -188,8 +176,8 @@ def _raw_cell(source: str, identifier: str) -> Cell:
 
 
 def _tells_solution(cell: Cell) -> bool:
-    is_word = cell["cell_type"] == "markdown" and cell["id"].startswith(SOLUTION_WORDS)
-    return is_word or _has_tag(cell, "solution")
+    is_note = cell["cell_type"] == "markdown" and cell["id"].startswith(SOLUTION_WORDS)
+    return is_note or _has_tag(cell, "solution")
 
 
 def _has_tag(cell: Cell, tag: str) -> bool:

@@ -82,18 +82,15 @@ class LessonText(ShownInCell):
     @property
     def html(self) -> str:
         """An HTML fragment, which a screen reader is told of when it changes."""
-        mark = (
-            f'<span aria-hidden="true">{MARKS[self.passed]}</span> ' if MARKS[self.passed] else ""
-        )
+        mark = MARKS[self.passed] and f'<span aria-hidden="true">{MARKS[self.passed]}</span> '
         title = f"<strong>{in_html(self.title)}</strong>" if self.title else ""
         body = [
             f"<strong>{in_html(sentence)}</strong>" if index in self.heads else in_html(sentence)
             for index, sentence in enumerate(self.sentences)
         ]
         first, *rest = [part for part in (title, *body) if part] or [""]
-        paragraphs = "".join(
-            f'<p style="margin:.3em 0">{part}</p>' for part in (mark + first, *rest)
-        )
+        parts = (mark + first, *rest)
+        paragraphs = "".join(f'<p style="margin:.3em 0">{part}</p>' for part in parts)
         return f'<div role="status" style="max-width:52em;line-height:1.5">{paragraphs}</div>'
 
 
@@ -119,12 +116,10 @@ def kept_prediction_text(
 ) -> LessonText:
     """Return a sentence on a kept prediction; ``tried`` is another value that was given for it, and does not count."""
     words = prediction.kind.value_text
-    sentences = [f"You predicted {words(line.value)}. It is kept."]
+    sentence = f"You predicted {words(line.value)}. It is kept."
     if tried is not None and tried != line.value:
-        sentences = [
-            f"You predicted {words(line.value)}, and that stays: {words(tried)} came after it and does not count."
-        ]
-    return LessonText(prediction.question, (*sentences, *((problem,) if problem else ())))
+        sentence = f"You predicted {words(line.value)}, and that stays: {words(tried)} came after it and does not count."
+    return LessonText(prediction.question, (sentence, problem) if problem else (sentence,))
 
 
 def question_text(prediction: Prediction) -> LessonText:
@@ -135,13 +130,11 @@ def question_text(prediction: Prediction) -> LessonText:
 
 def not_predicted_text(prediction: Prediction) -> LessonText:
     """Return what stands in the place of an answer that was not predicted yet."""
-    return LessonText(
-        prediction.question,
-        (f"Predict first, with lesson.predict({prediction.name!r}); then the answer is shown.",),
-    )
+    sentence = f"Predict first, with lesson.predict({prediction.name!r}); then the answer is shown."
+    return LessonText(prediction.question, (sentence,))
 
 
-def predict_all_first(missing: Sequence[str]) -> LessonText:
+def predictions_missing_text(missing: Sequence[str]) -> LessonText:
     """Return what stands in the place of a value that is shown once all predictions are kept."""
     names = ", ".join(missing)
     return LessonText(sentences=(f"Predict first, above: {names}. Then this is shown.",))
@@ -156,18 +149,12 @@ def answer_text(
     prediction: Prediction, line: LearnerLine, truth: Any, sessions: LessonSessions
 ) -> LessonText:
     """Return a prediction beside the truth, with the lesson's sentence on it."""
-    kind = prediction.kind
-    predicted = line.value
-    return LessonText(
-        prediction.question,
-        (
-            (
-                f"You predicted {kind.value_text(predicted)}; it is {kind.value_text(truth)}: "
-                f"{kind.distance_text(predicted, truth)}."
-            ),
-            prediction.surprise(sessions, truth),
-        ),
+    kind, predicted = prediction.kind, line.value
+    sentence = (
+        f"You predicted {kind.value_text(predicted)}; it is {kind.value_text(truth)}: "
+        f"{kind.distance_text(predicted, truth)}."
     )
+    return LessonText(prediction.question, (sentence, prediction.surprise(sessions, truth)))
 
 
 def check_text(
@@ -183,16 +170,12 @@ def check_text(
         sentences = [f"Predict first, above: {names}. Then the check says what is wrong."]
     if not result.passed:
         left = HINTS - hints
-        sentences.append(
-            f"lesson.hint() has {left} more hint{'s'[: left != 1]}."
-            if left
-            else "All three hints are shown."
-        )
+        more_hints = f"lesson.hint() has {left} more hint{'s'[: left != 1]}."
+        sentences.append(more_hints if left else "All three hints are shown.")
     if problem:
         sentences.append(problem)
-    return LessonText(
-        "Right" if result.passed else "Not yet", tuple(sentences), passed=result.passed
-    )
+    title = "Right" if result.passed else "Not yet"
+    return LessonText(title, tuple(sentences), passed=result.passed)
 
 
 def hint_text(exercise: Exercise, number: int) -> LessonText:

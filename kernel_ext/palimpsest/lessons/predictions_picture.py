@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from textwrap import wrap
-from typing import Protocol
 
 from palimpsest.render.safety.escaping import in_html, one_line
 
@@ -19,28 +18,10 @@ LINE_HEIGHT, AXIS_HEIGHT, OPTION_HEIGHT = 16, 76, 28
 """Pixels of a line of a title, of the axis of a strip with its dots, and of one option with its bar."""
 INK, DOT, TRUTH = "#7a7a82", "#3f88cc", "#cf8b3c"
 """Colours of text and axis, of a prediction, and of the truth."""
-LINE_CHARS = 105
+MAX_LINE_CHARS = 105
 """Characters of a question that stand on a line."""
-STACKED = 7
+MAX_STACKED_DOTS = 7
 """Dots of one value that stand one above the other; more lie on the highest."""
-
-
-class QuestionPicture(Protocol):
-    """What a class predicted for one question.
-
-    Contract: ``height`` are the pixels that ``markup`` fills below a place; ``about`` says the same in a sentence.
-    """
-
-    @property
-    def height(self) -> int:
-        """Its height in pixels."""
-
-    @property
-    def about(self) -> str:
-        """The same in a sentence."""
-
-    def markup(self, top: int) -> str:
-        """Return its SVG elements, from ``top`` on."""
 
 
 @dataclass(slots=True)
@@ -62,12 +43,12 @@ class PredictionStrip:
 
     @property
     def height(self) -> int:
-        """Its height in pixels."""
+        """Its height in pixels, which ``markup`` fills."""
         return _title_height(self.title) + AXIS_HEIGHT
 
     @property
     def about(self) -> str:
-        """The same in a sentence."""
+        """The picture in a sentence."""
         return f"{self.title} The truth is {self.value_text(self.truth)}; {len(self.values)} predicted."
 
     def markup(self, top: int) -> str:
@@ -100,12 +81,12 @@ class OptionBars:
 
     @property
     def height(self) -> int:
-        """Its height in pixels."""
+        """Its height in pixels, which ``markup`` fills."""
         return _title_height(self.title) + len(self.options) * OPTION_HEIGHT + LINE_HEIGHT
 
     @property
     def about(self) -> str:
-        """The same in a sentence."""
+        """The picture in a sentence."""
         right = sum(value == self.truth for value in self.values.values())
         return f"{self.title} It is: {self.truth}; {right} of {len(self.values)} chose it."
 
@@ -122,14 +103,14 @@ class OptionBars:
         width = (WIDTH - LEFT - RIGHT) * number / max(len(self.values), 1)
         is_true = option == self.truth
         style = f' fill="{TRUTH}" font-weight="600"' if is_true else ""
-        words = f"{number} \N{MIDDLE DOT} {one_line(option, LINE_CHARS - 20)}"
+        words = f"{number} \N{MIDDLE DOT} {one_line(option, MAX_LINE_CHARS - 20)}"
         return (
             f'<text x="{LEFT}" y="{top + 14}"{style}>{in_html(words)}{", which it is" if is_true else ""}</text>'
             f'<rect x="{LEFT}" y="{top + 18}" width="{width:.1f}" height="5" fill="{TRUTH if is_true else DOT}"/>'
         )
 
 
-def predictions_svg(questions: Sequence[QuestionPicture]) -> str:
+def predictions_svg(questions: Sequence[PredictionStrip | OptionBars]) -> str:
     """Return the picture; an empty text where nothing was predicted."""
     if not questions:
         return ""
@@ -144,24 +125,24 @@ def predictions_svg(questions: Sequence[QuestionPicture]) -> str:
 
 
 def _title_height(title: str) -> int:
-    return LINE_HEIGHT * len(wrap(title, LINE_CHARS)) + 4
+    return LINE_HEIGHT * len(wrap(title, MAX_LINE_CHARS)) + 4
 
 
 def _title(title: str, top: int) -> str:
     return "".join(
         f'<text x="{LEFT}" y="{top + 14 + index * LINE_HEIGHT}" font-weight="600">{in_html(line)}</text>'
-        for index, line in enumerate(wrap(title, LINE_CHARS))
+        for index, line in enumerate(wrap(title, MAX_LINE_CHARS))
     )
 
 
 def _dots(values: Mapping[str, float], strip: PredictionStrip, axis: int) -> str:
-    stacked: dict[int, int] = {}
+    dots_by_column: dict[int, int] = {}
     dots: list[str] = []
     for learner, value in sorted(values.items(), key=lambda pair: pair[1]):
         x = strip.x(value)
         column = round(x / 8)
-        level = min(stacked.get(column, 0), STACKED)
-        stacked[column] = level + 1
+        level = min(dots_by_column.get(column, 0), MAX_STACKED_DOTS)
+        dots_by_column[column] = level + 1
         title = in_html(one_line(f"{learner}: {strip.value_text(value)}", 80))
         dots.append(
             f'<circle cx="{x:.1f}" cy="{axis - 5 - 7 * level}" r="4" fill="{DOT}" fill-opacity=".8"><title>{title}</title></circle>'

@@ -128,31 +128,21 @@ async def _run_request(
     is_last_step: bool,
 ) -> StepResult:
     """Send a request, process its answer into the message, and return how the turn continues."""
-    requests, log = run_context.requests, run_context.requests.log
-    processor = StreamProcessor(
-        log,
-        message,
-        output_cutter(log, setup, assembled.record.facts),
-        request_id=assembled.record.id,
-        window=setup.info.window,
-    )
+    requests, tools, log = run_context.requests, run_context.tools, run_context.requests.log
+    record, window = assembled.record, setup.info.window
+    cutter = output_cutter(log, setup, record.facts)
+    processor = StreamProcessor(log, message, cutter, request_id=record.id, window=window)
     files = StepFiles(log, run_context.turn.files, processor)
     error: ErrorValue | None = None
     try:
         if assembled.budget_check.fits:
             files.start_snapshot()
-            log.append(StepRequested(request=assembled.record), sync=True)
+            log.append(StepRequested(request=record), sync=True)
             step_finished = await stream_answer(
                 requests, setup.model, assembled, processor, recovery.within_named_limit
             )
             error = await _finish(
-                requests,
-                run_context.tools,
-                setup,
-                processor,
-                files,
-                step_finished,
-                is_last_step=is_last_step,
+                requests, tools, setup, processor, files, step_finished, is_last_step=is_last_step
             )
             error = error or _silent_truncation(setup, processor.message)
         else:
@@ -167,25 +157,15 @@ async def _run_request(
             retried = request_again(requests, new_setup, processor.message, assembled)
             # A limit that was tried is not tried again.
             recovery = replace(recovery, setup=new_setup)
+            message = processor.message
             return await _run_request(
-                run_context,
-                new_setup,
-                processor.message,
-                retried,
-                recovery,
-                is_last_step=is_last_step,
+                run_context, new_setup, message, retried, recovery, is_last_step=is_last_step
             )
-        earlier_messages = log.state.messages()[:-1]
+        check, earlier_messages = assembled.budget_check, log.state.messages()[:-1]
         error = suspected_overflow(
-            failure.error,
-            assembled.budget_check,
-            setup.policy.overflow,
-            earlier_messages,
-            message.parent_id,
+            failure.error, check, setup.policy.overflow, earlier_messages, message.parent_id
         )
-        error = with_provider_window(
-            error, setup, assembled.budget_check, earlier_messages, message.parent_id
-        )
+        error = with_provider_window(error, setup, check, earlier_messages, message.parent_id)
     except asyncio.CancelledError:
         files.cancel()
         processor.close(AbortedError())
@@ -224,7 +204,6 @@ def _step_result(
 def _too_large(
     state: GuardedState, setup: StepSetup, message: AssistantMessage, assembled: Assembled
 ) -> ContextOverflowError:
-    """Return the error of a request that does not fit."""
     tools = tools_tokens(setup.specs, setup.count)
     pins = _pin_tokens(state, setup, assembled)
     failed = summary_failure(state.messages())
@@ -237,7 +216,6 @@ def _too_large(
 def _system_and_prompt_tokens(
     state: GuardedState, message: AssistantMessage, assembled: Assembled
 ) -> tuple[int, int]:
-    """Return the tokens of the system prompt and of the answered prompt."""
     question = next(other for other in state.messages() if other.id == message.parent_id)
     part_ids = {part.id for part in question.parts}
     system = prompt = 0
@@ -391,9 +369,9 @@ async def _run(
     def asker(call: ToolCalled) -> AskFunction:
         ask = tools.ask(message.id, call.id, call.tool)
 
-        async def with_measured_wait(*words: Any, **more: Any) -> Reply | None:
+        async def with_measured_wait(*arguments: Any, **options: Any) -> Reply | None:
             with user_wait.count_waiting(call.id):
-                return await while_waiting(call.id, ask(*words, **more))
+                return await while_waiting(call.id, ask(*arguments, **options))
 
         return with_measured_wait
 

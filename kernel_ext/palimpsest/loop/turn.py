@@ -15,16 +15,16 @@ from palimpsest.context.budget.window_guard import too_many_tools, window_refusa
 from palimpsest.context.compaction.continuation import waits_for_answer
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import marker_of, messages_after
-from palimpsest.loop.context_management.another_summary import (
-    ask_for_another_summary,
-    continue_without_summary,
-    use_older_summary,
-)
+from palimpsest.loop.context_management import another_summary
 from palimpsest.loop.context_management.compaction import run_compaction
 from palimpsest.loop.context_management.fit_driver import FitDriver, prune_after_turn
 from palimpsest.loop.context_management.postponed_pruning import postpone_pruning, prune_postponed
 from palimpsest.loop.context_management.request_proposals import propose_step, would_cut_results
-from palimpsest.loop.model_requests.engine_messages import write_last_step_message, write_refusal
+from palimpsest.loop.model_requests.engine_messages import (
+    ask_for_real_call,
+    write_last_step_message,
+    write_refusal,
+)
 from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
 from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
@@ -32,7 +32,6 @@ from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import write_turn_changes
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
 from palimpsest.loop.subtasks import SUBTASK, run_subtasks
-from palimpsest.loop.written_call_retry import ask_for_real_call
 from palimpsest.model.interface import LazilyImportedModel
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import UNATTENDED
@@ -57,6 +56,7 @@ from palimpsest.transcript.messages import (
     Messages,
     StoppedBy,
     UserMessage,
+    parts_of,
     stop_reason_of,
 )
 from palimpsest.transcript.parts import (
@@ -102,11 +102,11 @@ async def run_turn(run_context: RunContext, *, continues: bool = False) -> Stopp
     """
     turn, requests = Turn(run_context), run_context.requests
     log = requests.log
-    before = log.state.newest_message()
+    newest_before = log.state.newest_message()
     await turn.run(continues=continues)
     # A turn that sent nothing has no new outputs, so the last turn pruned everything already.
-    after = messages_after(log.state.messages(), before)
-    is_sent = any(isinstance(part, StepStartPart) for message in after for part in message.parts)
+    new_messages = messages_after(log.state.messages(), newest_before)
+    is_sent = any(isinstance(part, StepStartPart) for part in parts_of(new_messages))
     if turn.setup is not None and is_sent:
         _prune_at_end(requests, run_context.turn.postponed_pruning, turn.setup)
     await write_turn_changes(log, run_context.turn.files)
@@ -212,23 +212,20 @@ class Turn:
                 # The released request contains a prompt that joined the turn.
                 user, newest_setup = newest_user(self._log.state.messages()) or user, None
             now, newest_setup = newest_setup or await self._requests.setup(user), None
-            is_last_step = self._steps + 1 >= now.max_steps
+            is_last = self._steps + 1 >= now.max_steps
+            postponed_id = self._run_context.turn.postponed_pruning.last_message_id
+            attempts = self._fit_driver.attempts
             return await propose_step(
-                self._requests,
-                self._run_context.turn.postponed_pruning.last_message_id,
-                now,
-                self._fit_driver.attempts,
-                cause,
-                is_last_step=is_last_step,
+                self._requests, postponed_id, now, attempts, cause, is_last_step=is_last
             )
 
         release = await hold.await_release(propose, self._requests.abort)
         self._is_released = release == "send"
         if release == "older-summary":
-            use_older_summary(self._log, user)
+            another_summary.use_older_summary(self._log, user)
         elif release == "another-summary":
             self._other_marker_id = (
-                ask_for_another_summary(self._log, user) or self._other_marker_id
+                another_summary.ask_for_another_summary(self._log, user) or self._other_marker_id
             )
         return self._is_released
 
@@ -285,10 +282,10 @@ class Turn:
         outcome = await run_compaction(self._run_context, setup, user)
         self._has_failed_summary = self._has_failed_summary or outcome == "failed"
         if outcome == "older-summary":
-            use_older_summary(self._log, user)
+            another_summary.use_older_summary(self._log, user)
             return True
         if outcome == "failed" and user.id == self._other_marker_id:
-            continue_without_summary(self._log, user)
+            another_summary.continue_without_summary(self._log, user)
             return True
         if outcome == "failed" and marker_part.auto:
             release = await self._hold_cut(setup, user, "failed")

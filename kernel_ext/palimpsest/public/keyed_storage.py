@@ -102,8 +102,8 @@ class KeyedStorage:
         'HELLO.'
         """
         value = self.read(key)
-        changed = change(value)
-        self.write(key, value if changed is None else changed)
+        changed_value = change(value)
+        self.write(key, value if changed_value is None else changed_value)
         return self.read(key)
 
     def remove(self, key: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from palimpsest.lessons.lesson_texts import (
     lesson_text,
     meaning_text,
     not_predicted_text,
-    predict_all_first,
+    predictions_missing_text,
 )
 from palimpsest.public.recorded_session import RecordedSession, open_recording
 from palimpsest.render.reports.table import ReportTable, ShownInCell
@@ -111,10 +111,10 @@ class Lesson(ShownInCell):
             return self._kept_text(prediction)
         return self._kept_text(prediction, checked_value)
 
-    def _kept_text(self, prediction: Prediction, tried: Any = None) -> LessonText:
+    def _kept_text(self, prediction: Prediction, tried_value: Any = None) -> LessonText:
         line = self._prediction_line(prediction)
         assert line is not None
-        return kept_prediction_text(prediction, line, tried, self.results.problem)
+        return kept_prediction_text(prediction, line, tried_value, self.results.problem)
 
     def _prediction_line(self, prediction: Prediction) -> LearnerLine | None:
         """Return the prediction that counts, or None."""
@@ -134,8 +134,8 @@ class Lesson(ShownInCell):
 
         >>> lesson.reveal("share")
         """
-        chosen = names or tuple(prediction.name for prediction in self.plan.predictions)
-        predictions = [self.plan.prediction(name) for name in chosen]
+        chosen_names = names or tuple(prediction.name for prediction in self.plan.predictions)
+        predictions = [self.plan.prediction(name) for name in chosen_names]
         answers = LessonAnswers(lambda: self._answers(predictions))
         if self.missing_predictions:
             self._waiting.append(answers)
@@ -148,7 +148,7 @@ class Lesson(ShownInCell):
         """
         answers = LessonAnswers(
             lambda: (
-                predict_all_first(missing)
+                predictions_missing_text(missing)
                 if (missing := self.missing_predictions)
                 else ShownValues(values)
             )
@@ -196,12 +196,12 @@ class Lesson(ShownInCell):
         >>> view = lesson.inspect(request=209, tab="timeline")
         """
         hide = self.plan.hide if self.missing_predictions else ()
-        chosen = arguments.pop("hide", None)
-        hidden_parts = (*hide, *self.plan.keep_hidden) if chosen is None else chosen
+        chosen_parts = arguments.pop("hide", None)
+        hidden_parts = (*hide, *self.plan.keep_hidden) if chosen_parts is None else chosen_parts
         view = (session or self.session).inspect(hide=hidden_parts, **arguments)
         if hide:
             # Without names all that is hidden is revealed.
-            self._reveals.append(partial(view.reveal, *(hide if chosen is None else ())))
+            self._reveals.append(partial(view.reveal, *(hide if chosen_parts is None else ())))
         return view
 
     # Exercises

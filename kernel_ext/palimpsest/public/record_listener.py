@@ -39,13 +39,13 @@ class RecordListener:
         """Queue records for the callback; returns at once."""
         self._batches.put(records)
 
-    def caught_up(self, timeout: float = LAST_SECONDS) -> bool:
-        """Wait until all queued records are delivered; false on timeout, or when called by the callback."""
+    def wait_for_delivery(self) -> bool:
+        """Wait until all queued records are delivered; false after ``LAST_SECONDS``, or when called by the callback."""
         if threading.current_thread() is self._thread or not self._thread.is_alive():
             return False
-        is_delivered = threading.Event()
-        self._batches.put(is_delivered)
-        return is_delivered.wait(timeout)
+        delivered_event = threading.Event()
+        self._batches.put(delivered_event)
+        return delivered_event.wait(LAST_SECONDS)
 
     def end(self) -> None:
         """Deliver the queued records, then end the thread."""

@@ -78,13 +78,9 @@ class RecordedSession(RecordingReview):
         async def newest() -> SessionReview:
             return self
 
+        name, session_id = beside_name(beside), self.timeline.session
         opening = inspector_opening(
-            self.timeline.session,
-            link=link,
-            views=views,
-            hide=hide,
-            place=place,
-            beside=None if beside is None else beside_name(beside),
+            session_id, link=link, views=views, hide=hide, place=place, beside=name
         )
         other, name = beside or opening.place.beside, opening.place.beside
         shown_beside = None

@@ -59,7 +59,6 @@ class SessionCalls:
         )
 
     def _build_operation(self, name: str, **arguments: Any) -> "Operation":
-        """Return an operation with these arguments; raises UserError."""
         return operation_of(name, arguments, session=self._live.id)
 
     def _operation_context(self, *, is_synchronous: bool = False) -> "OperationContext":

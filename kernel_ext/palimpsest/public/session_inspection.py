@@ -67,13 +67,9 @@ class SessionInspection(SessionCalls):
 
         app, kernel_session = self._app, self._live
         price_text, policy_list = price_words(price, lifetime), chosen_policies(policies)
+        name, session_id = beside_name(beside), kernel_session.id
         opening = inspector_opening(
-            kernel_session.id,
-            link=link,
-            views=views,
-            hide=hide,
-            place=place,
-            beside=None if beside is None else beside_name(beside),
+            session_id, link=link, views=views, hide=hide, place=place, beside=name
         )
         key = f"inspect {kernel_session.id} {price_text or ''} {' , '.join(policy_list)} {opening}"
         earlier_view = app.views.get(key)

@@ -92,8 +92,8 @@ class SessionLifecycle(SessionCalls):
         '.md'
         """
         path_text = None if path is None else str(path)
-        exported = self.run("export", form=checked_form(form), path=path_text, prompts=prompts)
-        return Path(exported.path)
+        exported_file = self.run("export", form=checked_form(form), path=path_text, prompts=prompts)
+        return Path(exported_file.path)
 
 
 def checked_form(name: str | None) -> Form | None:

@@ -292,8 +292,8 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.review_cells().changes
         ()
         """
-        reviewed: CellReview = self.run("review-cells", all=answer, number=number, reason=reason)
-        return reviewed
+        review: CellReview = self.run("review-cells", all=answer, number=number, reason=reason)
+        return review
 
     def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
         """Undo the revert that is in effect.
@@ -555,8 +555,8 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         1
         """
         self._flush()
-        forked = self.run("fork", message=message_id, request=request, model=model)
-        return Session(self._app, forked.live)
+        answer = self.run("fork", message=message_id, request=request, model=model)
+        return Session(self._app, answer.live)
 
     def branches(self) -> "BranchComparison":
         """Compare all branches of this session's tree, since the first two part.

@@ -172,8 +172,8 @@ class SessionRuns(SessionCalls):
         >>> session.answer("que_1", "yes", ["mass", "year"])
         False
         """
-        checked = answers_of(answers)
-        return not self._at_once("answer", question_id=question_id, answers=checked).late
+        checked_answers = answers_of(answers)
+        return not self._at_once("answer", question_id=question_id, answers=checked_answers).late
 
     def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
         """Call back with every record after it was written, on a thread of its own; returns an unsubscriber.
@@ -196,7 +196,7 @@ class SessionRuns(SessionCalls):
 
         def end() -> None:
             unsubscribe()
-            self._listeners = tuple(known for known in self._listeners if known is not listener)
+            self._listeners = tuple(other for other in self._listeners if other is not listener)
             listener.end()
 
         return end
@@ -204,7 +204,7 @@ class SessionRuns(SessionCalls):
     def _wait_for_listeners(self) -> None:
         """Wait until all subscribers have received every record written so far."""
         for listener in self._listeners:
-            listener.caught_up()
+            listener.wait_for_delivery()
 
     def _turn(self, operation: str, **arguments: Any) -> EngineFuture[Answer]:
         turn = cast("TurnOperation", self._build_operation(operation, **arguments))
@@ -272,8 +272,8 @@ class AsyncRuns:
         overwrite: Sequence[str] = (),
     ) -> Answer:
         """Send a failed request or a turn's prompt again, and await its answer."""
-        retried = self._runs.retry(target, model=model, mode=mode, overwrite=overwrite)
-        return await self._result_of(retried)
+        retry_future = self._runs.retry(target, model=model, mode=mode, overwrite=overwrite)
+        return await self._result_of(retry_future)
 
     async def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
@@ -305,6 +305,6 @@ class AsyncRuns:
             # Wait until the end of the turn is recorded, so that the caller can use the session at once.
             await asyncio.wait({asyncio.wrap_future(future.work_ended)}, timeout=STOP_SECONDS)
             with suppress(UserError):  # the engine has ended
-                stopped = self._app.engine.submit(self._live.wait_stopped(STOP_SECONDS))
-                await asyncio.wait({asyncio.wrap_future(stopped)}, timeout=STOP_SECONDS)
+                stop_future = self._app.engine.submit(self._live.wait_stopped(STOP_SECONDS))
+                await asyncio.wait({asyncio.wrap_future(stop_future)}, timeout=STOP_SECONDS)
             raise

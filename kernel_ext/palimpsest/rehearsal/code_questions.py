@@ -67,7 +67,6 @@ def shell_plan(runner: PlanRunner, command: str) -> Plan:
 
 
 def _answer(result: ToolResult) -> str:
-    """Return the answer text with what code printed and returned."""
     if not result.shown_text.strip():
         return "The code ran and returned nothing."
     lines = result.shown_text.strip().splitlines()

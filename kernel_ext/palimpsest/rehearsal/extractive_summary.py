@@ -46,10 +46,8 @@ def is_title(conversation: Conversation) -> bool:
 
 def is_compaction(conversation: Conversation) -> bool:
     """Return whether the request is for a summary of a quoted conversation."""
-    return (
-        "<conversation>" in conversation.current.prompt
-        and "</conversation>" in conversation.current.prompt
-    )
+    prompt = conversation.current.prompt
+    return "<conversation>" in prompt and "</conversation>" in prompt
 
 
 def title_of(conversation: Conversation) -> str:
@@ -89,13 +87,11 @@ def turn_summary_of(conversation: Conversation) -> str:
     )
     turns = _parse_serialised(newest_turn)
     title = shortened_text(next((turn.prompt for turn in turns if turn.prompt.strip()), ""))
-    done = _turn_sentences(turns)
+    turn_text = _turn_sentences(turns)
     session = " ".join(
-        filter(None, (earlier_text, _turn_sentences(_parse_serialised(unsummarised)), done))
+        filter(None, (earlier_text, _turn_sentences(_parse_serialised(unsummarised)), turn_text))
     )
-    return (
-        f"<title>{title}</title>\n<turn>{done}</turn>\n<session>{_newest_part(session)}</session>"
-    )
+    return f"<title>{title}</title>\n<turn>{turn_text}</turn>\n<session>{_newest_part(session)}</session>"
 
 
 def _turn_sentences(turns: list[PastTurn]) -> str:
@@ -155,8 +151,8 @@ KEYWORDS = (
 def summary_of(conversation: Conversation) -> str:
     """Return a structured summary of a conversation."""
     prompt = conversation.current.prompt
-    turns, before = _turns_and_summary(conversation)
-    facts = _with_earlier(facts_of(turns), before)
+    turns, earlier_summary = _turns_and_summary(conversation)
+    facts = _with_earlier(facts_of(turns), earlier_summary)
     headings = _template_headings(prompt)
     if headings:
         return _filled_template(headings, facts)
@@ -273,7 +269,6 @@ def _with_earlier(facts: Facts, earlier_summary: str) -> Facts:
 
 
 def _template_headings(prompt: str) -> list[str]:
-    """Return the headings of the prompt's template."""
     block = re.search(r"(?s)<template>(.*?)</template>", prompt)
     outside = re.sub(r"(?s)<(conversation|prior-summary|previous-summary)>.*?</\1>", "", prompt)
     text = block[1] if block else outside

@@ -75,7 +75,7 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
         while True:
             # Outputs of other tools before the next output of this tool are dropped.
             tool = planned.tool_use.tool
-            exchange = next((used for used in unused_exchanges if used.tool_use.tool == tool), None)
+            exchange = next((each for each in unused_exchanges if each.tool_use.tool == tool), None)
             if exchange is None:
                 return planned
             result = ToolResult(exchange.output)

@@ -8,24 +8,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from palimpsest.rehearsal.cell_questions import (
-    cell_request,
-    delete_plan,
-    insert_plan,
-    move_plan,
-    rename_plan,
-    replace_plan,
-    run_plan,
-)
-from palimpsest.rehearsal.code_questions import python_code, python_plan, shell_command, shell_plan
+from palimpsest.rehearsal import cell_questions, code_questions, file_questions
 from palimpsest.rehearsal.error_questions.error_plan import error_plan, error_request
-from palimpsest.rehearsal.file_questions import (
-    file_request,
-    list_plan,
-    read_plan,
-    search_plan,
-    write_plan,
-)
+from palimpsest.rehearsal.frame_questions import variable_questions
 from palimpsest.rehearsal.frame_questions.data_request import (
     NO_REQUEST,
     DataRequest,
@@ -33,11 +18,6 @@ from palimpsest.rehearsal.frame_questions.data_request import (
     read_data_request,
 )
 from palimpsest.rehearsal.frame_questions.frame_plan import frame_plan
-from palimpsest.rehearsal.frame_questions.variable_questions import (
-    asks_for_variables,
-    name_plan,
-    variables_plan,
-)
 from palimpsest.rehearsal.parsing.conversation import SUMMARY_PROMPT
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.plan_runner import Plan, PlanRunner
@@ -66,12 +46,12 @@ class PromptKind:
 
 def prompt_kind(prompt: ParsedPrompt) -> PromptKind:
     """Return which rule a prompt fires."""
-    if name := error_request(prompt) or _talk_kind(prompt) or cell_request(prompt):
+    if name := error_request(prompt) or _talk_kind(prompt) or cell_questions.cell_request(prompt):
         return PromptKind(name)
-    file_kind = file_request(prompt)
-    if file_kind != "write" and (command := shell_command(prompt)):
+    file_kind = file_questions.file_request(prompt)
+    if file_kind != "write" and (command := code_questions.shell_command(prompt)):
         return PromptKind("shell", command)
-    if file_kind != "write" and (code := python_code(prompt)):
+    if file_kind != "write" and (code := code_questions.python_code(prompt)):
         return PromptKind("python", code)
     return PromptKind(file_kind) if file_kind else _data_kind(prompt)
 
@@ -91,7 +71,7 @@ def _talk_kind(prompt: ParsedPrompt) -> str:
 
 
 def _data_kind(prompt: ParsedPrompt) -> PromptKind:
-    if asks_for_variables(prompt):
+    if variable_questions.asks_for_variables(prompt):
         return PromptKind("variables")
     request = read_data_request(prompt)
     if request.op:
@@ -102,23 +82,23 @@ def _data_kind(prompt: ParsedPrompt) -> PromptKind:
 
 
 PLANS: dict[str, Callable[[PlanRunner, PromptKind], Plan]] = {
-    "python": lambda runner, kind: python_plan(runner, kind.code),
-    "shell": lambda runner, kind: shell_plan(runner, kind.code),
-    "list": lambda runner, _: list_plan(runner),
-    "read": lambda runner, _: read_plan(runner),
-    "search": lambda runner, _: search_plan(runner),
-    "write": lambda runner, _: write_plan(runner),
-    "insert": lambda runner, _: insert_plan(runner),
-    "rename": lambda runner, _: rename_plan(runner),
-    "replace": lambda runner, _: replace_plan(runner),
-    "delete": lambda runner, _: delete_plan(runner),
-    "move": lambda runner, _: move_plan(runner),
-    "runcell": lambda runner, _: run_plan(runner),
+    "python": lambda runner, kind: code_questions.python_plan(runner, kind.code),
+    "shell": lambda runner, kind: code_questions.shell_plan(runner, kind.code),
+    "list": lambda runner, _: file_questions.list_plan(runner),
+    "read": lambda runner, _: file_questions.read_plan(runner),
+    "search": lambda runner, _: file_questions.search_plan(runner),
+    "write": lambda runner, _: file_questions.write_plan(runner),
+    "insert": lambda runner, _: cell_questions.insert_plan(runner),
+    "rename": lambda runner, _: cell_questions.rename_plan(runner),
+    "replace": lambda runner, _: cell_questions.replace_plan(runner),
+    "delete": lambda runner, _: cell_questions.delete_plan(runner),
+    "move": lambda runner, _: cell_questions.move_plan(runner),
+    "runcell": lambda runner, _: cell_questions.run_plan(runner),
     "fix": lambda runner, _: error_plan(runner, corrects=True),
     "explain": lambda runner, _: error_plan(runner, corrects=False),
-    "variables": lambda runner, _: variables_plan(runner),
+    "variables": lambda runner, _: variable_questions.variables_plan(runner),
     "data": lambda runner, kind: frame_plan(runner, kind.request),
-    "name": lambda runner, _: name_plan(runner),
+    "name": lambda runner, _: variable_questions.name_plan(runner),
 }
 """The plans of the rules that call tools; all other rules answer with a fixed text."""
 

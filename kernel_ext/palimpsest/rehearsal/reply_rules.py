@@ -7,14 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.rehearsal.extractive_summary import (
-    is_compaction,
-    is_title,
-    summary_of,
-    title_of,
-    turn_summary_of,
-    without_notice,
-)
+from palimpsest.rehearsal import extractive_summary
 from palimpsest.rehearsal.parsing.conversation import (
     SUMMARY_PROMPT,
     Conversation,
@@ -33,7 +26,7 @@ from palimpsest.rehearsal.plan_runner import (
     next_step,
     shown_input,
 )
-from palimpsest.rehearsal.prompt_kinds import PromptKind, plan_for, prompt_kind
+from palimpsest.rehearsal.prompt_kinds import plan_for, prompt_kind
 from palimpsest.rehearsal.small_talk import NOTICE, NOTICE_MARK, open_question
 from palimpsest.rehearsal.structured_answer import filled_schema
 from palimpsest.transcript.values import ToolSpec
@@ -61,12 +54,12 @@ def reply(
 ) -> RehearsalReply:
     """Return the reply to a request."""
     conversation = read_conversation(messages)
-    if purpose == "title" or is_title(conversation):
-        return RehearsalReply(text=title_of(conversation))
+    if purpose == "title" or extractive_summary.is_title(conversation):
+        return RehearsalReply(text=extractive_summary.title_of(conversation))
     if purpose == "turn-summary":
-        return RehearsalReply(text=turn_summary_of(conversation))
-    if purpose == "compaction" or is_compaction(conversation):
-        return RehearsalReply(text=summary_of(conversation))
+        return RehearsalReply(text=extractive_summary.turn_summary_of(conversation))
+    if purpose == "compaction" or extractive_summary.is_compaction(conversation):
+        return RehearsalReply(text=extractive_summary.summary_of(conversation))
     offered_tools = {tool.name: tool for tool in tools}
     if (parameters or {}).get("tool_choice") == "none":
         offered_tools = {}
@@ -77,7 +70,7 @@ def reply(
 
 def _with_structured_answer(answer: RehearsalReply, tool: ToolSpec) -> RehearsalReply:
     """Add a call of ``StructuredOutput`` to an answer, where the answer's text can fill the schema."""
-    values = filled_schema(tool.parameters, without_notice(answer.text))
+    values = filled_schema(tool.parameters, extractive_summary.without_notice(answer.text))
     if values is None:
         return answer
     return replace(answer, tool_uses=(ToolUse(ANSWER_TOOL, values),))
@@ -96,16 +89,21 @@ def _next_reply(conversation: Conversation, offered_tools: Set[str]) -> Rehearsa
     next_plan_step = next_step(
         plan_for(PlanRunner(prompt, conversation, tools), kind), turn.exchanges
     )
-    if isinstance(next_plan_step, PlannedCall) and (
-        not offered_tools or len(turn.exchanges) >= MAX_CALLS
-    ):
+    may_call = bool(offered_tools) and len(turn.exchanges) < MAX_CALLS
+    if isinstance(next_plan_step, PlannedCall) and not may_call:
         next_plan_step = PlanAnswer(
             f"No more tools may be called in this turn, so I stop here. Next I would have called {inline_code(next_plan_step.tool_use.tool)}:\n\n{shown_input(next_plan_step.tool_use)}",
             "A tool is needed, and none is offered in this step.",
         )
     reasoning = next_plan_step.reasoning
     if not turn.exchanges and isinstance(next_plan_step, PlannedCall):
-        reasoning = f"{_reason(kind)} {reasoning}"
+        op, why = kind.request.op, kind.request.why
+        rule = (
+            f"The words {why!r} fire the rule {op}."
+            if op
+            else f"The prompt fires the rule {kind.name}."
+        )
+        reasoning = f"{rule} {reasoning}"
     has_notice = any(NOTICE_MARK in text for past in conversation.turns for text in past.answers)
     notice = "" if has_notice else NOTICE
     if isinstance(next_plan_step, PlannedCall):
@@ -113,12 +111,6 @@ def _next_reply(conversation: Conversation, offered_tools: Set[str]) -> Rehearsa
     return RehearsalReply(
         reasoning, "\n\n".join(part for part in (notice, next_plan_step.text) if part)
     )
-
-
-def _reason(kind: PromptKind) -> str:
-    if kind.request.op:
-        return f"The words {kind.request.why!r} fire the rule {kind.request.op}."
-    return f"The prompt fires the rule {kind.name}."
 
 
 def _unanswered_prompt(conversation: Conversation) -> str | None:

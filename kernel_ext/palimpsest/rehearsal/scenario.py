@@ -72,8 +72,8 @@ def _split_step(step: Mapping[str, Any]) -> list[dict[str, Any]]:
         parts.append({key: step[key] for key in call_keys if key in step})
     else:
         parts += [{"calls": call["tool"], **call} for call in calls]
-    done = {"delay", "thinks", "says", "calls", "input", "raw", "id"}
-    return parts + [{key: value} for key, value in step.items() if key not in done]
+    split_keys = {"delay", "thinks", "says", "calls", "input", "raw", "id"}
+    return parts + [{key: value} for key, value in step.items() if key not in split_keys]
 
 
 def _answers_after_compaction(
@@ -163,32 +163,20 @@ class ScenarioPlayer:
         """Return the position by the answers that a compaction left, else by the steps that this player played."""
         played_count = self._played.get(key)
         lasting_positions = [index for index, step in enumerate(steps) if not leaves_nothing(step)]
-        ends = [
-            end
-            for end in range(len(remaining_answers), len(lasting_positions) + 1)
-            if all(
-                _is_answer(message, steps[index])
-                for message, index in zip(
-                    remaining_answers,
-                    lasting_positions[end - len(remaining_answers) : end],
-                    strict=True,
-                )
-            )
+        lasting_steps = [steps[index] for index in lasting_positions]
+        count = len(remaining_answers)
+        # The positions before which the remaining answers stand in the scenario.
+        positions = [
+            lasting_positions[end - 1] + 1
+            for end in range(count, len(lasting_steps) + 1)
+            if count and all(map(_is_answer, remaining_answers, lasting_steps[end - count : end]))
         ]
-        positions = [lasting_positions[end - 1] + 1 for end in ends] if remaining_answers else []
         if not positions:
-            return (
-                played_count
-                if played_count is not None
-                else min(len(remaining_answers), len(steps))
-            )
-        reached = [
-            position for position in positions if played_count is None or position <= played_count
-        ]
-        position = max(reached, default=positions[0])
-        while position < min(len(steps), self._failed.get(key, 0)) and leaves_nothing(
-            steps[position]
-        ):
+            return min(count, len(steps)) if played_count is None else played_count
+        limit = len(steps) if played_count is None else played_count
+        position = max((each for each in positions if each <= limit), default=positions[0])
+        failed_end = min(len(steps), self._failed.get(key, 0))
+        while position < failed_end and leaves_nothing(steps[position]):
             position += 1
         return position
 
@@ -196,6 +184,5 @@ class ScenarioPlayer:
 def leaves_nothing(step: ModelAnswer) -> bool:
     """Return whether a step fails, so that it leaves no answer in the messages."""
     broken = {"Disconnect", "EndEarly", "Malformed", "StreamError"}
-    return step.failure is not None or any(
-        type(action).__name__ in broken for action in step.actions
-    )
+    is_broken = any(type(action).__name__ in broken for action in step.actions)
+    return step.failure is not None or is_broken

@@ -77,11 +77,8 @@ def request_pieces(
     messages: Sequence[dict[str, Any]], tools: Sequence[ToolSpec]
 ) -> tuple[str, ...]:
     """Return the request as texts, without cache marks: one for the tools, and one for each message."""
-    pieces = (
-        [json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False, sort_keys=True)]
-        if tools
-        else []
-    )
+    specs = [tool.model_dump() for tool in tools]
+    pieces = [json.dumps(specs, ensure_ascii=False, sort_keys=True)] if tools else []
     return (*pieces, *(json.dumps(_unmarked(message), ensure_ascii=False) for message in messages))
 
 

@@ -94,8 +94,8 @@ def spoken_answer(runner: PlanRunner, kind: str, table: Table | None = None) -> 
     if kind == "unknown" and not runner.prompt.text.strip():
         kind = "empty"
     text, thought = SPOKEN[kind]
-    listed = "\n".join(f"- {inline_code(prompt)}" for prompt in _examples(table))
-    return PlanAnswer(text.replace("{examples}", listed), thought)
+    prompt_lines = "\n".join(f"- {inline_code(prompt)}" for prompt in _examples(table))
+    return PlanAnswer(text.replace("{examples}", prompt_lines), thought)
 
 
 def _examples(table: Table | None) -> list[str]:
@@ -133,8 +133,8 @@ def _recap(runner: PlanRunner) -> PlanAnswer:
     ]
     for turn in prompted_turns[-20:]:
         tools = ", ".join(dict.fromkeys(exchange.tool_use.tool for exchange in turn.exchanges))
-        used = f" (tools: {tools})" if tools else ""
-        lines.append(f"- {inline_code(turn.prompt.strip()[:120])}{used}")
+        tools_text = f" (tools: {tools})" if tools else ""
+        lines.append(f"- {inline_code(turn.prompt.strip()[:120])}{tools_text}")
     if not lines:
         text = "Nothing yet: this is the first prompt of the session."
         return PlanAnswer(text, "Rule: recap.")

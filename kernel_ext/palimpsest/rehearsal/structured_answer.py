@@ -8,6 +8,7 @@ the schema allows, such as 0, an empty list or the first choice, so that every s
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.rehearsal.plainest_values import (
@@ -27,175 +28,162 @@ _MAX_LEVELS = 24
 _REPEATS = 2
 """Maximum number of times that a schema that refers to itself is entered for optional fields."""
 
-
 _NO_VALUE: Any = object()
 """Means that a field gets no value; None is the value null."""
 
 
 def filled_schema(schema: Mapping[str, Any], answer: str) -> dict[str, Any] | None:
     """Return an object that fits a schema, filled from an answer; None where no value fits a required field."""
-    value = _Filler(schema, answer).value(schema, answer.strip(), (), is_required=True)
+    numbers = [float(text.replace(",", "")) for text in _NUMBER.findall(DATE.sub("", answer))]
+    value = _Filler(schema, numbers, answer.strip()).value(schema)
     return value if isinstance(value, dict) else None
 
 
+@dataclass(frozen=True)
 class _Filler:
-    """Fills one schema. Each number of the answer is used once."""
+    """Fills one place of a schema."""
 
-    def __init__(self, root: Mapping[str, Any], answer: str) -> None:
-        self._root = root
-        self._numbers = [
-            float(number.replace(",", "")) for number in _NUMBER.findall(DATE.sub("", answer))
-        ]
+    root: Mapping[str, Any]
+    numbers: list[float]
+    """The numbers of the answer that are left; each is used once."""
+    answer: str
+    """The text from which the place is filled."""
+    path: tuple[str, ...] = ()
+    is_required: bool = True
 
-    def value(self, schema: Any, answer: str, path: tuple[str, ...], *, is_required: bool) -> Any:
+    def _inside(self, step: str, **changes: Any) -> "_Filler":
+        return replace(self, path=(*self.path, step), **changes)
+
+    def value(self, schema: Any) -> Any:
         """Return the value for a schema; ``_NO_VALUE`` where the answer has none and, if needed, no simple one fits."""
-        if not isinstance(schema, Mapping) or len(path) > _MAX_LEVELS:
-            return (
-                _NO_VALUE if schema is not True else _or_no_value(answer if is_required else None)
-            )
+        if not isinstance(schema, Mapping) or len(self.path) > _MAX_LEVELS:
+            return self._any_value() if schema is True else _NO_VALUE
         if isinstance(name := schema.get("$ref"), str):
-            if not is_required and path.count(name) >= _REPEATS:
+            if not self.is_required and self.path.count(name) >= _REPEATS:
                 return _NO_VALUE
-            return self.value(self._target(name), answer, (*path, name), is_required=is_required)
+            return self._inside(name).value(self._target(name))
         if "const" in schema:
             return schema["const"]
         if isinstance(schema.get("enum"), list):
-            return _choice(schema["enum"], answer, is_required=is_required)
+            return self._choice(schema["enum"])
         options = schema.get("anyOf", schema.get("oneOf"))
         if isinstance(options, list):
-            return self._one_of(options, answer, path, is_required=is_required)
+            return self._option(options)
         if isinstance(schema.get("allOf"), list):
-            return self.value(
-                self._merged(schema), answer, (*path, "allOf"), is_required=is_required
-            )
+            return self._inside("allOf").value(self._merged(schema))
         kind = schema.get("type")
         if isinstance(kind, list):
-            options = [{**schema, "type": name} for name in kind]
-            return self._one_of(options, answer, path, is_required=is_required)
-        return self._of_type(kind, schema, answer, path, is_required=is_required)
+            return self._option([{**schema, "type": name} for name in kind])
+        return self._of_type(kind, schema)
 
-    def _of_type(
-        self,
-        kind: Any,
-        schema: Mapping[str, Any],
-        answer: str,
-        path: tuple[str, ...],
-        *,
-        is_required: bool,
-    ) -> Any:
+    def _any_value(self) -> Any:
+        return self.answer if self.is_required else _NO_VALUE
+
+    def _of_type(self, kind: Any, schema: Mapping[str, Any]) -> Any:
         match kind:
             case "string":
-                text = fitting_text(schema, answer)
-                if text is None and is_required:
-                    text = plain_text(schema, answer)
-                return _or_no_value(text)
+                text = fitting_text(schema, self.answer)
+                if text is None and self.is_required:
+                    text = plain_text(schema, self.answer)
+                return _NO_VALUE if text is None else text
             case "number" | "integer":
-                return self._number(
-                    schema, answer, is_integer=kind == "integer", is_required=is_required
-                )
+                return self._number(schema, is_integer=kind == "integer")
             case "boolean":
-                if _YES.search(answer):
+                if _YES.search(self.answer):
                     return True
-                return False if is_required or _NO.search(answer) else _NO_VALUE
+                return False if self.is_required or _NO.search(self.answer) else _NO_VALUE
             case "null":
-                return None if is_required else _NO_VALUE
+                return None if self.is_required else _NO_VALUE
             case "array":
-                return self._list(schema, answer, path, is_required=is_required)
+                return self._list(schema)
             case _ if kind == "object" or "properties" in schema:
-                if not is_required and not schema.get("properties"):
+                if not self.is_required and not schema.get("properties"):
                     return _NO_VALUE
-                return self._object(schema, answer, path)
+                return self._object(schema)
             case _:
-                return _or_no_value(answer if is_required else None)
+                return self._any_value()
 
-    def _number(
-        self, schema: Mapping[str, Any], answer: str, *, is_integer: bool, is_required: bool
-    ) -> Any:
-        for number in self._numbers:
+    def _choice(self, choices: list[Any]) -> Any:
+        answer = self.answer.lower()
+        texts = (choice for choice in choices if isinstance(choice, str) and choice)
+        default = choices[0] if self.is_required and choices else _NO_VALUE
+        return next((text for text in texts if text.lower() in answer), default)
+
+    def _number(self, schema: Mapping[str, Any], *, is_integer: bool) -> Any:
+        for number in self.numbers:
             if is_fitting_number(schema, number) and not (is_integer and number % 1):
-                self._numbers.remove(number)
+                self.numbers.remove(number)
                 return int(number) if is_integer else number
-        entry_count = len(_entries(answer))
+        entry_count = len(_entries(self.answer))
         if is_integer and entry_count and is_fitting_number(schema, entry_count):
             return entry_count
-        return _or_no_value(plain_number(schema, is_integer=is_integer) if is_required else None)
+        plain = plain_number(schema, is_integer=is_integer) if self.is_required else None
+        return _NO_VALUE if plain is None else plain
 
-    def _one_of(
-        self, options: Sequence[Any], answer: str, path: tuple[str, ...], *, is_required: bool
-    ) -> Any:
+    def _option(self, options: Sequence[Any]) -> Any:
         """Return the value of the first option that the answer fills, else a simple value: null, if allowed."""
         kinds = [option.get("type") for option in options if isinstance(option, Mapping)]
         is_decimal = kinds[:2] == ["number", "string"]
+        optional = self._inside("option", is_required=False)
+        # A decimal may be written as text, but not every text is a decimal.
         for option in options[:1] if is_decimal else options:
-            # A decimal may be written as text, but not every text is a decimal.
-            value = self.value(option, answer, (*path, "option"), is_required=False)
+            value = optional.value(option)
             if value is not _NO_VALUE:
                 return value
-        if not is_required:
+        if not self.is_required:
             return _NO_VALUE
         if "null" in kinds:
             return None
-        values = (
-            self.value(option, answer, (*path, "option"), is_required=True) for option in options
-        )
+        values = map(self._inside("option").value, options)
         return next((value for value in values if value is not _NO_VALUE), _NO_VALUE)
 
-    def _object(self, schema: Mapping[str, Any], answer: str, path: tuple[str, ...]) -> Any:
+    def _object(self, schema: Mapping[str, Any]) -> Any:
         fields: dict[str, Any] = {}
         required_names = schema.get("required") or ()
         for name, field in (schema.get("properties") or {}).items():
-            value = self.value(field, answer, (*path, name), is_required=name in required_names)
+            is_required = name in required_names
+            value = self._inside(name, is_required=is_required).value(field)
             if value is not _NO_VALUE:
                 fields[name] = value
-            elif name in required_names:
+            elif is_required:
                 return _NO_VALUE
         for name in required_names:
-            if name not in fields:
-                fields[name] = answer
-        inner = schema.get("additionalProperties")
+            fields.setdefault(name, self.answer)
+        inner, filler = schema.get("additionalProperties"), self._inside("*", is_required=True)
         for number in range(len(fields), int(schema.get("minProperties") or 0)):
-            fields[f"key{number + 1}"] = self.value(inner, answer, (*path, "*"), is_required=True)
+            fields[f"key{number + 1}"] = filler.value(inner)
         return fields
 
-    def _list(
-        self, schema: Mapping[str, Any], answer: str, path: tuple[str, ...], *, is_required: bool
-    ) -> Any:
-        first_schemas = schema.get("prefixItems")
-        items: list[Any] = []
+    def _list(self, schema: Mapping[str, Any]) -> Any:
+        first_schemas, item_schema = schema.get("prefixItems"), schema.get("items")
+        filler, items = self._inside("item", is_required=True), []
         if isinstance(first_schemas, list):
-            items = [
-                self.value(item, answer, (*path, "item"), is_required=True)
-                for item in first_schemas
-            ]
+            items = [filler.value(item) for item in first_schemas]
             if _NO_VALUE in items:
                 return _NO_VALUE
-        item_schema = schema.get("items")
-        max_items = int(
-            schema.get("maxItems", len(items) if item_schema is None and first_schemas else 10**6)
-        )
+        is_closed = item_schema is None and first_schemas
+        max_items = int(schema.get("maxItems", len(items) if is_closed else 10**6))
         if isinstance(item_schema, Mapping):
             kind = self._resolved(item_schema).get("type")
-            texts = (_entries(answer) if kind == "string" else []) or [answer]
-            values = (
-                self.value(item_schema, text, (*path, "item"), is_required=False) for text in texts
-            )
+            texts = (_entries(self.answer) if kind == "string" else []) or [self.answer]
+            fillers = (self._inside("item", is_required=False, answer=text) for text in texts)
+            values = (each.value(item_schema) for each in fillers)
             items += [value for value in values if value is not _NO_VALUE]
         if schema.get("uniqueItems"):
             items = [item for index, item in enumerate(items) if item not in items[:index]]
         while len(items) < int(schema.get("minItems") or 0):
-            more = self.value(
-                item_schema, f"{answer} {len(items) + 1}", (*path, "item"), is_required=True
-            )
-            if more is _NO_VALUE or (schema.get("uniqueItems") and more in items):
+            numbered_answer = f"{self.answer} {len(items) + 1}"
+            next_item = replace(filler, answer=numbered_answer).value(item_schema)
+            if next_item is _NO_VALUE or (schema.get("uniqueItems") and next_item in items):
                 return _NO_VALUE
-            items.append(more)
-        if not items and not is_required:
+            items.append(next_item)
+        if not items and not self.is_required:
             return _NO_VALUE
         return items[:max_items]
 
     def _target(self, reference: str) -> Any:
         """Return the schema that a ``$ref`` inside this schema points to."""
-        target: Any = self._root
+        target: Any = self.root
         for step in filter(None, reference.removeprefix("#").split("/")):
             name = step.replace("~1", "/").replace("~0", "~")
             target = target.get(name) if isinstance(target, Mapping) else None
@@ -215,17 +203,6 @@ class _Filler:
             followed.add(reference)
             schema = self._target(reference)
         return schema if isinstance(schema, Mapping) else {}
-
-
-def _or_no_value(value: Any) -> Any:
-    return _NO_VALUE if value is None else value
-
-
-def _choice(choices: list[Any], answer: str, *, is_required: bool) -> Any:
-    for choice in choices:
-        if isinstance(choice, str) and choice and choice.lower() in answer.lower():
-            return choice
-    return choices[0] if is_required and choices else _NO_VALUE
 
 
 def _entries(answer: str) -> list[str]:

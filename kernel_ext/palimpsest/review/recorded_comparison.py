@@ -23,6 +23,7 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.comparison.session_actions import (
     Parting,
     SessionActions,
+    SessionStep,
     first_prompt,
     parting_of,
     session_actions,
@@ -118,20 +119,29 @@ class RecordedComparison(ShownAsTable):
         lead = (self.sentence,) if "next_action" in keys else ()
         return ReportTable("Two recorded sessions", columns, rows, self.notes, lead=lead)
 
+    @property
+    def _sides(
+        self,
+    ) -> tuple[tuple[SessionFigures, tuple[int, ...], SessionActions, SessionStep | None], ...]:
+        """Of each session its figures, growth, actions, and the step at which they part."""
+        first_step, second_step = self.parting.first_step, self.parting.second_step
+        return (
+            (self.first, self.first_growth, self.first_actions, first_step),
+            (self.second, self.second_growth, self.second_actions, second_step),
+        )
+
     def action_values(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return of each session the values of its steps, files and end."""
-        parting = self.parting
-        steps = parting.first_step, parting.second_step
         first, second = (
             {
                 "steps": len(actions.steps),
-                "shared_steps": parting.shared_steps,
+                "shared_steps": self.parting.shared_steps,
                 "next_action": None if step is None else step.phrase(with_texts=self.with_texts),
                 "files_changed": actions.files_of("changed"),
                 "files_read": actions.files_of("read"),
                 "end": actions.end(with_texts=self.with_texts),
             }
-            for actions, step in zip((self.first_actions, self.second_actions), steps, strict=True)
+            for _, _, actions, step in self._sides
         )
         return first, second
 
@@ -202,17 +212,7 @@ class RecordedComparison(ShownAsTable):
 
     def json(self) -> dict[str, Any]:
         """Return the figures of both sessions as plain values."""
-        first, second = self.action_values()
-        sides = (
-            (self.first, self.first_growth, self.first_actions, self.parting.first_step, first),
-            (
-                self.second,
-                self.second_growth,
-                self.second_actions,
-                self.parting.second_step,
-                second,
-            ),
-        )
+        sides = zip(self._sides, self.action_values(), strict=True)
         return {
             "schema": SCHEMA_VERSION,
             "parting": self.sentence,
@@ -226,7 +226,7 @@ class RecordedComparison(ShownAsTable):
                     else step.request + 1,
                     "files": [{"path": path, "use": use} for path, use in actions.files.items()],
                 }
-                for figures, growth, actions, step, values in sides
+                for (figures, growth, actions, step), values in sides
             ],
         }
 

@@ -161,10 +161,10 @@ def _seconds(timeline: Timeline) -> float | None:
 def start_seconds(timeline: Timeline) -> tuple[float | None, ...]:
     """Return the seconds from the first request to the beginning of each; empty where the recording's times are not usable."""
     start_times = [request.started for request in timeline.requests]
-    known = [moment for moment in start_times if moment is not None]
-    if clock_sentence(timeline) or not known or max(known) == min(known):
+    known_times = [moment for moment in start_times if moment is not None]
+    if clock_sentence(timeline) or not known_times or max(known_times) == min(known_times):
         return ()
-    first = min(known)
+    first = min(known_times)
     return tuple(None if moment is None else (moment - first) / 1000 for moment in start_times)
 
 
@@ -208,14 +208,12 @@ def figures_table(
     """Return a table with a row for each session."""
     rows = tuple(tuple(_cell(getattr(figure, key)) for key, _, _ in _COLUMNS) for figure in figures)
     columns = tuple(
-        TableColumn(key, title_shown, form, "" if form == "text" else "fact")
-        for key, title_shown, form in _COLUMNS
+        TableColumn(key, column_title, form, "" if form == "text" else "fact")
+        for key, column_title, form in _COLUMNS
     )
     links = tuple(link_to(figure.session) for figure in figures)
-    estimates = frozenset(
-        (row, key) for row, figure in enumerate(figures) for key in figure.estimates
-    )
-    return ReportTable(title, columns, rows, notes, links, estimates)
+    estimates = ((row, key) for row, figure in enumerate(figures) for key in figure.estimates)
+    return ReportTable(title, columns, rows, notes, links, frozenset(estimates))
 
 
 def _cell(value: Any) -> Cell:

@@ -260,10 +260,10 @@ class SessionReview(NotedSession):
         from palimpsest.context_policies.calibration.proof import proof_of
         from palimpsest.review.comparison.own_rule import own_rule
 
-        words = (
+        rule_text = (
             self._own_rule_words if engine else _own_rule_text(own_rule(self.timeline, self.ruler))
         )
-        return proof_of(self.timeline, self.ruler_at(price), self.replay_price(price), words)
+        return proof_of(self.timeline, self.ruler_at(price), self.replay_price(price), rule_text)
 
     @cached_property
     def _own_rule_words(self) -> str:
@@ -305,12 +305,12 @@ class SessionReview(NotedSession):
 
     def subagent_runs(self, price: PriceLike = None) -> tuple[SubagentRun, ...]:
         """Return the subagents alone, without the totals of the session."""
-        profile, given = self.price(price), self._given_prices(price)
+        profile, user_prices = self.price(price), self._given_prices(price)
 
         def measures(child: Timeline) -> tuple[Ruler, PriceProfile]:
-            sent = None if self.sent is None else self.sent.of_session(child.session)
-            ruler = _session_ruler_with(child, sent)
-            return ruler, with_models_of(profile, child, self._price_of, given)
+            sent_requests = None if self.sent is None else self.sent.of_session(child.session)
+            ruler = _session_ruler_with(child, sent_requests)
+            return ruler, with_models_of(profile, child, self._price_of, user_prices)
 
         return subagent_runs(self.timeline, self._children_of, self.ruler, measures)
 
@@ -652,8 +652,8 @@ def _session_ruler_with(timeline: Timeline, sent_requests: SentRequests | None) 
     def sent_beside() -> int:
         from palimpsest.review.request_contents.request_blocks import tokens_beside
 
-        sent = sent_requests
-        return 0 if sent is None else tokens_beside(sent.system, sent.tools_text)
+        requests = sent_requests
+        return 0 if requests is None else tokens_beside(requests.system, requests.tools_text)
 
     return session_ruler(timeline, sent_beside)
 
@@ -662,8 +662,8 @@ def _with_lifetime(ruler: Ruler, seconds: float | None) -> Ruler:
     """Return a ruler whose cache keeps a prefix for the given seconds; unchanged for None."""
     if seconds is None:
         return ruler
-    words = f"The cache is taken to keep a prefix for {seconds:,.0f} s, as given."
-    return ruler.with_lifetime(seconds, words)
+    sentence = f"The cache is taken to keep a prefix for {seconds:,.0f} s, as given."
+    return ruler.with_lifetime(seconds, sentence)
 
 
 def _sweep_arguments(

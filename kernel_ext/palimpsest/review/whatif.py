@@ -69,9 +69,9 @@ def is_policy_of_review(policy: str | Policy | ContextPolicy) -> bool:
     """
     if not isinstance(policy, str):
         return not isinstance(policy, Policy)
-    words = policy.split()
-    name = words[0].partition("@")[0].partition("|")[0] if words else ""
+    pieces = policy.split()
+    name = pieces[0].partition("@")[0].partition("|")[0] if pieces else ""
     names = {preset.preset for preset in presets()} - (
-        {*ENGINE_PRESETS} if len(words) == 1 else set()
+        {*ENGINE_PRESETS} if len(pieces) == 1 else set()
     )
     return policy in OWN_POLICIES or name in (names | {*OWN_POLICIES, RAW_NAME, RECORDED})

@@ -127,11 +127,8 @@ async def send_stream(
                 if drip_seconds:
                     await asyncio.sleep(drip_seconds)
             case Pause():
-                await (
-                    asyncio.Event().wait()
-                    if frame.seconds is None
-                    else asyncio.sleep(frame.seconds)
-                )
+                seconds = frame.seconds
+                await (asyncio.Event().wait() if seconds is None else asyncio.sleep(seconds))
             case Disconnect():
                 # The client must have read what was sent, since a reset may discard it.
                 await asyncio.sleep(0.02)

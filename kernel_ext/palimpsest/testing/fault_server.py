@@ -38,9 +38,8 @@ from palimpsest.testing.openai_anthropic_wire import (
 
 CHECK_SECONDS = 0.05
 """The condition of ``wait_until`` is also checked this often, since it may not depend on the server's events."""
-NO_ANSWER_STATUS = 400
 REFUSED_STATUS = 400
-
+"""The status of a request that fails its check, or comes after the last answer."""
 ERRORS: dict[WireFormat, Callable[[Failure], bytes]] = {
     "openai": openai_error,
     "anthropic": anthropic_error,
@@ -53,10 +52,8 @@ FRAMES: dict[WireFormat, Callable[[ModelAnswer, str, int, int], Iterable[Frame]]
     "gemini": gemini_frames,
     "mistral": openai_frames,
 }
-
 ServedAnswer = ModelAnswer | Callable[[ReceivedRequest], ModelAnswer]
 """An answer, or a function that returns it for a received request; it runs on a thread of its own, and may wait."""
-
 Check = Callable[[str, Any], list[str]]
 """A function of a request's path and body that returns its problems, one sentence each."""
 
@@ -207,12 +204,12 @@ class FaultServer:
     def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(self._serve(reader, writer))
 
-        def ended(task: asyncio.Task[None]) -> None:
+        def on_end(task: asyncio.Task[None]) -> None:
             self._tasks.discard(task)
             writer.close()  # also where the server was closed before the task began
 
         self._tasks.add(task)
-        task.add_done_callback(ended)
+        task.add_done_callback(on_end)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -257,8 +254,8 @@ class FaultServer:
 
     async def _next(self, request: ReceivedRequest) -> ModelAnswer:
         if not self._answers:
-            count = len(self.requests)
-            return fails(NO_ANSWER_STATUS, f"The script has no answer for request {count}.")
+            message = f"The script has no answer for request {len(self.requests)}."
+            return fails(REFUSED_STATUS, message)
         scripted = self._answers.pop(0)
         if isinstance(scripted, ModelAnswer):
             return scripted

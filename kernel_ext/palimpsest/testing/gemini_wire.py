@@ -53,8 +53,8 @@ def gemini_frames(
         yield from _frames(answer, action, model)
         if isinstance(action, Disconnect | EndEarly):
             return
-    usage = answer.natural_usage(prompt_chars)
-    yield _sse([], model, finish=answer.finish or "STOP", usage=_usage(usage))
+    usage = _usage(answer.natural_usage(prompt_chars))
+    yield _sse([], model, finish=answer.finish or "STOP", usage=usage)
 
 
 def _frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
@@ -65,8 +65,11 @@ def _frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
                 chunks = [{"web": {"uri": o["url"], "title": o["title"]}} for o in action.sources]
                 yield _sse([], model, grounding={"groundingChunks": chunks})
         case ProviderRun():
-            for part in gemini_run(action):
-                yield _sse([part], model)
+            # The parts of code that Gemini runs, and its printed output.
+            code = {"language": "PYTHON", "code": str(action.input.get("code", ""))}
+            yield _sse([{"executableCode": code}], model)
+            output = {"outcome": "OUTCOME_OK", "output": action.result}
+            yield _sse([{"codeExecutionResult": output}], model)
         case Think():
             for piece in answer.pieces(action.text):
                 yield _sse([{"text": piece, "thought": True}], model)
@@ -81,29 +84,21 @@ def _frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
             yield action
 
 
-def gemini_run(run: ProviderRun) -> list[dict[str, Any]]:
-    """Return the parts of code that Gemini runs; ``result`` is its printed output."""
-    code = {"language": "PYTHON", "code": str(run.input.get("code", ""))}
-    output = {"outcome": "OUTCOME_OK", "output": run.result}
-    return [{"executableCode": code}, {"codeExecutionResult": output}]
-
-
 def _call(call: ScriptedCall, answer: ModelAnswer) -> dict[str, Any]:
     try:
         arguments = json.loads(call.raw)
     except ValueError:
         # Gemini sends arguments as objects, so incomplete JSON can only become an empty one.
         arguments = {}
-    called: dict[str, Any] = {"name": call.tool, "args": arguments}
+    function_call: dict[str, Any] = {"name": call.tool, "args": arguments}
     if call.id:
-        called["id"] = call.id
-    thoughts = [
-        action for action in answer.actions if isinstance(action, Think) and action.signature
-    ]
+        function_call["id"] = call.id
+    thoughts = (action for action in answer.actions if isinstance(action, Think))
+    signatures = [thought.signature for thought in thoughts if thought.signature]
     first = next(action for action in answer.actions if isinstance(action, ScriptedCall))
-    part: dict[str, Any] = {"functionCall": called}
-    if thoughts and call is first:
-        part["thoughtSignature"] = thoughts[-1].signature
+    part: dict[str, Any] = {"functionCall": function_call}
+    if signatures and call is first:
+        part["thoughtSignature"] = signatures[-1]
     return part
 
 

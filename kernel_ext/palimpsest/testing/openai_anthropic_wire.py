@@ -123,10 +123,8 @@ class _OpenAI:
                 for piece in self._answer.pieces(action.text):
                     yield self.chunk({"content": piece})
                 if action.sources:
-                    citations = [
-                        {"type": "url_citation", "url_citation": source}
-                        for source in action.sources
-                    ]
+                    kind = "url_citation"
+                    citations = [{"type": kind, kind: source} for source in action.sources]
                     yield self.chunk({"annotations": citations})
             case ProviderRun():
                 raw = json.dumps(action.input)
@@ -160,7 +158,7 @@ def anthropic_frames(
     """Yield the frames of a messages stream; calls without an id count from ``first_call``."""
     usage = answer.natural_usage(prompt_chars)
     writer = _Anthropic(answer, first_call)
-    start_event = {
+    usage_at_start = {
         "input_tokens": usage.input,
         "cache_read_input_tokens": usage.cache_read,
         "cache_creation_input_tokens": usage.cache_write,
@@ -174,35 +172,31 @@ def anthropic_frames(
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": start_event,
+        "usage": usage_at_start,
     }
     yield _sse({"type": "message_start", "message": message}, "message_start")
     for action in answer.actions:
         yield from writer.frames(action)
         if isinstance(action, Disconnect | EndEarly):
             return
-    yield _sse(
-        {
-            "type": "message_delta",
-            "delta": {
-                "stop_reason": _natural_finish(answer, "tool_use", "end_turn"),
-                "stop_sequence": None,
-            },
-            "usage": {"output_tokens": usage.output + usage.reasoning},
-        },
-        "message_delta",
-    )
+    finish = _natural_finish(answer, "tool_use", "end_turn")
+    end_event = {
+        "type": "message_delta",
+        "delta": {"stop_reason": finish, "stop_sequence": None},
+        "usage": {"output_tokens": usage.output + usage.reasoning},
+    }
+    yield _sse(end_event, "message_delta")
     yield _sse({"type": "message_stop"}, "message_stop")
 
 
 def anthropic_run(run: ProviderRun) -> list[dict[str, Any]]:
     """Return the blocks of a tool that Anthropic runs: its call, and its result where it has come."""
-    called = {"type": run.kind, "id": run.id, "name": run.tool, "input": run.input}
+    call = {"type": run.kind, "id": run.id, "name": run.tool, "input": run.input}
     if run.kind == "mcp_tool_use":
-        called["server_name"] = "scripted"
+        call["server_name"] = "scripted"
     kind = "mcp" if run.kind == "mcp_tool_use" else run.tool
-    returned = {"type": f"{kind}_tool_result", "tool_use_id": run.id, "content": run.result}
-    return ([called] if run.kind else []) + ([returned] if run.result is not None else [])
+    result = {"type": f"{kind}_tool_result", "tool_use_id": run.id, "content": run.result}
+    return ([call] if run.kind else []) + ([result] if run.result is not None else [])
 
 
 class _Anthropic:

@@ -73,9 +73,8 @@ class ScriptedModel:
         self.requests.append(request)
         answer = await self._next_answer(request)
         if answer.failure is not None:
-            raise ModelFailed(
-                error_of(answer.failure, request.model.ref.provider, request.refusals)
-            )
+            provider = request.model.ref.provider
+            raise ModelFailed(error_of(answer.failure, provider, request.refusals))
         try:
             async for event in self._stream_actions(answer, request):
                 yield event
@@ -147,8 +146,7 @@ class ScriptedModel:
         self._call_count += 1
         index = self._call_count
         head = SimpleNamespace(name=call.tool, arguments="")
-        identifier = call.id or f"call_{index}"
-        deltas = [SimpleNamespace(index=index, id=identifier, function=head)]
+        deltas = [SimpleNamespace(index=index, id=call.id or f"call_{index}", function=head)]
         for piece in answer.pieces(call.raw):
             fragment = SimpleNamespace(name=None, arguments=piece)
             deltas.append(SimpleNamespace(index=index, id=None, function=fragment))
@@ -162,12 +160,11 @@ def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> E
     if is_overflow(failure.message, failure.code, failure.status, refusals):
         return overflow_error(failure.message, refusals)
     code = refusal_code(failure.message, failure.code, refusals)
-    is_hopeless = code in HOPELESS_CODES
+    has_retryable_status = failure.status in RETRYABLE_STATUS or failure.status >= SERVER_ERROR
     return ApiError(
         message=failure.message,
         status=failure.status,
-        retryable=not is_hopeless
-        and (failure.status in RETRYABLE_STATUS or failure.status >= SERVER_ERROR),
+        retryable=code not in HOPELESS_CODES and has_retryable_status,
         headers=dict(failure.headers) or None,
         metadata={"code": code} if code else None,
     )
@@ -182,15 +179,15 @@ def _reasoning_deltas(
             yield SimpleNamespace(reasoning_content=piece)
         return
     if think.redacted is not None:
-        sealed = {"type": "redacted_thinking", "data": think.redacted}
-        yield SimpleNamespace(thinking_blocks=[sealed])
+        block = {"type": "redacted_thinking", "data": think.redacted}
+        yield SimpleNamespace(thinking_blocks=[block])
         return
     for piece in answer.pieces(think.text):
         block = {"type": "thinking", "thinking": piece}
         yield SimpleNamespace(reasoning_content=piece, thinking_blocks=[block])
     if think.signature:
-        seal = {"type": "thinking", "thinking": "", "signature": think.signature}
-        yield SimpleNamespace(thinking_blocks=[seal])
+        block = {"type": "thinking", "thinking": "", "signature": think.signature}
+        yield SimpleNamespace(thinking_blocks=[block])
 
 
 def _read_provider_run(provider_calls: ProviderCalls, run: ProviderRun) -> None:

@@ -108,20 +108,20 @@ def last_line(text: str) -> str:
     """Return the most informative line of an error: the last that names an exception, else the last."""
     stripped_lines = (_LINE_PREFIX.sub("", line).strip() for line in text.splitlines())
     lines = [line for line in stripped_lines if line]
-    raised = [line for line in lines if _EXCEPTION_LINE.match(line)]
-    return _excerpt(next(iter(raised[-1:] or lines[-1:]), ""))
+    exception_lines = [line for line in lines if _EXCEPTION_LINE.match(line)]
+    return _excerpt(next(iter(exception_lines[-1:] or lines[-1:]), ""))
 
 
 def _failure_line(output: str, *, is_command: bool) -> str:
     """Return why a tool that returned had failed: how its command ended, or what its code raised."""
     command_ends = list(_COMMAND_END.finditer(output)) if is_command else []
     if command_ends:
-        printed = output[: command_ends[-1].start()].strip()
-        error = "" if printed == "(no output)" else last_line(printed)
+        printed_text = output[: command_ends[-1].start()].strip()
+        error = "" if printed_text == "(no output)" else last_line(printed_text)
         return _excerpt(": ".join(filter(None, (command_ends[-1][1].strip(), error))))
     sections = list(_ERROR_SECTION.finditer(output))
-    raised = output[sections[-1].end() :] if sections else output
-    return last_line(_NEXT_SECTION.split(raised)[0])
+    error_text = output[sections[-1].end() :] if sections else output
+    return last_line(_NEXT_SECTION.split(error_text)[0])
 
 
 def _excerpt(line: str) -> str:

@@ -194,9 +194,9 @@ def _object_text(content: Mapping[str, Any]) -> str:
     if any(name in content for name in ("stdout", "stderr", "return_code")):
         code = content.get("return_code")
         exit_lines = [f"[exit code {code}]"] if code not in (None, 0) else []
-        printed = [str(content[name]) for name in ("stdout", "stderr") if content.get(name)]
+        printed_texts = [str(content[name]) for name in ("stdout", "stderr") if content.get(name)]
         files = [_content_text(item) for item in content.get("content") or ()]
-        return "\n".join([*printed, *files, *exit_lines]) or "(no output)"
+        return "\n".join([*printed_texts, *files, *exit_lines]) or "(no output)"
     source = content.get("source")
     if isinstance(source, dict):
         is_text = source.get("type") == "text" and isinstance(source.get("data"), str)

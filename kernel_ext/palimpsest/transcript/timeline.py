@@ -5,7 +5,7 @@ are numbered in the order of their first appearance and never renumbered; reques
 request are not stored as a table: an item is whole from its first request on, until a transition changes it.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -340,29 +340,20 @@ class Timeline:
     @cached_property
     def sent_order(self) -> Sequence[int]:
         """The items in the order of a request with all of them."""
-        count = len(self.items)
+        own_order = range(len(self.items))
         moved_items = [
-            (item.before, item.index)
+            (item.index, item.before)
             for item in self.items
             if item.before is not None and item.before != item.index
         ]
         if not moved_items:
-            return range(count)
-        other_items: list[int] = []
-        next_place = 0
-        for index in sorted(index for _, index in moved_items):
-            other_items.extend(range(next_place, index))
-            next_place = index + 1
-        other_items.extend(range(next_place, count))
-        order: list[int] = []
-        next_place = 0
-        for before, index in sorted(moved_items):
-            place = bisect_left(other_items, before)
-            order.extend(other_items[next_place:place])
-            next_place = place
-            order.append(index)
-        order.extend(other_items[next_place:])
-        return range(count) if order == [*range(count)] else tuple(order)
+            return own_order
+        # Items have odd numbers in their own order; a moved one comes just before the item that it names.
+        places = [*range(1, 2 * len(self.items), 2)]
+        for index, before in moved_items:
+            places[index] = 2 * before
+        order = sorted(own_order, key=places.__getitem__)
+        return own_order if order == [*own_order] else tuple(order)
 
     @cached_property
     def ranks(self) -> Sequence[int]:

@@ -75,11 +75,8 @@ class Price(Value):
 
     def at(self, prompt_tokens: float, service_tier: str = "") -> "Price":
         """Return the prices that hold for a prompt of so many tokens in a service tier."""
-        price = self
-        for service in self.services:
-            if service.service_tier == service_tier:
-                price = service.price
-                break
+        of_tier = (each.price for each in self.services if each.service_tier == service_tier)
+        price = next(of_tier, self)
         for tier in price.tiers:
             if prompt_tokens > tier.above:
                 price = tier.price

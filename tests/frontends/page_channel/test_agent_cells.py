@@ -36,7 +36,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Ite
         kernel.run("%load_ext palimpsest")
         kernel.run(PATIENCE.format(seconds=60))
         kernel.run(
-            "import palimpsest.tools.notebook.own_notebook as cells\ncells.PAGE_SECONDS = 60"
+            "import palimpsest.tools.notebook.own_notebook as cells\ncells.MAX_PAGE_SECONDS = 60"
         )
         yield kernel
 

@@ -22,7 +22,7 @@ DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 PATIENCE = """import palimpsest.frontends.page_channel.page_cells as pages
 import palimpsest.session.turn_setup.notebook_updates as updates
 import palimpsest.tools.notebook.notebook_tool as tool
-pages.OTHER_PAGES_SECONDS = updates.PAGE_SECONDS = tool.PAGE_SECONDS = {seconds}"""
+pages.OTHER_PAGES_SECONDS = updates.PAGE_SECONDS = tool.MAX_PAGE_SECONDS = {seconds}"""
 """How long pages are waited for: these answer in time, except on a machine that has more to do than it can."""
 
 
@@ -140,7 +140,7 @@ def test_a_page_that_sleeps_is_waited_for_in_one_turn_and_the_record_is_read(
     with NotebookPage(session) as page:
         page.awake = False
         session.run(PATIENCE.format(seconds=0.1))
-        session.run("tool.PAGE_SECONDS = 0.2")
+        session.run("tool.MAX_PAGE_SECONDS = 0.2")
         first = read(session, server)
         second = read(session, server)
         session.run(PATIENCE.format(seconds=60))

@@ -16,7 +16,7 @@ from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
-from palimpsest.context_policies.whatif.exact_whatif import replay
+from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
@@ -106,8 +106,8 @@ async def test_a_prompt_that_did_not_fit_is_said_again_behind_a_tail_that_holds_
     request = whatif.other.steps[-1].request
     assert request is not None
     assert str(request.messages).count("Fourth prompt") == 2
-    plain = replay(harness.store, session.id, Policy())
-    for step in plain.steps:
+    plain = exact_whatif(harness.store, session.id, Policy())
+    for step in plain.other.steps:
         assert str(step.request).count("Fourth prompt") <= 1
 
 

@@ -20,8 +20,8 @@ from tests.store.foreign_sessions import sample as opencode_sample
 
 import palimpsest
 from palimpsest.recordings.formats.built_in import BUILT_IN, IMPORTER_PATHS, REGISTRY
+from palimpsest.recordings.import_journal.folder_search import COMPRESSED_SENTENCE
 from palimpsest.recordings.import_journal.registry import ImporterRegistry, installed_importers
-from palimpsest.recordings.reading.compressed_files import PASSED_OVER
 from palimpsest.recordings.reading.importer import Importer
 from palimpsest.recordings.reading.sources import head_of
 from palimpsest.store.exchange.json_export import export_json
@@ -81,10 +81,11 @@ def test_no_importer_is_imported_behind_the_one_that_recognises_a_recording(
     assert {*modules} & {*ran.stdout.split()} == {*modules[:2]}
 
 
-def test_importers_are_given_by_place_one_by_one_and_together() -> None:
-    assert len(BUILT_IN) == len(IMPORTER_PATHS)
-    assert BUILT_IN[0] is next(iter(BUILT_IN))
-    assert [*BUILT_IN[:2]] == [BUILT_IN[0], BUILT_IN[1]]
+def test_the_built_in_importers_are_made_once_each() -> None:
+    importers = [*BUILT_IN]
+
+    assert len(importers) == len(IMPORTER_PATHS)
+    assert all(known is again for known, again in zip(importers, BUILT_IN, strict=True))
 
 
 def test_a_storage_folder_and_an_export_are_opencodes(tmp_path: Path) -> None:
@@ -227,7 +228,7 @@ def test_compressed_files_of_a_folder_are_named(tmp_path: Path) -> None:
         "session.jsonl.gz: It is compressed and was passed over: unpack it, and import what comes out."
     ]
     (problem,) = palimpsest.corpus(tmp_path, cache=False)._left_out
-    assert problem == f"{packed}: {PASSED_OVER}"
+    assert problem == f"{packed}: {COMPRESSED_SENTENCE}"
 
 
 def test_a_file_in_which_another_recording_goes_on_is_read_with_it_alone(tmp_path: Path) -> None:

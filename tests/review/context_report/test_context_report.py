@@ -14,12 +14,11 @@ from palimpsest.context.budget.request_tokens import check_budget
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls, thinks
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.context_report.context_report import ContextReport
+from palimpsest.review.context_report.context_report import ContextReport, _since_text
 from palimpsest.review.context_report.report_builder import (
     build_context_report,
     build_recorded_report,
 )
-from palimpsest.review.context_report.report_view import _since_text
 from palimpsest.review.context_report.window_contents import Reduction, whole_tokens
 from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.session.open_sessions.live_session import LiveSession

@@ -168,7 +168,7 @@ async def test_a_pinned_summary_stands_word_for_word_behind_the_next(tmp_path: P
     assert "17.15" in sent(model)
     assert "An earlier summary said:" in sent(model)
     assert "43.92" in sent(model)
-    rows = part_rows(session.snapshot().messages, session.decisions())
+    rows = part_rows(session)
     assert [how for _, what, how in rows if what.startswith("the summary")] == [
         "in place of what it covers",
         "pinned, quoted after the newest summary",
@@ -205,7 +205,7 @@ async def test_the_word_summary_means_the_one_that_stands(tmp_path: Path) -> Non
     harness, model, session, _ = await compacted(tmp_path, says("Bad."), *[says("Well.")] * 2)
     await say(session, "Four?")
     await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
-    rows = part_rows(session.snapshot().messages, session.decisions())
+    rows = part_rows(session)
 
     assert [how for _, what, how in rows if what.startswith("the summary")] == [
         "not used; nothing was cut",

@@ -16,6 +16,7 @@ from tests.harness.subagent_session import make_subagent_harness
 from tests.live_policies.test_live_policies import NO_PRUNE, newest_two
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 from tests.sample_size import thinned
+from tests.waiting import request_ended
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.live_policies.live_stage import live_policy
@@ -203,7 +204,7 @@ async def subagent(tmp_path: Path) -> Way:
 async def title(tmp_path: Path) -> Way:
     model = ScriptedModel(says("Well."), says("Well."))
     harness = SessionHarness(tmp_path, model, titles=True)
-    waits: Doing = lambda session: session.title_writer.wait_until_idle()  # noqa: E731  one line of the table
+    waits: Doing = lambda session: request_ended(session.title_writer)  # noqa: E731  one line of the table
     return Way(harness, model, lambda session: ask(session, "Hello."), waits=waits)
 
 

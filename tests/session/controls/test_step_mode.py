@@ -12,7 +12,7 @@ import pytest
 from tests.harness.compacted_sessions import SUMMARY, assert_rebuilt
 from tests.harness.session import SessionHarness, ask, requested, until
 from tests.harness.subagent_session import make_subagent_harness
-from tests.waiting import LAST_RESORT_SECONDS
+from tests.waiting import LAST_RESORT_SECONDS, request_ended
 
 from palimpsest.model.script import calls, says
 from palimpsest.render.reports.held_request import headline, held_request_text
@@ -318,7 +318,7 @@ async def test_a_title_waits_for_the_request_beside_it(tmp_path: Path) -> None:
     assert model.requests == []
     session.step_mode.release(session.held[0].id)
     await answering
-    await session.title_writer.wait_until_idle()
+    await request_ended(session.title_writer)
     assert len(model.requests) == 2
 
 

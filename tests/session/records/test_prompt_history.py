@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from palimpsest.session.records.prompt_history import MAX_PROMPT_CHARS, PAGE, prompt_page
+from palimpsest.session.records.prompt_history import MAX_PROMPT_CHARS, MAX_PROMPTS, prompt_page
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
@@ -41,7 +41,7 @@ def test_leaves_out_what_no_person_typed_here() -> None:
 
 
 def test_goes_on_where_the_page_before_ended() -> None:
-    many = [str(number) for number in range(2 * PAGE + 5)]
+    many = [str(number) for number in range(2 * MAX_PROMPTS + 5)]
     prompts: list[str] = []
     cursor: str | None = None
     pages = 0

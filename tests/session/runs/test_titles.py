@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.harness.session import SessionHarness, ask, requested
-from tests.waiting import LAST_RESORT_SECONDS
+from tests.waiting import LAST_RESORT_SECONDS, request_ended
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
@@ -53,12 +53,12 @@ async def test_a_model_names_the_session_after_its_first_prompt(tmp_path: Path) 
     )
     session = await here.session()
     answer = await ask(session, "How many penguins are there per island?\nLook into penguins.csv.")
-    await session.title_writer.wait_until_idle()
+    await request_ended(session.title_writer)
 
     assert answer.text == "Answer 0."
     assert title(session) == "Penguins by island"
     await ask(session, "And by year?")
-    await session.title_writer.wait_until_idle()
+    await request_ended(session.title_writer)
     [first, *others] = [event.request for event in requested(await here.records(session))]
     kinds = sorted([first.purpose, *(other.purpose for other in others)])
     assert kinds == ["step", "step", "title"]
@@ -68,7 +68,7 @@ async def test_the_request_is_rebuilt_and_counted(tmp_path: Path) -> None:
     here = make_harness(tmp_path, says("Penguins"))
     session = await here.session()
     await ask(session, "How many penguins?")
-    await session.title_writer.wait_until_idle()
+    await request_ended(session.title_writer)
     await ask(session, "And now?")
     records = await here.records(session)
 
@@ -100,7 +100,7 @@ async def test_the_first_words_stand_there_until_then_and_when_it_fails(tmp_path
     here = make_harness(tmp_path, fails(400, "no"))
     session = await here.session()
     answer = await ask(session, f"\n {words}\nmore")
-    await session.title_writer.wait_until_idle()
+    await request_ended(session.title_writer)
 
     assert answer.error is None
     assert title(session) == words[:59].rstrip() + "…"
@@ -119,7 +119,7 @@ async def test_what_a_person_called_it_stays(tmp_path: Path) -> None:
     await waiting.wait()
     session.log.change_session(title="Mine")
     await asking
-    await session.title_writer.wait_until_idle()
+    await request_ended(session.title_writer)
 
     assert title(session) == "Mine"
 
@@ -137,7 +137,7 @@ async def test_titles_can_be_switched_off(tmp_path: Path) -> None:
     here = SessionHarness(tmp_path, model)
     session = await here.session()
     await ask(session, "hello")
-    await session.title_writer.wait_until_idle()
+    await request_ended(session.title_writer)
     assert [request.purpose for request in model.requests] == ["step"]
 
 
@@ -166,7 +166,7 @@ async def test_the_title_agent_may_have_words_of_its_own(tmp_path: Path) -> None
     session = await here.session()
 
     await ask(session, "How many penguins?")
-    await session.title_writer.wait_until_idle()
+    await request_ended(session.title_writer)
 
     [asked] = [
         rebuilt_request

@@ -10,7 +10,7 @@ import pytest
 from tests.harness.session import SessionHarness, ask, requested
 from tests.session.revert.test_revert import make_harness as harness_with_files
 from tests.session.revert.test_revert import writes
-from tests.waiting import LAST_RESORT_SECONDS
+from tests.waiting import LAST_RESORT_SECONDS, request_ended
 
 from palimpsest.frontends.operation_text.command_output import TitledTable
 from palimpsest.frontends.operation_text.session_list import list_lines
@@ -103,9 +103,9 @@ async def test_a_turn_and_the_session_are_noted_after_the_answer(tmp_path: Path)
     session = await here.session()
 
     answer = await ask(session, "How many penguins?")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
     await ask(session, "And gentoos?")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     first, second = (
         message for message in session.snapshot().messages if message.info.role == "user"
@@ -134,9 +134,9 @@ async def test_the_request_is_rebuilt_and_its_cost_is_the_sessions(tmp_path: Pat
     pair.answers = ScriptedModel(calls("read", path="a.txt"), says("Read."), says("Again."))
     session = await here.session()
     await ask(session, "Read a.txt")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
     await ask(session, "And now?")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     requests = await rebuilt(here, session)
 
@@ -163,7 +163,7 @@ async def test_nobody_is_asked_unless_it_is_switched_on(tmp_path: Path) -> None:
     session = await SessionHarness(tmp_path, model).session()
 
     await ask(session, "hello")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     assert [request.purpose for request in model.requests] == ["step"]
     assert of_prompts(session) == [None]
@@ -188,7 +188,7 @@ async def test_nonsense_and_errors_write_nothing_and_fail_nothing(
     session = await here.session()
 
     assert (await ask(session, "hello")).error is None
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
     assert (await ask(session, "again")).error is None
 
     assert len(pair.asked) > 0
@@ -216,7 +216,7 @@ async def test_the_parts_that_are_there_are_taken(
     session = await here.session()
 
     await ask(session, "hello")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     assert of_prompts(session) == [summary]
     assert (record(session).summary or {}).get("body") == body
@@ -232,7 +232,7 @@ async def test_the_newest_turn_is_asked_for_where_turns_pass_faster(tmp_path: Pa
     await ask(session, "two?")
     await ask(session, "three?")
     held.go.set()
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     assert [summary and summary["title"] for summary in of_prompts(session)] == [
         "One",
@@ -268,7 +268,7 @@ async def test_nothing_is_written_to_a_turn_that_was_taken_back(tmp_path: Path) 
     await session.reverts.revert()
     await session.reverts.cleanup()
     held.go.set()
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     assert session.snapshot().messages == ()
     assert record(session).summary is None
@@ -281,7 +281,7 @@ async def test_what_is_taken_back_is_no_longer_told_of_the_session(tmp_path: Pat
     session = await here.session()
     for prompt in ("one?", "two?", "three?"):
         await ask(session, prompt)
-        await session.turn_summaries.wait_until_idle()
+        await request_ended(session.turn_summaries)
     assert (record(session).summary or {})["body"] == "All up to 2."
 
     await session.reverts.revert()
@@ -307,9 +307,9 @@ async def test_words_and_changed_files_stand_side_by_side(tmp_path: Path) -> Non
     session = await made.session()
 
     await ask(session, "one?", yes=True)
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
     await ask(session, "two?", yes=True)
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     first, second = of_prompts(session)
     assert first is not None
@@ -328,14 +328,14 @@ async def test_a_compaction_is_no_turn_and_a_failed_turn_has_no_words(tmp_path: 
     )
     session = await here.session()
     await ask(session, "one?")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     await session.compact()
     assert (await ask(session, "two?")).error is not None
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
     assert len(pair.asked) == 1
     await session.retry()
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     assert [summary["title"] for summary in of_prompts(session) if summary] == ["A", "D"]
     assert all(rebuilt_request.matches for rebuilt_request in await rebuilt(here, session))
@@ -353,7 +353,7 @@ async def test_what_was_excluded_or_is_a_secret_is_not_sent(tmp_path: Path) -> N
     session.edit_context("exclude", session.snapshot().messages[3].id)
 
     held.go.set()
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     told = [request.messages[-1]["content"] for request in pair.asked]
     assert "one?" in told[0]
@@ -368,7 +368,7 @@ async def test_a_limit_that_is_reached_is_not_gone_beyond(tmp_path: Path) -> Non
     session = await here.session()
 
     answer = await ask(session, "hello")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     assert answer.error is None
     assert session.spending_limit.spent.all_tokens >= 5
@@ -383,7 +383,7 @@ async def test_a_session_that_another_began_is_not_noted(tmp_path: Path) -> None
     assert isinstance(child, LiveSession)
 
     await ask(child, "hello")
-    await child.turn_summaries.wait_until_idle()
+    await request_ended(child.turn_summaries)
 
     assert pair.asked == []
 
@@ -399,7 +399,7 @@ async def test_the_small_model_is_asked(tmp_path: Path) -> None:
     session = await here.session()
 
     await ask(session, "hello")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     assert [request.model for request in pair.asked] == small
 
@@ -413,7 +413,7 @@ async def test_a_page_that_is_made_by_itself_holds_the_words(tmp_path: Path) -> 
     )
     session = await here.session()
     await ask(session, "hello")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
     await session.auto_share.wait_until_shared()
 
     made = page_path(here.store, record(session))
@@ -427,7 +427,7 @@ async def test_an_export_says_what_the_session_is_about_and_opencodes_in_its_fie
     here, _ = make_harness(tmp_path, noted("A", "Did B.", "All about C."))
     session = await here.session()
     await ask(session, "hello")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
 
     forms: tuple[Form, ...] = ("md", "ipynb")
     for form in forms:
@@ -452,7 +452,7 @@ async def test_the_list_says_what_a_session_is_about(tmp_path: Path) -> None:
     here, _ = make_harness(tmp_path, noted("A", "B.", "All about C. " * 20), noted("A", "B.", ""))
     session = await here.session()
     await ask(session, "hello")
-    await session.turn_summaries.wait_until_idle()
+    await request_ended(session.turn_summaries)
     while not (found := await here.workspace.page(Query())).sessions[0].about:
         """The list is read from the disk, which the writer has not reached yet."""
 
@@ -469,7 +469,7 @@ def test_the_rehearsal_model_notes_turns_too() -> None:
     with isolated_session(settings={"turn_summaries": True}) as session:
         session.prompt("Which files are there?", yes=True)
         live: Any = session._live
-        session._app.engine.submit(live.turn_summaries.wait_until_idle()).result()
+        session._app.engine.submit(request_ended(live.turn_summaries)).result()
 
         first = session.messages[0].info
         assert isinstance(first, UserMessage)

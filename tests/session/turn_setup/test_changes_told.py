@@ -20,7 +20,7 @@ from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.services import KernelServices
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.workspace import Workspace
-from palimpsest.session.turn_setup.environment_updates import LIST_SECONDS
+from palimpsest.session.turn_setup.environment_updates import MAX_LIST_SECONDS
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.registration.registry import Registry, builtin_tools
@@ -169,7 +169,7 @@ async def test_a_busy_kernel_is_not_waited_for(tmp_path: Path) -> None:
 
     assert said(model.requests[0]) == ["one"]
     assert f"{VARIABLES_HEADING}\n- x: int, 1" in said(model.requests[1])[1]
-    assert LIST_SECONDS < 1
+    assert MAX_LIST_SECONDS < 1
 
 
 async def test_a_turn_that_was_never_sent_makes_no_kernel_new(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import pytest
 from tests.harness.tools import ToolHarness
 from tests.waiting import until
 
-from palimpsest.tools.execution.bash import without_control_characters
-from palimpsest.tools.execution.child_environment import child_environment
+from palimpsest.tools.execution.bash import child_environment, without_control_characters
 from palimpsest.tools.execution.shell_runner import parent_by_pid
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied

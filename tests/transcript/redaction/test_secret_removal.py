@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.tools.execution.child_environment import child_environment
+from palimpsest.tools.execution.bash import child_environment
 from palimpsest.tools.mcp.client import environment_for
 from palimpsest.tools.mcp.values import McpServerSpec
 from palimpsest.transcript.redaction.secret_names import is_secret_name

@@ -1,8 +1,8 @@
 """Estimate the tokens of a request before it is sent, on the safe side, as OpenClaw's precheck does.
 
-Four characters count as one token, in a tool result two, since code and numbers take more tokens; each
-message and result adds a fixed overhead, and the sum is multiplied by a margin. The numbers are fitted to
-recordings (spec/context-stability.md 1.10); the default policy counts with a tokenizer instead.
+Four characters count as one token, in a tool result two, since code and numbers take more tokens; each message and
+result adds a fixed overhead, and the sum is multiplied by a margin. The numbers are fitted to recordings; the default
+policy counts with a tokenizer instead.
 """
 
 import json
@@ -34,14 +34,12 @@ def conservative_tokens(messages: NeutralMessages, policy: OverflowPolicy) -> in
 
 
 def _message_tokens(message: NeutralMessage) -> int:
-    chars = sum(_block_chars(block) for block in message.blocks)
-    results = sum(
-        _result_tokens(block) for block in message.blocks if isinstance(block, ResultBlock)
-    )
-    media = sum(block.type == "media" for block in message.blocks) * MEDIA_TOKENS
+    text_tokens = math.ceil(sum(map(_block_chars, message.blocks)) / CHARS_PER_TOKEN)
+    results = [block for block in message.blocks if isinstance(block, ResultBlock)]
+    media_tokens = sum(block.type == "media" for block in message.blocks) * MEDIA_TOKENS
     # Here the results of one answer share a message; in OpenClaw's recordings each has its own message.
-    recorded_messages = max(1, sum(isinstance(block, ResultBlock) for block in message.blocks))
-    return recorded_messages * MESSAGE_TOKENS + math.ceil(chars / CHARS_PER_TOKEN) + results + media
+    frame_tokens = max(1, len(results)) * MESSAGE_TOKENS
+    return frame_tokens + text_tokens + sum(map(_result_tokens, results)) + media_tokens
 
 
 def _block_chars(block: Block) -> int:

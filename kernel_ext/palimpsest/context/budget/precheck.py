@@ -1,7 +1,7 @@
 """Choose the cheapest way to make a request fit, before it is sent.
 
-The actions and their numbers follow spec/context-stability.md 1.10: truncating long tool results
-costs nothing, so it is chosen where it frees enough with a margin; a compaction takes a model request.
+The actions and their numbers are OpenClaw's: truncating long tool results costs nothing, so it is chosen where it frees
+enough with a margin; a compaction takes a model request.
 """
 
 import math
@@ -14,7 +14,7 @@ from palimpsest.transcript.context_values.policies import OverflowPolicy, Recove
 FitAction = Literal["fits", "compact_only", "truncate_tool_results_only", "compact_then_truncate"]
 
 CHARS_PER_TOKEN = 4
-MIN_PROMPT = 8_000
+MIN_PROMPT_TOKENS = 8_000
 MIN_PROMPT_SHARE = 0.5
 """The reserve leaves the prompt at least so many tokens, or this share of a small window."""
 RESERVE_SHARE = 0.25
@@ -22,7 +22,6 @@ RESERVE_SHARE = 0.25
 SPARE_CHARS = 2_048
 SPARE_SHARE = 1.5
 """Truncating results alone must free more than the overflow: by this many characters, and by this factor."""
-
 RESULT_CAPS = ((200_000, 64_000), (100_000, 32_000), (0, 16_000))
 """Maximum characters of one tool result, by the minimum window in tokens."""
 
@@ -76,7 +75,7 @@ def count_reducible_chars(results: Sequence[int], window: int, policy: RecoveryP
 
 def reserve_of(window: int, reserved_tokens: int, policy: OverflowPolicy) -> int:
     """Return the tokens that are kept free, at most the requested ``reserved_tokens``."""
-    prompt = min(MIN_PROMPT, int(window * MIN_PROMPT_SHARE))
+    prompt = min(MIN_PROMPT_TOKENS, int(window * MIN_PROMPT_SHARE))
     reserved = min(reserved_tokens, max(0, window - prompt))
     return min(reserved, int(window * RESERVE_SHARE)) if policy.reserve_share else reserved
 

@@ -1,9 +1,8 @@
 """Estimate how many tokens of the context window a request takes, and check whether it fits.
 
 Counts are those of a real tokenizer, corrected by the usage that the provider reported for this session. OpenCode's
-rules (spec/session-engine.md 1.12) use the usage that the provider reported for the last answer; Palimpsest's uses
-an estimate of the request that is about to be sent, and keeps its reserve for every model, including those
-without a separate input limit.
+rules use the usage that the provider reported for the last answer; Palimpsest's uses an estimate of the request that is
+about to be sent, and keeps its reserve for every model, including those without a separate input limit.
 """
 
 import json
@@ -31,19 +30,13 @@ Count = Callable[[str], int]
 
 MESSAGE_TOKENS = 4
 """Role and separators of one message, in OpenAI's published chat format."""
-
 MEDIA_TOKENS = 1_600
 """One image at the size that providers scale to: Anthropic counts width x height / 750, at most about 1,600."""
-
 CALL_TOKENS = 8
 """Overhead around a call's name and arguments, measured by comparing with reported usage."""
-
-
 CHARS_PER_TOKEN = 4
-
 _JSON = json.JSONEncoder(ensure_ascii=False)
 """Created once, since a long session has hundreds of calls."""
-
 CALIBRATION_RANGE = (0.5, 4.0)
 """A ratio outside of this range means that the report is wrong rather than our estimate."""
 
@@ -51,7 +44,7 @@ CALIBRATION_RANGE = (0.5, 4.0)
 def quarter_chars(text: str) -> int:
     """Estimate tokens as OpenCode does: a quarter of the UTF-16 length, rounded half up.
 
-    For Chinese text it finds only about a quarter of the tokens (spec/session-engine.md 1.16).
+    For Chinese text it finds only about a quarter of the tokens.
     """
     wide_count = 0 if text.isascii() else sum(char > "\uffff" for char in text)
     units = len(text) + wide_count
@@ -104,7 +97,7 @@ def tools_tokens(tools: Sequence[ToolSpec], count: Count) -> int:
 
 
 def json_tokens(messages: NeutralMessages) -> int:
-    """Estimate messages as OpenCode does: a quarter of their JSON (spec/session-engine.md 1.14)."""
+    """Estimate messages as OpenCode does: a quarter of their JSON."""
     ai_sdk_messages = [
         {"role": message.role, "content": [_ai_sdk_block(block) for block in message.blocks]}
         for message in messages
@@ -123,20 +116,12 @@ def _ai_sdk_block(block: Block) -> dict[str, Any]:
             file_name = {"filename": filename} if filename else {}
             return {"type": "file", "mediaType": mime, **file_name, "data": url}
         case CallBlock(call_id=call_id, tool=tool, input=arguments):
-            return {
-                "type": "tool-call",
-                "toolCallId": call_id,
-                "toolName": tool,
-                "input": arguments,
-            }
+            call = {"toolCallId": call_id, "toolName": tool}
+            return {"type": "tool-call", **call, "input": arguments}
         case ResultBlock(call_id=call_id, tool=tool, text=text, is_error=is_error):
+            call = {"toolCallId": call_id, "toolName": tool}
             output = {"type": "error-text" if is_error else "text", "value": text}
-            return {
-                "type": "tool-result",
-                "toolCallId": call_id,
-                "toolName": tool,
-                "output": output,
-            }
+            return {"type": "tool-result", **call, "output": output}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +206,7 @@ def is_silently_truncated(
     """Return whether an answer's usage shows that the provider truncated the prompt without an error.
 
     Such a provider answers as if nothing had happened, but reports more tokens than the window holds, or returns an
-    empty answer because no tokens were left (spec/context-stability.md 1.9). Our own estimates are no evidence of it.
+    empty answer because no tokens were left. Our own estimates are no evidence of it.
     """
     if policy.silent == "none" or usage.estimated or model.window <= 0:
         return False
@@ -233,7 +218,7 @@ def is_silently_truncated(
 
 
 ANSWER_SHARE = 4
-"""An answer takes a quarter of a small window at most, the share that OpenClaw keeps free (spec/context-stability.md 1.10)."""
+"""An answer takes a quarter of a small window at most, the share that OpenClaw keeps free."""
 
 
 def reserved_tokens(policy: Policy, model: ModelInfo) -> int:
@@ -242,9 +227,8 @@ def reserved_tokens(policy: Policy, model: ModelInfo) -> int:
     A limit as long as the window means only that prompt and answer share it. A number that the user set may take half of the window.
     It is 0 for a window without a limit.
     """
-    return min(
-        policy.reserved, model.output_limit, model.window // _reserve_divisor(policy.overflow)
-    )
+    largest_reserve = model.window // _reserve_divisor(policy.overflow)
+    return min(policy.reserved, model.output_limit, largest_reserve)
 
 
 def _reserve_divisor(policy: OverflowPolicy) -> int:

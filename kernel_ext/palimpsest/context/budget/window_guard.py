@@ -1,9 +1,9 @@
 """Determine a model's context window, and refuse a window that is too small to work in before anything is sent.
 
-Border: values to values. The catalog provides the known window; this module chooses the configured number for
-a model, else the known one, else a default, and at most the cap. Sources and limits follow
-spec/context-stability.md 1.1: the oldest rule compares exact provider names and fixed numbers of tokens, the
-newer rule accepts other spellings of a provider and compares shares of a reference window.
+Border: values to values. The catalog provides the known window; this module chooses the configured number for a model,
+else the known one, else a default, and at most the cap. Sources and limits are those of OpenClaw: its oldest rule
+compares exact provider names and fixed numbers of tokens, the newer rule accepts other spellings of a provider and
+compares shares of a reference window.
 """
 
 import math
@@ -97,10 +97,8 @@ TOO_SMALL = (
     "Nothing was sent. Choose another model with --model; if its window is larger, write it into palimpsest.toml "
     'as window below [models."{model}"].'
 )
-
-
 TOO_MANY_TOOLS = (
-    "{model} takes {most} tools at most in one request, and {count} are offered. Nothing was sent. Name those that "
+    "{model} takes {limit} tools at most in one request, and {count} are offered. Nothing was sent. Name those that "
     "are needed with --tools, take an MCP server out of palimpsest.toml, or choose another model with --model."
 )
 
@@ -113,10 +111,10 @@ def tool_limit(model: ModelInfo) -> int | None:
 
 def too_many_tools(model: ModelInfo, count: int) -> str | None:
     """Return why a model cannot be offered this many tools; None where it can, or its limit is unknown."""
-    most = tool_limit(model)
-    if most is None or count <= most:
+    limit = tool_limit(model)
+    if limit is None or count <= limit:
         return None
-    return TOO_MANY_TOOLS.format(model=model.ref.id, most=most, count=count)
+    return TOO_MANY_TOOLS.format(model=model.ref.id, limit=limit, count=count)
 
 
 def window_text(model: ModelInfo, policy: GuardPolicy) -> str:

@@ -1,9 +1,9 @@
 """Adapt neutral messages to one model: the last step before they are written in its provider's format.
 
-The default policy leaves this to ``model/wire``, which knows what litellm will accept; the OpenCode
-presets do here what OpenCode does (spec/session-engine.md 1.11): files that the model cannot take become
-text, empty texts and empty unsigned thinking are removed where servers refuse them, call ids and the
-order of messages follow the provider. Cache marks are set later, on the provider's messages.
+The default policy leaves this to ``model/wire``, which knows what litellm will accept; the OpenCode presets do here
+what OpenCode does: files that the model cannot take become text, empty texts and empty unsigned thinking are removed
+where servers refuse them, call ids and the order of messages follow the provider. Cache marks are set later, on the
+provider's messages.
 """
 
 from collections.abc import Callable
@@ -73,9 +73,8 @@ def _with_readable_media(
 ) -> NeutralMessage:
     if message.role != "user" or not any(isinstance(block, MediaBlock) for block in message.blocks):
         return message
-    return _with_blocks(
-        message, tuple(_readable_media(block, model, policy) for block in message.blocks)
-    )
+    blocks = tuple(_readable_media(block, model, policy) for block in message.blocks)
+    return _with_blocks(message, blocks)
 
 
 def _readable_media(block: Block, model: ModelInfo, policy: TransformPolicy) -> Block:
@@ -115,11 +114,11 @@ def _without_lone_surrogates(message: NeutralMessage) -> NeutralMessage:
 
 
 def _without_empty(messages: NeutralMessages) -> NeutralMessages:
-    kept = (
+    shortened = (
         _with_blocks(message, tuple(block for block in message.blocks if not _is_blank(block)))
         for message in messages
     )
-    return tuple(message for message in kept if message.blocks)
+    return tuple(message for message in shortened if message.blocks)
 
 
 def _is_blank(block: Block) -> bool:
@@ -149,14 +148,13 @@ def _with_ids(messages: NeutralMessages, rewrite_id: Callable[[str], str]) -> Ne
 
 def _with_answers_between(messages: NeutralMessages) -> NeutralMessages:
     """Put an assistant message between tool results and the next user message."""
-    result: list[NeutralMessage] = []
+    answer = NeutralMessage(role="assistant", blocks=(TextBlock(text=INSERTED_ANSWER),))
+    answered: list[NeutralMessage] = []
     for message in messages:
-        if message.role == "user" and result and result[-1].role == "tool":
-            result.append(
-                NeutralMessage(role="assistant", blocks=(TextBlock(text=INSERTED_ANSWER),))
-            )
-        result.append(message)
-    return tuple(result)
+        if message.role == "user" and answered and answered[-1].role == "tool":
+            answered.append(answer)
+        answered.append(message)
+    return tuple(answered)
 
 
 def _thinking_in_field(messages: NeutralMessages, field: str) -> NeutralMessages:

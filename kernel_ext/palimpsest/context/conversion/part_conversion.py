@@ -1,8 +1,7 @@
 """Turn messages of parts into neutral provider messages.
 
-Rules follow spec/session-engine.md 1.11. A step becomes an assistant message and, when it
-called tools, a tool message with one result for each call, so that calls and results are always
-paired. Where OpenCode and OpenClaw differ, the policy decides.
+The rules are OpenCode's. A step becomes an assistant message and, when it called tools, a tool message with one result
+for each call, so that calls and results are always paired. Where OpenCode and OpenClaw differ, the policy decides.
 """
 
 from collections.abc import Mapping, Sequence
@@ -101,20 +100,16 @@ def neutral_messages(
 ) -> NeutralMessages:
     """Return the provider messages for these messages, without the system prompt."""
     options = ConversionOptions(model, policy or ConvertPolicy(), strip_media, result_chars)
-    neutral_messages: list[NeutralMessage] = []
+    converted: list[NeutralMessage] = []
     for message in messages:
         if isinstance(message.info, AssistantMessage):
-            neutral_messages.extend(_assistant(message, message.info, options))
+            converted.extend(_assistant(message, message.info, options))
         else:
             blocks = tuple(block for part in message.parts if (block := _user_block(part, options)))
             if blocks:
-                role: Literal["user", "assistant"] = (
-                    "assistant" if _is_sent_as_assistant(message) else "user"
-                )
-                neutral_messages.append(
-                    NeutralMessage(role=role, blocks=blocks, message_id=message.id)
-                )
-    return tuple(neutral_messages)
+                role: Role = "assistant" if _is_sent_as_assistant(message) else "user"
+                converted.append(NeutralMessage(role=role, blocks=blocks, message_id=message.id))
+    return tuple(converted)
 
 
 def _is_sent_as_assistant(message: Message) -> bool:
@@ -165,16 +160,15 @@ def _assistant(
     parts = [part for part in message.parts if not is_from_failed_attempt(part)]
     if info.error is not None and not _is_sent_though_failed(info, parts):
         return []
-    is_same_model = (info.model.provider, info.model.name) == (
-        options.model.provider,
-        options.model.name,
-    )
-    keeps_spaces = options.policy.empty_texts == "spaced" and any(map(_is_signed, parts))
+    is_same_provider = info.model.provider == options.model.provider
+    thinking = (part for part in parts if isinstance(part, ReasoningPart))
+    is_spaced = options.policy.empty_texts == "spaced"
+    keeps_spaces = is_spaced and any(is_signed(part.metadata) for part in thinking)
     writer = _Answer(
         message.id,
         options,
-        same_model=is_same_model,
-        same_provider=info.model.provider == options.model.provider,
+        same_model=is_same_provider and info.model.name == options.model.name,
+        same_provider=is_same_provider,
         empty=" " if keeps_spaces else "",
     )
     steps: list[list[Part]] = [[]]
@@ -183,13 +177,11 @@ def _assistant(
             steps.append([])
         elif part.type != "step-finish":
             steps[-1].append(part)
-    neutral_messages: list[NeutralMessage] = []
-    for step in steps:
-        neutral_messages.extend(writer.step(step))
-    was_paused = info.finish == "paused" and info.model.provider == options.model.provider
-    if neutral_messages and was_paused and neutral_messages[-1].role == "assistant":
-        neutral_messages[-1] = neutral_messages[-1].model_copy(update={"stop": "paused"})
-    return neutral_messages + writer.trailing_messages()
+    converted = [step_message for step in steps for step_message in writer.step(step)]
+    was_paused = info.finish == "paused" and is_same_provider
+    if converted and was_paused and converted[-1].role == "assistant":
+        converted[-1] = converted[-1].model_copy(update={"stop": "paused"})
+    return converted + writer.trailing_messages()
 
 
 def is_from_failed_attempt(part: Part) -> bool:
@@ -204,10 +196,6 @@ def _is_sent_though_failed(info: AssistantMessage, parts: list[Part]) -> bool:
     if not isinstance(info.error, AbortedError | StructuredOutputError):
         return False
     return any(not isinstance(part, StepStartPart | ReasoningPart) for part in parts)
-
-
-def _is_signed(part: Part) -> bool:
-    return isinstance(part, ReasoningPart) and is_signed(part.metadata)
 
 
 def is_signed(metadata: Mapping[str, Any] | None) -> bool:
@@ -251,20 +239,15 @@ class _Answer:
                 blocks.extend(self._reasoning(part))
             elif part.type != "file" and (noted := _noted_block(part, "assistant")):
                 blocks.append(noted)
-        neutral_messages = []
-        if blocks:
-            neutral_messages.append(self._message("assistant", tuple(blocks)))
-        if results:
-            neutral_messages.append(self._message("tool", tuple(results)))
-        return neutral_messages
+        answer = [self._message("assistant", tuple(blocks))] if blocks else []
+        return [*answer, self._message("tool", tuple(results))] if results else answer
 
     def trailing_messages(self) -> list[NeutralMessage]:
         """Return the messages after the answer, with media that no result could hold."""
         if not self._media_after:
             return []
-        return [
-            self._message("user", (TextBlock(text=self._policy.media_notice), *self._media_after))
-        ]
+        notice = TextBlock(text=self._policy.media_notice)
+        return [self._message("user", (notice, *self._media_after))]
 
     def _message(
         self, role: Literal["user", "assistant", "tool"], blocks: tuple[Block, ...]
@@ -352,25 +335,28 @@ class _Answer:
         """Return the media that stays in a result, and collect the rest for ``trailing_messages``."""
         if not attachments or self._options.strip_media:
             return ()
-        blocks = tuple(
-            MediaBlock(mime=a.mime, url=a.url, filename=a.filename, part_id=part.id)
-            for a in attachments
-        )
+        blocks = attachment_blocks(part, attachments)
         if self._policy.result_media == "writer":
             return blocks
-        result_blocks = []
-        for block in blocks:
-            if self._fits_in_result(block):
-                result_blocks.append(block)
-            else:
-                self._media_after.append(block)
+        self._media_after += [block for block in blocks if not self._fits_in_result(block)]
         # A result can hold inline data, but no link.
-        return tuple(block for block in result_blocks if block.url.startswith("data:"))
+        inline_blocks = (block for block in blocks if block.url.startswith("data:"))
+        return tuple(filter(self._fits_in_result, inline_blocks))
 
     def _fits_in_result(self, block: MediaBlock) -> bool:
         if self._policy.result_media == "inside" or not is_media(block.mime):
             return True
         return takes_in_results(self._options.model, block.mime)
+
+
+def attachment_blocks(
+    part: ToolPart, attachments: tuple[Attachment, ...]
+) -> tuple[MediaBlock, ...]:
+    """Return the media that came with the output of a call."""
+    return tuple(
+        MediaBlock(mime=file.mime, url=file.url, filename=file.filename, part_id=part.id)
+        for file in attachments
+    )
 
 
 def is_redacted(metadata: Mapping[str, Any] | None) -> bool:

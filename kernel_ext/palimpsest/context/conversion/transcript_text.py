@@ -1,12 +1,11 @@
 """Serialize messages of a session as one text, for a model that is to summarise it.
 
-Rules follow spec/session-engine.md 1.14 (step 6) and golden ``compaction_serialize``: a line for
-each text, call and output, with its author in brackets, and tool outputs truncated. Decisions are
-already applied to the messages, so a cleared output shows its placeholder.
+As in OpenCode, there is a line for each text, call and output, with its author in brackets, and tool outputs are
+truncated. Decisions are already applied to the messages, so a cleared output shows its placeholder.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
@@ -43,13 +42,11 @@ def serialize_message(message: Message, result_chars: int) -> str:
     return "\n".join(lines)
 
 
-def _user(parts: Iterable[Part]) -> Iterable[str]:
-    part_tuple = tuple(parts)
-    texts = [part.text for part in part_tuple if isinstance(part, TextPart) and not part.ignored]
-    texts = [text for text in texts if text]
-    if texts:
-        yield "[User]: " + "\n".join(texts)
-    for part in part_tuple:
+def _user(parts: Sequence[Part]) -> Iterable[str]:
+    texts = [part.text for part in parts if isinstance(part, TextPart) and not part.ignored]
+    if any(texts):
+        yield "[User]: " + "\n".join(filter(None, texts))
+    for part in parts:
         match part:
             case FilePart():
                 yield _attachment_line(part.mime, part.filename)

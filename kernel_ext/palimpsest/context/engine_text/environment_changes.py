@@ -130,9 +130,8 @@ def _plan_change(messages: Messages, state: EnvironmentState) -> EnvironmentChan
     plan_notes = [bool(note.get("plan")) for note in _notes(messages, "plan")]
     if state.agent == PLAN or (plan_notes[-1] if plan_notes else False) == state.plan:
         return None
-    return EnvironmentChange(
-        IN_PLAN if state.plan else FROM_PLAN, {NEWS: "plan", "plan": state.plan}
-    )
+    text = IN_PLAN if state.plan else FROM_PLAN
+    return EnvironmentChange(text, {NEWS: "plan", "plan": state.plan})
 
 
 def _ended_kernel(messages: Messages) -> EnvironmentChange | None:
@@ -165,17 +164,17 @@ def _variable_change(messages: Messages, state: EnvironmentState) -> Environment
             state.variables.items(), key=lambda item: item[0] not in state.mentioned_lines
         )
         lines = [_line(name, state.mentioned_lines.get(name, text)) for name, text in variables]
-        if not state.worked_before and any(
-            isinstance(message.info, AssistantMessage) for message in messages
-        ):
+        has_answers = any(isinstance(message.info, AssistantMessage) for message in messages)
+        if has_answers and not state.worked_before:
             return _list_change(NEW_KERNEL_HEADING, lines or [NONE_LINE])
         return _list_change(VARIABLES_HEADING, lines)
     own_names = _own_names(messages)
-    lines = [
-        _line(name, text)
+    new_lines = {
+        name: _line(name, text)
         for name, text in state.mentioned_lines.items()
-        if _is_new(name, text, state)
-    ]
+        if state.known_mentioned.get(name, state.known_lines.get(name)) != text
+    }
+    lines = [*new_lines.values()]
     lines += [
         _line(name, text) + ("" if name in state.known_lines else NEW_MARK)
         for name, text in state.variables.items()
@@ -190,9 +189,7 @@ def _variable_change(messages: Messages, state: EnvironmentState) -> Environment
         if name in state.variables
         and state.known_lines.get(name) == state.variables[name]
         and name not in own_names
-        and not (
-            name in state.mentioned_lines and _is_new(name, state.mentioned_lines[name], state)
-        )
+        and name not in new_lines
     ]
     lines += [
         f"- {name} is gone"
@@ -200,10 +197,6 @@ def _variable_change(messages: Messages, state: EnvironmentState) -> Environment
         if name not in state.variables and name not in own_names
     ]
     return _list_change(CHANGES_HEADING, lines)
-
-
-def _is_new(name: str, text: str, state: EnvironmentState) -> bool:
-    return state.known_mentioned.get(name, (state.known_lines or {}).get(name)) != text
 
 
 def _line(name: str, text: str) -> str:
@@ -215,10 +208,8 @@ def _list_change(heading: str, lines: list[str]) -> EnvironmentChange | None:
         return None
     omitted_count = len(lines) - MAX_NAMED_VARIABLES
     if omitted_count > 0:
-        lines = [
-            *lines[:MAX_NAMED_VARIABLES],
-            f"- and {omitted_count} more, which the variables tool lists",
-        ]
+        more = f"- and {omitted_count} more, which the variables tool lists"
+        lines = [*lines[:MAX_NAMED_VARIABLES], more]
     text = "\n".join(["<variables>", heading, *lines, "</variables>"])
     return EnvironmentChange(text, {NEWS: "variables"})
 

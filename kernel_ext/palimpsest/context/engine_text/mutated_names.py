@@ -44,9 +44,9 @@ def _names_mutated_in(tree: ast.AST) -> Iterator[str]:
                     yield from _mutated_by_assignment(target)
             case ast.AugAssign(target=ast.Name(id=name)):
                 yield name
-            case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
-                yield from _mutated_by_assignment(target)
-            case ast.For(target=target):
+            case (
+                ast.AugAssign(target=target) | ast.AnnAssign(target=target) | ast.For(target=target)
+            ):
                 yield from _mutated_by_assignment(target)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=base, attr=method))):
                 if method not in _PURE:
@@ -82,18 +82,12 @@ def _mutated_by_assignment(target: ast.expr) -> Iterator[str]:
 
 def _base_names(node: ast.expr) -> Iterator[str]:
     """Yield the variable at the beginning of an expression, such as ``df`` of ``df.loc[0]``; nothing where there is none."""
-    if (name := _base_name(node)) is not None:
-        yield name
-
-
-def _base_name(node: ast.expr) -> str | None:
-    while True:
-        match node:
-            case ast.Name(id=name):
-                return name
-            case ast.Subscript(value=value) | ast.Attribute(value=value):
-                node = value
-            case ast.Call(func=ast.Attribute(value=value)):
-                node = value
-            case _:
-                return None
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Subscript(value=value) | ast.Attribute(value=value):
+            yield from _base_names(value)
+        case ast.Call(func=ast.Attribute(value=value)):
+            yield from _base_names(value)
+        case _:
+            pass

@@ -7,8 +7,12 @@ that never ran is noted only once it changes, not because the notebook was opene
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from palimpsest.transcript.context_values.cell_runs import CellRun, same_source
-from palimpsest.transcript.context_values.cell_sources import is_prompt_cell, source_hash
+from palimpsest.transcript.context_values.cell_runs import (
+    CellRun,
+    is_prompt_cell,
+    same_source,
+    source_hash,
+)
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 from palimpsest.transcript.parts import NotedEdit
 
@@ -83,20 +87,20 @@ def _edit(
         known_mark = DELETED_MARK if noted_before.state == "deleted" else noted_before.mark
     elif run is not None:
         known_mark = ""
+    elif sources_before is not None:
+        known_mark = sources_before.get(cell.id, source_hash(""))
     else:
-        known_mark = (
-            mark if sources_before is None else sources_before.get(cell.id, source_hash(""))
-        )
+        return None
     if mark == known_mark:
         return None
-    noted_edits = NotedEdit(
+    noted_edit = NotedEdit(
         cell_id=cell.id,
         number=run.number if run is not None else None,
         serial=serial,
         state="edited" if mark else "as it ran",
         mark=mark,
     )
-    return CellEdit(noted_edits, cell.kind, source)
+    return CellEdit(noted_edit, cell.kind, source)
 
 
 def _deletion(cell_id: str, run: CellRun | None, noted_before: NotedEdit | None) -> CellEdit | None:
@@ -113,5 +117,5 @@ def _deletion(cell_id: str, run: CellRun | None, noted_before: NotedEdit | None)
     ):
         return None
     number = run.number if run is not None else None
-    noted_edits = NotedEdit(cell_id=cell_id, number=number, serial=serial, state="deleted")
-    return CellEdit(noted_edits, "code", run.source if run is not None else "")
+    noted_edit = NotedEdit(cell_id=cell_id, number=number, serial=serial, state="deleted")
+    return CellEdit(noted_edit, "code", run.source if run is not None else "")

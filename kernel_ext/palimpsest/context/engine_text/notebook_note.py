@@ -7,7 +7,7 @@ between tags that its content cannot close, below a sentence that calls it data.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from palimpsest.context.engine_text.notebook_edits import CellEdit
 from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookDetail, RecordedOutput
@@ -88,19 +88,15 @@ class NoteLimits:
     """0 for a model that accepts no pictures."""
 
 
-@dataclass(slots=True)
-class _NoteBuilder:
-    """The settings for writing one note, and what is written so far."""
+@dataclass(frozen=True, slots=True)
+class _NoteWriter:
+    """The functions by which one note is written."""
 
-    limits: NoteLimits
     count: Callable[[str], int]
     clean: Callable[[str], str]
     """Removes keys and secrets."""
     html_to_text: Callable[[str], str]
     """Turns HTML into text."""
-    text_by_run: dict[int, str] = field(default_factory=dict)
-    """The text of each shown run, by its serial number."""
-    omitted_runs: list[CellRun] = field(default_factory=list)
 
 
 def notebook_note(
@@ -119,44 +115,45 @@ def notebook_note(
     hidden, or that prompt the agent, are left out; ``edits`` appear only at the detail ``all``. ``rejections``
     are lines about the agent's own changes that the user took back. ``count`` returns the tokens of a text.
     """
-    new_runs = [run for run in runs if _belongs_in_note(run, limits.detail)]
-    later_cells = [run for run in later_runs if _belongs_in_note(run, limits.detail)]
+    runs = [run for run in runs if _belongs_in_note(run, limits.detail)]
+    later_runs = [run for run in later_runs if _belongs_in_note(run, limits.detail)]
     edits = edits if limits.detail == "all" else ()
-    if not new_runs and not later_cells and not edits and not rejections:
+    if not runs and not later_runs and not edits and not rejections:
         return None
-    writer = _NoteBuilder(limits, count, clean, make_readable)
+    writer = _NoteWriter(count, clean, make_readable)
     tokens_left = limits.tokens
+    text_by_run: dict[int, str] = {}
+    omitted_runs: list[CellRun] = []
     errors_first = sorted(
-        [*new_runs, *later_cells], key=lambda run: (run.status != "error", -run.serial)
+        [*runs, *later_runs], key=lambda run: (run.status != "error", -run.serial)
     )
     for index, run in enumerate(errors_first):
         limit = min(tokens_left, ERROR_TOKENS if run.status == "error" else CELL_TOKENS)
-        cell_note = (
-            _piece(run, limit, writer, is_later=run in later_cells) if index < MAX_CELLS else ""
-        )
-        tokens = count(cell_note)
-        if not cell_note or tokens > tokens_left or limit < MIN_CELL_TOKENS:
-            writer.omitted_runs.append(run)
+        is_later = run in later_runs
+        text = _piece(run, limit, writer, is_later=is_later) if index < MAX_CELLS else ""
+        tokens = count(text)
+        if not text or tokens > tokens_left or limit < MIN_CELL_TOKENS:
+            omitted_runs.append(run)
             continue
-        writer.text_by_run[run.serial] = cell_note
+        text_by_run[run.serial] = text
         tokens_left -= tokens
-    shown_runs = [run for run in new_runs if run.serial in writer.text_by_run]
-    shown_later = [run for run in later_cells if run.serial in writer.text_by_run]
-    omitted = sorted(writer.omitted_runs, key=lambda run: run.serial)
+    shown_runs = [run for run in runs if run.serial in text_by_run]
+    shown_later = [run for run in later_runs if run.serial in text_by_run]
+    omitted_runs.sort(key=lambda run: run.serial)
     heading = NOTE_HEADING + (ERRORS_ONLY if limits.detail == "errors" else "")
-    lines = ["<notebook>", heading if new_runs or later_cells else NOTHING_RAN]
-    lines += [writer.text_by_run[run.serial] for run in shown_runs]
+    lines = ["<notebook>", heading if runs or later_runs else NOTHING_RAN]
+    lines += [text_by_run[run.serial] for run in shown_runs]
     if shown_later:
-        lines += [LATER_HEADING, *(writer.text_by_run[run.serial] for run in shown_later)]
-    if omitted:
-        lines.append(f"Not shown here: {_name_cells(omitted)}. The notebook tool reads them.")
+        lines += [LATER_HEADING, *(text_by_run[run.serial] for run in shown_later)]
+    if omitted_runs:
+        lines.append(f"Not shown here: {_name_cells(omitted_runs)}. The notebook tool reads them.")
     if rejections:
         lines += [REJECTED_HEADING, *(as_data(line, clean) for line in rejections)]
     lines += [*_edits(edits, tokens_left, writer), "</notebook>"]
     return NotebookNote(
         text="\n".join(lines),
         cells=tuple(noted_cell(run) for run in (*shown_runs, *shown_later)),
-        omitted_cells=tuple(noted_cell(run) for run in omitted),
+        omitted_cells=tuple(map(noted_cell, omitted_runs)),
         edits=tuple(edit.noted_edit for edit in edits),
         images=_images(shown_runs, limits.images) if limits.detail == "all" else (),
     )
@@ -191,8 +188,7 @@ def cell_text(
     make_readable: Callable[[str], str] = str,
 ) -> str:
     """Return one run between its tags, of at most about ``tokens`` tokens."""
-    limits = NoteLimits("all", tokens)
-    return _piece(run, tokens, _NoteBuilder(limits, count, clean, make_readable), is_later=False)
+    return _piece(run, tokens, _NoteWriter(count, clean, make_readable), is_later=False)
 
 
 def _belongs_in_note(run: CellRun, detail: NotebookDetail) -> bool:
@@ -203,7 +199,7 @@ def _belongs_in_note(run: CellRun, detail: NotebookDetail) -> bool:
     return bool(run.source.strip() or run.outputs)
 
 
-def _piece(run: CellRun, tokens: int, writer: _NoteBuilder, *, is_later: bool) -> str:
+def _piece(run: CellRun, tokens: int, writer: _NoteWriter, *, is_later: bool) -> str:
     max_chars = int(tokens * CHARS_PER_TOKEN)
     for _ in range(4):
         text = _cell(run, max_chars, writer, is_later=is_later)
@@ -215,23 +211,21 @@ def _piece(run: CellRun, tokens: int, writer: _NoteBuilder, *, is_later: bool) -
     return ""
 
 
-def _cell(run: CellRun, max_chars: int, writer: _NoteBuilder, *, is_later: bool) -> str:
+def _cell(run: CellRun, max_chars: int, writer: _NoteWriter, *, is_later: bool) -> str:
     lines = [f"<cell{_attributes(run)}>"]
     source = "" if is_later else run.source.strip("\n")
     if source.strip():
         source_room = max_chars if not run.outputs else max(int(max_chars * SOURCE_SHARE), 80)
         lines += ["<source>", _safe_excerpt(source, source_room, writer), "</source>"]
-    used_chars = len("\n".join(lines))
     outputs = [
         output for output in run.outputs if output.text.strip() or output.markup or output.mimes
     ]
     # The last outputs come first: errors are at the end, and the user looks at the end.
-    room_left = max(max_chars - used_chars, 0)
+    room_left = max(max_chars - len("\n".join(lines)), 0)
     texts: list[str] = []
     for index, output in enumerate(reversed(outputs)):
-        share = (
-            room_left if output.kind == "error" else max(room_left // (len(outputs) - index), 60)
-        )
+        equal_share = max(room_left // (len(outputs) - index), 60)
+        share = room_left if output.kind == "error" else equal_share
         text = _output(output, min(share, room_left), writer)
         room_left = max(room_left - len(text), 0)
         texts.append(text)
@@ -251,7 +245,7 @@ def _attribute_text(text: str) -> str:
     return re.sub(r"[^\w.:-]", "", text)[:64]
 
 
-def _output(output: RecordedOutput, max_chars: int, writer: _NoteBuilder) -> str:
+def _output(output: RecordedOutput, max_chars: int, writer: _NoteWriter) -> str:
     text = output.text.rstrip("\n")
     if not text.strip() and output.markup:
         text = writer.html_to_text(output.markup).strip()
@@ -265,7 +259,7 @@ def _output(output: RecordedOutput, max_chars: int, writer: _NoteBuilder) -> str
     return f"<{opening_tag}>\n{excerpt}\n</{tag}>"
 
 
-def _safe_excerpt(text: str, max_chars: int, writer: _NoteBuilder) -> str:
+def _safe_excerpt(text: str, max_chars: int, writer: _NoteWriter) -> str:
     """Return a text without secrets and our own tags; a long text without its middle."""
     return as_data(head_and_tail(writer.clean(text), max_chars))
 
@@ -274,20 +268,23 @@ def head_and_tail(text: str, chars: int) -> str:
     """Return a text of about ``chars`` characters: its head and its tail, at ends of lines if possible."""
     if len(text) <= chars:
         return text
-    heading = int(chars * HEAD_SHARE)
-    tail_chars = chars - heading
-    cut = text.rfind("\n", 0, heading)
+    head_chars = int(chars * HEAD_SHARE)
+    tail_chars = chars - head_chars
+    cut = text.rfind("\n", 0, head_chars)
     start = text.find("\n", len(text) - tail_chars)
-    first = text[: cut if cut > heading // 2 else heading]
+    first = text[: cut if cut > head_chars // 2 else head_chars]
     last = text[start + 1 if 0 <= start < len(text) - tail_chars // 2 else len(text) - tail_chars :]
     return f"{first}\n[{len(text) - len(first) - len(last):,} characters left out]\n{last}"
 
 
-def _edits(edits: Sequence[CellEdit], tokens_left: int, writer: _NoteBuilder) -> list[str]:
+def _edits(edits: Sequence[CellEdit], tokens_left: int, writer: _NoteWriter) -> list[str]:
     """Return the lines about cells that were edited without being run, restored, or deleted."""
+    by_state: dict[str, list[CellEdit]] = {"edited": [], "as it ran": [], "deleted": []}
+    for edit in edits:
+        by_state[edit.noted_edit.state].append(edit)
     shown_pieces: list[str] = []
     omitted_names: list[str] = []
-    for edit in (edit for edit in edits if edit.noted_edit.state == "edited"):
+    for edit in by_state["edited"]:
         limit = min(tokens_left, EDIT_TOKENS)
         edit_note = _edited_cell(edit, limit, writer) if limit >= MIN_CELL_TOKENS else ""
         if not edit_note or len(shown_pieces) >= MAX_EDITS:
@@ -295,12 +292,8 @@ def _edits(edits: Sequence[CellEdit], tokens_left: int, writer: _NoteBuilder) ->
             continue
         shown_pieces.append(edit_note)
         tokens_left -= writer.count(edit_note)
-    restored_names = [
-        _edit_name(edit.noted_edit) for edit in edits if edit.noted_edit.state == "as it ran"
-    ]
-    deleted_notes = [
-        _deleted_cell(edit, writer) for edit in edits if edit.noted_edit.state == "deleted"
-    ]
+    restored_names = [_edit_name(edit.noted_edit) for edit in by_state["as it ran"]]
+    deleted_notes = [_deleted_cell(edit, writer) for edit in by_state["deleted"]]
     lines = [EDITED, *shown_pieces] if shown_pieces else []
     if omitted_names:
         lines.append(
@@ -311,16 +304,15 @@ def _edits(edits: Sequence[CellEdit], tokens_left: int, writer: _NoteBuilder) ->
     return [*lines, *([DELETED_HEADING, *deleted_notes[:MAX_CELLS]] if deleted_notes else [])]
 
 
-def _edited_cell(edit: CellEdit, tokens: int, writer: _NoteBuilder) -> str:
-    run = CellRun(
-        edit.noted_edit.serial, 0, edit.source, edit.noted_edit.cell_id, edit.noted_edit.number
-    )
+def _edited_cell(edit: CellEdit, tokens: int, writer: _NoteWriter) -> str:
+    noted_edit = edit.noted_edit
+    run = CellRun(noted_edit.serial, 0, edit.source, noted_edit.cell_id, noted_edit.number)
     piece = _piece(run, tokens, writer, is_later=False)
-    since = "since it ran" if edit.noted_edit.serial else _KINDS.get(edit.kind, "not run")
+    since = "since it ran" if noted_edit.serial else _KINDS.get(edit.kind, "not run")
     return piece.replace(">", f' edited="{since}">', 1)
 
 
-def _deleted_cell(edit: CellEdit, writer: _NoteBuilder) -> str:
+def _deleted_cell(edit: CellEdit, writer: _NoteWriter) -> str:
     first = next((line.strip() for line in edit.source.splitlines() if line.strip()), "")
     run = CellRun(0, 0, "", edit.noted_edit.cell_id, edit.noted_edit.number)
     excerpt = _safe_excerpt(first[:DELETED_CHARS], DELETED_CHARS, writer)

@@ -3,13 +3,13 @@
 Border: pure. A note is decided once, when the prompt is first sent, and stays from then on, so that no byte before the
 newest message changes later and the provider's cache stays warm. OpenCode adds its reminder to each request and removes
 it after the next answer; the notes about plan mode and its end stand only beside the newest user message of each
-request. Its preset does the same (spec/session-engine.md 1.6). The first lines of the note about plan mode and the note
-about its end are OpenCode's text; the rest is Palimpsest's.
+request. Its preset does the same. The first lines of the note about plan mode and the note about its end are OpenCode's
+text; the rest is Palimpsest's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.conversion.part_conversion import SENT_ROLE
@@ -63,17 +63,14 @@ def agent_note(messages: Messages, agent: str, *, plan_apart: bool = False) -> s
     """
     prompts = [message.info for message in messages if is_prompt(message)]
     earlier_agents = [info.agent for info in prompts[:-1] if isinstance(info, UserMessage)]
-    if not earlier_agents or earlier_agents[-1] == agent:
+    before = earlier_agents[-1] if earlier_agents else agent
+    if before == agent:
         return None
-    if plan_apart and (agent == PLAN or (earlier_agents[-1], agent) == (PLAN, BUILD)):
+    if plan_apart and (agent == PLAN or (before, agent) == (PLAN, BUILD)):
         return None
     if agent == PLAN:
         return TO_PLAN
-    return (
-        FROM_PLAN
-        if earlier_agents[-1] == PLAN
-        else OTHER_AGENT.format(agent=agent, before=earlier_agents[-1])
-    )
+    return FROM_PLAN if before == PLAN else OTHER_AGENT.format(agent=agent, before=before)
 
 
 def note_beside_newest(messages: Messages) -> tuple[Message, str] | None:
@@ -83,19 +80,15 @@ def note_beside_newest(messages: Messages) -> tuple[Message, str] | None:
     """
     newest_prompt = _newest_prompt(messages)
     if newest_prompt is None or any(
-        isinstance(part, CompactionPart) for part in newest_prompt.parts
+        isinstance(part, CompactionPart) or _is_beside_newest(part) for part in newest_prompt.parts
     ):
         return None
-    if any(_is_beside_newest(part) for part in newest_prompt.parts):
-        return None
     agent = newest_prompt.info.agent
-    is_planned = (
-        isinstance(message.info, AssistantMessage) and message.info.agent == PLAN
-        for message in messages
-    )
     if agent == PLAN:
         return newest_prompt, PLAN_BESIDE_NEWEST
-    return (newest_prompt, BUILD_BESIDE_NEWEST) if agent == BUILD and any(is_planned) else None
+    infos = (message.info for message in messages)
+    has_planned = any(isinstance(info, AssistantMessage) and info.agent == PLAN for info in infos)
+    return (newest_prompt, BUILD_BESIDE_NEWEST) if agent == BUILD and has_planned else None
 
 
 def metadata_beside_newest() -> dict[str, Any]:
@@ -113,11 +106,7 @@ def drop_older_mode_notes(
         if message is newest or not isinstance(message.info, UserMessage):
             continue
         for part in message.parts:
-            if (
-                isinstance(part, TextPart)
-                and _is_beside_newest(part)
-                and part.id not in decided_ids
-            ):
+            if _is_beside_newest(part) and part.id not in decided_ids:
                 yield Decision(
                     id=new_id(),
                     action="drop",
@@ -136,12 +125,11 @@ def is_prompt(message: Message) -> bool:
 
 
 def _newest_prompt(messages: Messages) -> Message | None:
-    return next(
-        (message for message in reversed(messages) if isinstance(message.info, UserMessage)), None
-    )
+    prompts = (message for message in reversed(messages) if isinstance(message.info, UserMessage))
+    return next(prompts, None)
 
 
-def _is_beside_newest(part: object) -> bool:
+def _is_beside_newest(part: object) -> TypeGuard[TextPart]:
     return isinstance(part, TextPart) and (part.metadata or {}).get(BESIDE_NEWEST_KEY) == "newest"
 
 
@@ -183,14 +171,15 @@ def decide_reminders(
         return older_notes
     wraps = _newest_wraps(view.decisions)
     first_index = _first_unanswered(view.messages, only_finished=policy.steered == "until-answered")
+    note, no_note = {"before": policy.before, "after": policy.after}, {"before": "", "after": ""}
     notes = [
-        _wrap_decision(new_id(), part, policy, count)
+        _wrap_decision(new_id(), part, note, part.text, count)
         for part in _steering_texts(view.messages[first_index:])
         if part.id not in wraps
     ]
     if policy.steered == "until-answered":
         notes += [
-            _unwrap_decision(new_id(), part, wraps[part.id], count)
+            _wrap_decision(new_id(), part, no_note, _wrap_text(part.text, wraps[part.id]), count)
             for part in _steering_texts(view.messages[:first_index])
             if part.id in wraps and wraps[part.id].numbers["before"]
         ]
@@ -251,27 +240,17 @@ def _steering_texts(messages: Sequence[Message]) -> Iterator[TextPart]:
                 yield part
 
 
-def _wrap_decision(name: str, part: TextPart, policy: ReminderPolicy, count: Count) -> Decision:
+def _wrap_decision(
+    name: str, part: TextPart, note: dict[str, str], text_before: str, count: Count
+) -> Decision:
+    """Return the decision to put a note around a prompt; ``text_before`` is the text that was shown until now."""
     decision = Decision(
         id=name,
         action="wrap",
         rule=STEERED,
         message_id=part.message_id,
         part_id=part.id,
-        numbers={"before": policy.before, "after": policy.after},
-        tokens_before=count(part.text),
+        numbers=dict(note),
+        tokens_before=count(text_before),
     )
     return decision.model_copy(update={"tokens_after": count(_wrap_text(part.text, decision))})
-
-
-def _unwrap_decision(name: str, part: TextPart, decision: Decision, count: Count) -> Decision:
-    return Decision(
-        id=name,
-        action="wrap",
-        rule=STEERED,
-        message_id=part.message_id,
-        part_id=part.id,
-        numbers={"before": "", "after": ""},
-        tokens_before=count(_wrap_text(part.text, decision)),
-        tokens_after=count(part.text),
-    )

@@ -2,9 +2,9 @@
 
 Two parts, byte-stable within a session, because providers cache by prefix: changes, such as a new
 date or new variables, are appended to the conversation and never change the system prompt.
-The OpenCode presets have OpenCode's own environment block (spec/session-engine.md 1.17); the date stays
-that of the session's beginning. The provider profile selects a further paragraph for the family of
-models: each corrects a habit of the family that costs turns or tokens in notebook work.
+The OpenCode presets have OpenCode's own environment block; the date stays that of the session's beginning. The provider
+profile selects a further paragraph for the family of models: each corrects a habit of the family that costs turns or
+tokens in notebook work.
 """
 
 import functools
@@ -195,13 +195,8 @@ def prompt_sections(part: str) -> tuple[PromptSection, ...]:
     environment = PromptSection("system", "environment", match[0])
     rest = part[match.end() :]
     pieces = _SECTION_BREAK.split(rest.removeprefix("\n\n")) if rest else []
-    return (
-        environment,
-        *(
-            PromptSection("instructions", _section_name(section_text), section_text)
-            for section_text in pieces
-        ),
-    )
+    sections = (PromptSection("instructions", _section_name(text), text) for text in pieces)
+    return (environment, *sections)
 
 
 def shared_among_sections(part: str, tokens: int) -> tuple[tuple[PromptSection, int], ...]:
@@ -223,8 +218,6 @@ def _section_name(section_text: str) -> str:
         return "MCP servers"
     if first_line == SKILLS:
         return "skills"
-    return (
-        first_line.removeprefix(INSTRUCTIONS)
-        if first_line.startswith(INSTRUCTIONS)
-        else "further words"
-    )
+    if first_line.startswith(INSTRUCTIONS):
+        return first_line.removeprefix(INSTRUCTIONS)
+    return "further words"

@@ -13,7 +13,7 @@ WRITE_AGAIN_TEXT = (
     "You wrote a call of the tool {tool} as text, and text is not run. Make the call now as a real tool call, or answer "
     "without it."
 )
-STAYED = (
+NOT_RUN = (
     "The model wrote a call of the tool {tool} as text, so it was not run. Its server may lack a parser for the "
     "calls of this model: switch that on there, or choose another model with --model."
 )

@@ -3,7 +3,7 @@
 A frame runs from one assistant message with calls to the next with calls, so that text in between does not separate a
 late result from its call. An id may be used again for another call: the first result belongs to the first call of that
 id. A result without a call in its own frame belongs to the earlier call of that id without a result, if there is
-exactly one. A real result replaces a synthetic one (spec/context-stability.md 1.6).
+exactly one. A real result replaces a synthetic one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -173,11 +173,10 @@ def _frame_messages(
                 if call.result is not None:
                     yield _name_result(call.result, call.block, rule)
                 elif not has_failed:
-                    added_results.append(stand_in(call.block, rule.missing_result_text))
+                    block = stand_in(call.block, rule.missing_result_text)
+                    added_results.append(block)
                     message_id = call.message.message_id
-                    yield NeutralMessage(
-                        role="tool", blocks=(added_results[-1],), message_id=message_id
-                    )
+                    yield NeutralMessage(role="tool", blocks=(block,), message_id=message_id)
     for message in frame.following_messages:
         if not is_result(message) and not (message.role == "system" and not message.blocks):
             yield message

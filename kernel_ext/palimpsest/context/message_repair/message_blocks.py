@@ -59,6 +59,12 @@ def with_blocks(message: NeutralMessage, blocks: tuple[Block, ...]) -> NeutralMe
     return message.model_copy(update={"blocks": blocks})
 
 
+def all_calls(messages: NeutralMessages) -> list[CallBlock]:
+    """Return the calls in messages, in order."""
+    blocks = (block for message in messages for block in message.blocks)
+    return [block for block in blocks if isinstance(block, CallBlock)]
+
+
 def calls_of(message: NeutralMessage) -> tuple[CallBlock, ...]:
     """Return the calls that a result can name; calls without an id are left out."""
     if message.role != "assistant":

@@ -28,14 +28,14 @@ def with_paired_results(messages: NeutralMessages) -> NeutralMessages:
         paired_messages.append(message)
         calls = [block for block in message.blocks if isinstance(block, CallBlock)]
         if calls:
-            answers: tuple[Block, ...] = tuple(_results_of_call(call, results) for call in calls)
+            answers: tuple[Block, ...] = tuple(_result_of_call(call, results) for call in calls)
             paired_messages.append(
                 NeutralMessage(role="tool", blocks=answers, message_id=message.message_id)
             )
     return tuple(paired_messages)
 
 
-def _results_of_call(call: CallBlock, results: dict[str, list[ResultBlock]]) -> ResultBlock:
+def _result_of_call(call: CallBlock, results: dict[str, list[ResultBlock]]) -> ResultBlock:
     unused_results = results.get(call.call_id)
     if unused_results:
         return unused_results.pop(0)

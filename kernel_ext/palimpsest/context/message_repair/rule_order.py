@@ -3,7 +3,7 @@
 Live, imported and cut histories contain calls without results, results without calls, duplicate
 ids and turn orders that a provider refuses. The default repairs all of it after the history limit;
 the OpenClaw presets sanitise first, then validate turns, limit, and pair again, since a limit can
-separate a call from its result (spec/context-stability.md 1.3).
+separate a call from its result.
 
 Almost every history of our own is valid, and the rules together read each message a dozen
 times. The default therefore checks in one pass whether each of its rules would leave the messages
@@ -157,9 +157,8 @@ def repaired_in_order(
         limited = limit(messages)
         return limited if is_valid(limited, target) else repaired_by_default(limited, target)
     sanitized = sanitized_as_recorded(one_result_per_message(messages), rule, target)
-    return results_joined(
-        pair_by_rule(limit(in_turn_order(sanitized, rule, target)), rule).messages
-    )
+    limited = limit(in_turn_order(sanitized, rule, target))
+    return results_joined(pair_by_rule(limited, rule).messages)
 
 
 def repaired_by_default(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
@@ -179,10 +178,9 @@ def pair_by_rule(
         case "openclaw-2026.9":
             return repair_frames(messages, FrameRule(RECORDED_MISSING, failed_calls or "drop"))
         case "palimpsest" | "opencode":
-            return repair_frames(
-                messages,
-                FrameRule(MISSING_RESULT_TEXT, failed_calls or "answer", adopted_is_error=False),
-            )
+            treatment = failed_calls or "answer"
+            frame_rule = FrameRule(MISSING_RESULT_TEXT, treatment, adopted_is_error=False)
+            return repair_frames(messages, frame_rule)
 
 
 def call_rule(
@@ -195,11 +193,9 @@ def call_rule(
 
 
 def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:
-    """Return whether OpenClaw removes all earlier thinking for a model (spec/context-stability.md 1.4)."""
-    thinking_dropped = target.recorded.openclaw_drops_thinking
-    return thinking_dropped == "always" or (
-        thinking_dropped == "newest" and rule == "openclaw-2026.9"
-    )
+    """Return whether OpenClaw removes all earlier thinking for a model."""
+    versions = target.recorded.openclaw_drops_thinking
+    return versions == "always" or (versions == "newest" and rule == "openclaw-2026.9")
 
 
 def without_thinking(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
@@ -236,7 +232,7 @@ def anthropic_turns(messages: NeutralMessages, rule: HygieneRule) -> NeutralMess
 
 
 def recorded_target(rule: HygieneRule, target: ProviderProfile) -> OpenclawTarget:
-    """Return OpenClaw's rules for a model, in the rule's version (spec/context-stability.md 1.4)."""
+    """Return OpenClaw's rules for a model, in the rule's version."""
     recorded = target.recorded
     return recorded.openclaw_2026_2 if rule == "openclaw-2026.2" else recorded.openclaw_2026_9
 
@@ -273,12 +269,9 @@ def repair_messages(messages: NeutralMessages, rule: HygieneRule) -> NeutralMess
     empty and system messages come first.
     """
     with_content = system_first(without_empty_messages(with_allowed_blocks(messages)))
-    usable = repair_calls(
-        with_accepted_names(with_ids(one_result_per_message(with_content))), call_rule(rule)
-    ).messages
-    return with_called_names(
-        unique_ids(pair_by_rule(without_empty_messages(usable), rule).messages)
-    )
+    named = with_accepted_names(with_ids(one_result_per_message(with_content)))
+    usable = without_empty_messages(repair_calls(named, call_rule(rule)).messages)
+    return with_called_names(unique_ids(pair_by_rule(usable, rule).messages))
 
 
 def in_turn_order(

@@ -2,8 +2,8 @@
 
 A span runs from an assistant message with calls to the next assistant message of any kind. Known defects are kept,
 since the preset reproduces that version: results in another order, or a second result in the same span, are not counted
-as a change; an id used again counts as a duplicate; the results of a failed answer are lost (spec/context-stability.md
-1.6). ``context/message_repair/frame_pairing.py`` has none of them.
+as a change; an id used again counts as a duplicate; the results of a failed answer are lost.
+``context/message_repair/frame_pairing.py`` has none of them.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 ``strict`` allows letters and digits, at most 40; ``strict9`` exactly nine of them. The
 newest rule gives every call a unique id, although models reuse ids; the older rule maps
-equal ids to equal ids (spec/context-stability.md 1.4, step 7).
+equal ids to equal ids.
 """
 
 import hashlib
@@ -11,7 +11,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal
 
-from palimpsest.context.message_repair.message_blocks import is_signed_thinking, with_blocks
+from palimpsest.context.message_repair.message_blocks import (
+    all_calls,
+    is_signed_thinking,
+    with_blocks,
+)
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
@@ -42,12 +46,6 @@ def tool_id(identifier: str, mode: Mode) -> str:
     if len(plain_id) >= NINE_CHARS:
         return plain_id[:NINE_CHARS]
     return _short_hash(plain_id or "sanitized", NINE_CHARS)
-
-
-def is_tool_id(identifier: str, mode: Mode) -> bool:
-    """Return whether an id can stay as it is."""
-    long_enough = len(identifier) == NINE_CHARS if mode == "strict9" else bool(identifier)
-    return long_enough and identifier == letters_and_digits(identifier)
 
 
 def write_tool_ids(
@@ -94,12 +92,7 @@ def _signed_calls(messages: NeutralMessages) -> dict[int, list[CallBlock]]:
 
 def unique_ids(messages: NeutralMessages) -> NeutralMessages:
     """Give each call whose id was used before a unique one, and leave all other ids as they are."""
-    identifiers = [
-        block.call_id
-        for message in messages
-        for block in message.blocks
-        if isinstance(block, CallBlock)
-    ]
+    identifiers = [call.call_id for call in all_calls(messages)]
     if len(set(identifiers)) == len(identifiers):
         return messages
     return _all_with_new_ids(messages, _Numbered(identifiers))
@@ -144,11 +137,9 @@ class _UniqueIds:
             digest_input = digest_input[:SHORT_CHARS]
         if self.is_free(digest_input):
             return self.unique_id(digest_input)
-        return (
-            self._make_nine(seed)
-            if self._mode == "strict9"
-            else self._make_hashed(digest_input, seed)
-        )
+        if self._mode == "strict9":
+            return self._make_nine(seed)
+        return self._make_hashed(digest_input, seed)
 
     def _make_nine(self, seed: str) -> str:
         number = 0

@@ -1,11 +1,10 @@
 """Put messages into the order of roles that providers demand.
 
 Gemini and Anthropic refuse two assistant messages, or two user messages, in a row; Gemini also a first
-message by the assistant. Nothing is lost: messages are merged, not dropped (spec/context-stability.md 1.5).
+message by the assistant. Nothing is lost: messages are merged, not dropped.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from palimpsest.context.message_repair.message_blocks import (
     calls_of,
@@ -72,61 +71,42 @@ def _merge_neighbours(
 
 
 def _merged_answer(
-    earlier_message: NeutralMessage, later_message: NeutralMessage, *, keep_plain: bool
+    earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool
 ) -> NeutralMessage:
-    fields = {
-        name: value
-        for name in KEPT_FROM_LATER
-        if (value := (later_message.metadata or {}).get(name))
-    }
+    later_metadata = later.metadata or {}
+    fields = {name: value for name in KEPT_FROM_LATER if (value := later_metadata.get(name))}
     update = {
-        "blocks": _blocks(earlier_message, keep_plain=keep_plain)
-        + _blocks(later_message, keep_plain=keep_plain),
+        "blocks": _blocks(earlier, keep_plain=keep_plain) + _blocks(later, keep_plain=keep_plain),
         "plain": False,
-        "stop": later_message.stop
-        or (None if earlier_message.stop == "paused" else earlier_message.stop),
-        "metadata": _metadata_or_original(
-            (earlier_message.metadata or {}) | fields, earlier_message
-        ),
+        "stop": later.stop or (None if earlier.stop == "paused" else earlier.stop),
+        "metadata": ((earlier.metadata or {}) | fields) or earlier.metadata,
     }
-    return earlier_message.model_copy(update=update)
+    return earlier.model_copy(update=update)
 
 
 def _merged_question(
-    earlier_message: NeutralMessage, later_message: NeutralMessage, *, keep_plain: bool
+    earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool
 ) -> NeutralMessage:
-    timestamp = {}
-    if "timestamp" in (earlier_message.metadata or {}) and earlier_message.metadata:
-        timestamp = {"timestamp": earlier_message.metadata["timestamp"]}
+    metadata = earlier.metadata or {}
+    timestamp = {"timestamp": metadata["timestamp"]} if "timestamp" in metadata else {}
     update = {
-        "blocks": _blocks(earlier_message, keep_plain=keep_plain)
-        + _blocks(later_message, keep_plain=keep_plain),
+        "blocks": _blocks(earlier, keep_plain=keep_plain) + _blocks(later, keep_plain=keep_plain),
         "plain": False,
-        "metadata": _metadata_or_original(
-            timestamp | (later_message.metadata or {}), later_message
-        ),
+        "metadata": (timestamp | (later.metadata or {})) or later.metadata,
     }
-    return later_message.model_copy(update=update)
+    return later.model_copy(update=update)
 
 
 def _blocks(message: NeutralMessage, *, keep_plain: bool) -> tuple[Block, ...]:
     return () if message.plain and not keep_plain else message.blocks
 
 
-def _metadata_or_original(
-    metadata: dict[str, Any], message: NeutralMessage
-) -> dict[str, Any] | None:
-    return metadata or message.metadata
-
-
 def user_first(messages: NeutralMessages, opening_text: str = BOOTSTRAP) -> NeutralMessages:
     """Put a user message before a history that begins with an assistant message."""
     if not messages or messages[0].role != "assistant":
         return messages
-    return (
-        NeutralMessage(role="user", blocks=(TextBlock(text=opening_text),), plain=True),
-        *messages,
-    )
+    opening = NeutralMessage(role="user", blocks=(TextBlock(text=opening_text),), plain=True)
+    return (opening, *messages)
 
 
 def user_last(messages: NeutralMessages, closing_text: str) -> NeutralMessages:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from palimpsest.context.message_repair.frame_pairing import answered_calls
 from palimpsest.context.message_repair.message_blocks import (
     UNKNOWN_TOOL,
+    all_calls,
     has_thinking,
     same_if_unchanged,
     with_blocks,
@@ -56,9 +57,10 @@ class UsableCallRule:
 
 def with_ids(messages: NeutralMessages) -> NeutralMessages:
     """Give an id to calls that came without one."""
-    if all(block.call_id.strip() for block in _calls(messages)):
+    calls = all_calls(messages)
+    if all(block.call_id.strip() for block in calls):
         return messages
-    taken = {block.call_id for block in _calls(messages)}
+    taken = {block.call_id for block in calls}
     numbers = (f"call_{number}" for number in itertools.count(1))
     free_names = (name for name in numbers if name not in taken)
 
@@ -82,10 +84,9 @@ def with_accepted_names(messages: NeutralMessages) -> NeutralMessages:
 
 def with_called_names(messages: NeutralMessages) -> NeutralMessages:
     """Give each result the tool name of its call; expects calls and results in pairs."""
-    tools = {block.call_id: block.tool for block in _calls(messages)}
-    return same_if_unchanged(
-        tuple(_named_as_called(message, tools) for message in messages), messages
-    )
+    tools = {block.call_id: block.tool for block in all_calls(messages)}
+    named_messages = tuple(_named_as_called(message, tools) for message in messages)
+    return same_if_unchanged(named_messages, messages)
 
 
 def _named_as_called(message: NeutralMessage, tools: dict[str, str]) -> NeutralMessage:
@@ -96,12 +97,6 @@ def _named_as_called(message: NeutralMessage, tools: dict[str, str]) -> NeutralM
         for block in message.blocks
     )
     return with_blocks(message, blocks)
-
-
-def _calls(messages: NeutralMessages) -> list[CallBlock]:
-    return [
-        block for message in messages for block in message.blocks if isinstance(block, CallBlock)
-    ]
 
 
 def _with_changed_calls(
@@ -123,8 +118,7 @@ def repair_calls(messages: NeutralMessages, rule: UsableCallRule) -> UsableCalls
     repaired_messages = tuple(
         usable for message in messages if (usable := repair.repaired_message(message)) is not None
     )
-    is_unchanged = same_if_unchanged(repaired_messages, messages) is messages
-    if is_unchanged:
+    if same_if_unchanged(repaired_messages, messages) is messages:
         return UsableCalls(messages)
     return UsableCalls(repaired_messages, repair.dropped_calls, repair.dropped_messages)
 
@@ -163,11 +157,8 @@ class _CallRepair:
     ) -> NeutralMessage | None:
         identifiers = [call.call_id for call in calls]
         is_usable = all(self._is_usable(call) and call.tool == call.tool.strip() for call in calls)
-        if (
-            is_usable
-            and len(set(identifiers)) == len(identifiers)
-            and self._claimed_ids.isdisjoint(identifiers)
-        ):
+        is_unique = len(set(identifiers)) == len(identifiers)
+        if is_usable and is_unique and self._claimed_ids.isdisjoint(identifiers):
             self._claimed_ids.update(identifiers)
             return message
         self.dropped_calls += len(calls)
@@ -190,8 +181,5 @@ class _CallRepair:
         pattern = STRICT_NAME if self._rule.strict_names else LENIENT_NAME
         if len(name) > MAX_NAME_CHARS or not pattern.fullmatch(name):
             return False
-        return (
-            not self._offered_names
-            or name.lower() in self._offered_names
-            or id(call) in self._answered_ids
-        )
+        is_offered = not self._offered_names or name.lower() in self._offered_names
+        return is_offered or id(call) in self._answered_ids

@@ -4,8 +4,8 @@ Border: pure. No clock, no disk, no model: the generator ``fit_request`` yields 
 need for a summary; the caller journals or applies each yield before it resumes the generator, and sends the outcome of
 a summary back. Requests are made of messages (``MessageRequest``) or of the items of a timeline
 (``context_policies/engine_presets/item_request.py``): the live loop and every replay drive the same generator, so they
-cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11: reminders, old outputs, a summary, oversized
-results, and in the end an error message (docs/design/0028-fit.md).
+cannot diverge. The order is that of docs/design/0028-fit.md: reminders, old outputs, a summary, oversized results, and
+in the end an error message.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -47,7 +47,6 @@ REFUSALS_WITH_LIMITS = "union"
 """The setting ``refusals`` under which providers' limits on pictures are kept; recorded agents have no such limits."""
 UNMEASURED_CALIBRATION = 1.0
 """The calibration where no provider has reported usage yet."""
-
 
 FitMove = Literal["summarise", "send", "look at the size", "cut"]
 """The next attempt: ``send`` the request as it is, or ``cut`` results where no summary is possible."""
@@ -304,16 +303,10 @@ def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction
     tokens = round(total * facts.calibration) if measured else request.conservative_tokens()
     fits = tokens <= facts.window - reserve_of(facts.window, policy.reserved, policy.overflow)
     results = () if fits else [output.shown_chars for output in request.outputs.newest_first()]
-    checked = precheck(
-        tokens,
-        count_reducible_chars(results, facts.window, policy.recovery),
-        facts.window,
-        policy.reserved,
-        policy.overflow,
-    )
-    return checked.fit_action, BudgetCheck(
-        checked.fit_action == "fits", checked.tokens, checked.budget
-    )
+    reducible_chars = count_reducible_chars(results, facts.window, policy.recovery)
+    checked = precheck(tokens, reducible_chars, facts.window, policy.reserved, policy.overflow)
+    action = checked.fit_action
+    return action, BudgetCheck(action == "fits", checked.tokens, checked.budget)
 
 
 @dataclass(frozen=True)
@@ -361,16 +354,14 @@ class MessageRequest:
 
     def with_reminders(self) -> tuple[tuple[Decision, ...], Self]:
         """Add the reminders of the policy."""
-        return self._with_decisions(
-            decide_reminders(self.view, self.policy.reminders, self.new_id, self.count)
-        )
+        reminders = self.policy.reminders
+        return self._with_decisions(decide_reminders(self.view, reminders, self.new_id, self.count))
 
     def with_reductions(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
         """Apply a rule's reductions as decisions."""
-        reductions = answer.reductions
-        return self._with_decisions(
-            self.outputs.decisions(rule, reductions, self.new_id) if reductions else ()
-        )
+        if not answer.reductions:
+            return (), self
+        return self._with_decisions(self.outputs.decisions(rule, answer.reductions, self.new_id))
 
     def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
         """Keep the limits of the provider on pictures.
@@ -381,17 +372,11 @@ class MessageRequest:
             return (), self
         if self.policy.overflow.refusals != REFUSALS_WITH_LIMITS:
             return (), self
-        messages = self.projection.messages
-        return self._with_decisions(
-            keep_picture_limits(
-                self.view,
-                messages,
-                self.model,
-                self.new_id,
-                self.shrink_picture,
-                self.learned_limits,
-            )
+        messages, learned = self.projection.messages, self.learned_limits
+        decisions = keep_picture_limits(
+            self.view, messages, self.model, self.new_id, self.shrink_picture, learned
         )
+        return self._with_decisions(decisions)
 
     def note_check(self, check: BudgetCheck) -> None:
         """Do nothing, since the compared numbers are journalled with the request."""

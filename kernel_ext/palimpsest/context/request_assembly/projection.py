@@ -22,7 +22,11 @@ from palimpsest.context.budget.request_tokens import (
     tools_tokens,
 )
 from palimpsest.context.conversion.model_transform import transform
-from palimpsest.context.conversion.part_conversion import is_signed, neutral_messages
+from palimpsest.context.conversion.part_conversion import (
+    attachment_blocks,
+    is_signed,
+    neutral_messages,
+)
 from palimpsest.context.engine_text.system_prompt import shared_among_sections
 from palimpsest.context.message_repair.pairing import with_paired_results
 from palimpsest.context.message_repair.rule_order import repaired_in_order
@@ -78,11 +82,10 @@ def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
         for message in view.messages
         if any(part.id in missing_ids for part in message.parts)
     )
+    applied_messages = apply_decisions(original_messages, view)
     blocks = tuple(
         block
-        for original, applied in zip(
-            original_messages, apply_decisions(original_messages, view), strict=True
-        )
+        for original, applied in zip(original_messages, applied_messages, strict=True)
         for part in _shown_parts(original, applied)
         if part.id in missing_ids
         for block in _quote_part(part, original, view)
@@ -139,16 +142,8 @@ def _quote_part(part: Part, message: Message, view: View) -> tuple[Block, ...]:
 def _quoted_call(part: ToolPart) -> tuple[Block, ...]:
     match part.state:
         case ToolCompleted(output=output, attachments=attachments):
-            media = tuple(
-                MediaBlock(
-                    mime=attachment.mime,
-                    url=attachment.url,
-                    filename=attachment.filename,
-                    part_id=part.id,
-                )
-                for attachment in attachments
-            )
-            return (_quoted_text(part, RETURNED.format(call=_call(part)), output), *media)
+            quoted_text = _quoted_text(part, RETURNED.format(call=_call(part)), output)
+            return (quoted_text, *attachment_blocks(part, attachments))
         case ToolFailed(error=error):
             return (_quoted_text(part, FAILED_TEXT.format(call=_call(part)), error),)
         case ToolPending() | ToolRunning():
@@ -254,9 +249,8 @@ def _project_v1(
     view: View, opening_messages: NeutralMessages, model: ModelInfo, policy: Policy
 ) -> NeutralMessages:
     flat = neutral_messages(apply_decisions(fold(view.messages), view), model.ref)
-    return opening_messages + with_paired_results(
-        with_turn_limit(flat, policy.history_limit, policy.limit)
-    )
+    limited = with_turn_limit(flat, policy.history_limit, policy.limit)
+    return opening_messages + with_paired_results(limited)
 
 
 def _project_v2(
@@ -268,7 +262,7 @@ def _project_v2(
     version: int,
 ) -> NeutralMessages:
     messages = apply_decisions(view.folded_messages(policy.compact), view)
-    neutral_messages = repaired_in_order(
+    repaired_messages = repaired_in_order(
         flatten(messages, model.ref, policy.convert),
         lambda newest: with_pinned_parts(
             with_turn_limit(newest, policy.history_limit, policy.limit), view
@@ -276,7 +270,7 @@ def _project_v2(
         policy.hygiene.rule,
         profile_at(model.ref, version),
     )
-    return transform(opening_messages + neutral_messages, model, policy.transform)
+    return transform(opening_messages + repaired_messages, model, policy.transform)
 
 
 def tokens_by_kind(

@@ -1,8 +1,8 @@
 """Keep only the newest user turns, when a history limit is set for the session.
 
-Rules follow spec/context-stability.md 1.2. The older rule slides by one turn each time, which
-changes the request's prefix with every prompt; the newer rule moves once in a while and keeps
-the messages before the first turn, such as the summary of a compaction.
+The rules are OpenClaw's. The older one slides by one turn each time, which changes the request's prefix with every
+prompt; the newer one moves once in a while and keeps the messages before the first turn, such as the summary of a
+compaction.
 """
 
 import math
@@ -15,10 +15,8 @@ from palimpsest.transcript.context_values.policies import LimitPolicy
 
 BATCH_GROWTH = 1.5
 """The batched rule lets a history grow to this many times the limit before it drops the oldest turns."""
-
 MIN_PIECES_WITH_AGENT = 3
 """A key needs this many pieces for ``agent:<name>:`` to be removed, so that something is left."""
-
 THREAD_SUFFIX = re.compile(r":(?:thread|topic):\d+$", re.IGNORECASE)
 
 
@@ -73,21 +71,18 @@ def history_limit(session_key: str | None, limits: object, policy: LimitPolicy) 
     """
     if not session_key or not isinstance(limits, Mapping):
         return None
-    key_parts = [
-        key_part for key_part in session_key.split(":") if key_part or not policy.loose_key
-    ]
-    if len(key_parts) >= MIN_PIECES_WITH_AGENT and key_parts[0] == "agent":
-        key_parts = key_parts[2:]
-    if not key_parts:
+    pieces = [piece for piece in session_key.split(":") if piece or not policy.loose_key]
+    if len(pieces) >= MIN_PIECES_WITH_AGENT and pieces[0] == "agent":
+        pieces = pieces[2:]
+    if not pieces:
         return None
-    settings = _provider_settings(
-        limits, key_parts[0].strip().lower(), is_exact=policy.exact_provider
-    )
-    chat_kind = key_parts[1].lower() if len(key_parts) > 1 else ""
+    provider = pieces[0].strip().lower()
+    settings = _provider_settings(limits, provider, is_exact=policy.exact_provider)
+    chat_kind = pieces[1].lower() if len(pieces) > 1 else ""
     if settings is None:
         return None
     if chat_kind in {"dm", "direct"}:
-        return _limit_of_person(settings, THREAD_SUFFIX.sub("", ":".join(key_parts[2:])))
+        return _limit_of_person(settings, THREAD_SUFFIX.sub("", ":".join(pieces[2:])))
     return settings.get("history_limit") if chat_kind in {"group", "channel"} else None
 
 
@@ -100,12 +95,8 @@ def _provider_settings(
     return None
 
 
-def _limit_of_person(settings: Mapping[str, Any], user_setting: str) -> Any:
+def _limit_of_person(settings: Mapping[str, Any], person: str) -> Any:
     people = settings.get("dms")
-    personal_settings = people.get(user_setting) if isinstance(people, Mapping) else None
-    if (
-        isinstance(personal_settings, Mapping)
-        and personal_settings.get("history_limit") is not None
-    ):
-        return personal_settings["history_limit"]
-    return settings.get("dm_history_limit")
+    personal = people.get(person) if isinstance(people, Mapping) else None
+    limit = personal.get("history_limit") if isinstance(personal, Mapping) else None
+    return settings.get("dm_history_limit") if limit is None else limit

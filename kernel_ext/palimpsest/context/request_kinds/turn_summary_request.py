@@ -74,9 +74,8 @@ def project_turn_summary(
     earlier_turns = [text for message_id in turns[:-1] if (text := _turn_text(view, message_id))]
     prompt_lines = [SUMMARY_INSTRUCTION]
     if earlier_summary:
-        prompt_lines.append(
-            f"<before>\n{without_middle(earlier_summary, MAX_SESSION_SUMMARY_CHARS)}\n</before>"
-        )
+        before = without_middle(earlier_summary, MAX_SESSION_SUMMARY_CHARS)
+        prompt_lines.append(f"<before>\n{before}\n</before>")
     if earlier_turns:
         earlier = without_middle("\n\n".join(earlier_turns), MAX_EARLIER_CHARS)
         prompt_lines.append(f"<not-told-yet>\n{earlier}\n</not-told-yet>")
@@ -89,28 +88,21 @@ def project_turn_summary(
 
 def _turn_text(view: View, message_id: str) -> str:
     effective = EffectiveDecisions(view.decisions)
-    messages = (
-        _conversation_parts(turn_message, effective)
-        for turn_message in turn_of(view.messages, message_id)
-    )
+    turn = turn_of(view.messages, message_id)
+    messages = (_conversation_parts(message, effective) for message in turn)
+    shown_messages = tuple(message for message in messages if message.parts)
     # The head of a long output in the journal is enough, so no blob is loaded.
-    reduced = apply_decisions(
-        tuple(message for message in messages if message.parts), replace(view, texts={})
-    )
+    reduced = apply_decisions(shown_messages, replace(view, texts={}))
     return serialize_messages(reduced, RESULT_CHARS)
 
 
 def _conversation_parts(message: Message, effective: EffectiveDecisions) -> Message:
     """Return a message with its texts, files and calls only, without synthetic, ignored or dropped parts."""
-    is_compaction_message = is_summary(message) or marker(message) is not None
-    parts: tuple[Part, ...] = ()
-    if not is_compaction_message:
-        parts = tuple(
-            part
-            for part in message.parts
-            if _is_conversation(part) and not _is_dropped(part, message, effective)
-        )
-    return message.model_copy(update={"parts": parts})
+    if is_summary(message) or marker(message) is not None:
+        return message.model_copy(update={"parts": ()})
+    parts = filter(_is_conversation, message.parts)
+    shown_parts = tuple(part for part in parts if not _is_dropped(part, message, effective))
+    return message.model_copy(update={"parts": shown_parts})
 
 
 def _is_conversation(part: Part) -> bool:
@@ -154,12 +146,8 @@ def without_turns(
     if not summary or summary.get(LAST_TURN) not in removed_ids:
         return summary
     counts = {name: value for name, value in summary.items() if name not in (BODY, LAST_TURN)}
-    return {
-        **counts,
-        **session_summary_of_turns(
-            message for message in messages if message.id not in removed_ids
-        ),
-    } or None
+    remaining = (message for message in messages if message.id not in removed_ids)
+    return {**counts, **session_summary_of_turns(remaining)} or None
 
 
 def session_summary_of_turns(messages: Iterable[Message]) -> dict[str, str]:

@@ -207,12 +207,10 @@ def proof_of(timeline: Timeline, ruler: Ruler, price: PriceProfile, own_rule: st
 def _replayed_reads(
     timeline: Timeline, ruler: Ruler, pairs: MeasuredRequests
 ) -> tuple[ReplayedRead, ...]:
-    sizes_without_taken = recorded_simulation(timeline, ruler.without_taken_reads).sizes
     reads: list[ReplayedRead] = []
     previous: TimelineRequest | None = None
     for request, size in pairs:
         reported_read = request.usage.cache_read if request.usage is not None else 0
-        replayed_read = sizes_without_taken[request.index].read
         outcome: Outcome = "reproduced"
         reason = ""
         if previous is None:
@@ -221,7 +219,7 @@ def _replayed_reads(
             outcome, reason = "taken", why_taken(timeline, request)
         elif not is_same_read(size.read, reported_read):
             outcome, reason = "missed", why_missed(timeline, ruler, previous, request, size)
-        reads.append(ReplayedRead(request.index, replayed_read, reported_read, outcome, reason))
+        reads.append(ReplayedRead(request.index, outcome, reason))
         previous = request
     return tuple(reads)
 

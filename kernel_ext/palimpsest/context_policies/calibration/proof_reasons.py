@@ -54,12 +54,9 @@ NO_KNOWN_CAUSE = "without a known cause"
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRead:
-    """A request with reported usage: its replayed and its reported read from the cache."""
+    """A request with reported usage, and whether its read from the cache was reproduced."""
 
     request: int
-    replayed_tokens: float
-    """Replayed tokens, without losses taken from the recording."""
-    reported_tokens: int
     outcome: Outcome
     reason: str = ""
     """Why it was missed, or why it lost the cache where the loss was taken; the end of a sentence."""

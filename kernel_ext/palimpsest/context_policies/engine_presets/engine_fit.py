@@ -1,10 +1,19 @@
 """Run the engine's ``fit`` over a timeline's items, as the live loop runs it over messages.
 
-A summary that ``fit`` requests is the recorded one or a placeholder (``engine_compaction.py``).
+A summary that ``fit`` requests is the recorded one or a placeholder (``engine_compaction.py``). New outputs are
+truncated before, as the engine does at the end of each tool call.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
+from palimpsest.context.reduction.truncation import (
+    TRUNCATE_RULE,
+    apply_truncation,
+    max_output_tokens,
+    output_caps,
+    truncate,
+)
 from palimpsest.context.request_assembly import fit as engine
 from palimpsest.context.request_assembly.fit import (
     FitOutcome,
@@ -18,6 +27,34 @@ from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context_policies.engine_presets.engine_compaction import compact
 from palimpsest.context_policies.engine_presets.engine_step import EngineStep
 from palimpsest.context_policies.engine_presets.item_request import ItemRequest
+
+UTF8_BYTES = 4
+"""Maximum bytes of a character."""
+
+
+def truncate_new_outputs(step: EngineStep) -> int:
+    """Shorten the outputs that arrived since the previous request, and return the number of all outputs."""
+    facts = step.facts()
+    policy = step.policy.truncate
+    max_lines, max_bytes = output_caps(policy, facts)
+    max_tokens = max_output_tokens(policy, facts)
+    # No text has more tokens than bytes, so one within this many bytes needs no count.
+    sure_bytes = max_bytes if max_tokens is None else min(max_bytes, max_tokens)
+    # Without a limit in tokens, the decision does not depend on a count, and its token numbers are not used here.
+    count: Callable[[str], int] = (lambda _text: 0) if max_tokens is None else step.sizes.count
+    outputs = step.outputs
+    for output in outputs[step.state.considered_outputs :]:
+        item = step.view.item(output)
+        if item.chars < max_lines and item.chars * UTF8_BYTES <= sure_bytes:
+            continue
+        if item.kind != "output" or step.shown_view.state(output) != "whole":
+            continue
+        text, part_id = step.view.read(output), step.sizes.part_ids[output]
+        decision = truncate("", part_id, item.message, text, policy, facts, count)
+        if decision is not None:
+            numbers = decision.numbers | {"rule": TRUNCATE_RULE}
+            step.reduce(output, "truncated", apply_truncation(text, decision.numbers), numbers)
+    return len(outputs)
 
 
 def make_it_fit(step: EngineStep) -> None:

@@ -31,10 +31,10 @@ from palimpsest.context_policies.engine_presets.engine_fit import (
     compact_after_turn,
     make_it_fit,
     prune_after_turn,
+    truncate_new_outputs,
 )
 from palimpsest.context_policies.engine_presets.engine_state import EngineState
 from palimpsest.context_policies.engine_presets.engine_step import EngineStep
-from palimpsest.context_policies.engine_presets.new_outputs import truncate_new_outputs
 from palimpsest.context_policies.interface.policy import (
     ContextPolicy,
     PolicyResult,

@@ -110,6 +110,15 @@ class Preset:
         return Pipeline.of(self, other)
 
 
+def window_to_fit(policy: ContextPolicy | None, facts: SessionFacts) -> int:
+    """Return the window in tokens that a policy's requests must fit: its own, else the assumed one; 0 for the model's."""
+    if isinstance(policy, Pipeline):
+        return min((window_to_fit(stage, facts) for stage in policy.stages), default=0)
+    if isinstance(policy, Preset) and policy.token_source and hasattr(policy, "window"):
+        return policy.own_window_of(facts)
+    return facts.assumed_window
+
+
 def version_of(preset: type[Preset]) -> str:
     """Return the version or commit that a preset's source names; empty for a service or page without one."""
     words = re.split(r"[\s_@,:()]+", preset.source)

@@ -179,12 +179,6 @@ class Ruler:
         return Ruler(estimator=self.estimator, prefix=self.prefix)
 
     @property
-    def without_taken_reads(self) -> "Ruler":
-        """The ruler without reads taken from the recording."""
-        requests = (request._replace(taken_read=None, taken_share=1.0) for request in self.requests)
-        return replace(self, requests=tuple(requests))
-
-    @property
     def sentence(self) -> str:
         """How the ruler counts, in a sentence."""
         items = f"Tokens are {self.factor:.3g} x {self.estimator} of the items"

@@ -16,7 +16,7 @@ from typing import Any
 
 from palimpsest.context_policies.interface.policy import Change, ContextPolicy, Probe, SessionFacts
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy, change_of
-from palimpsest.context_policies.interface.window_to_fit import window_to_fit
+from palimpsest.context_policies.interface.settings import window_to_fit
 from palimpsest.context_policies.items.engine_sizes import is_by_hand
 from palimpsest.context_policies.own_policies.own_code_errors import decided_by, start_of
 from palimpsest.context_policies.presets.cache_keeping import CacheKeeping

@@ -16,20 +16,6 @@ from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.policies import Policy
 
 
-def replay(
-    store: Store,
-    session_id: str,
-    policy: Policy | None = None,
-    *,
-    counter: Callable[[str], Count] = tokenizer,
-    summary_tokens: int = SUMMARY_TOKENS,
-) -> Replay:
-    """Return the steps of a session under a policy; None uses each step's recorded policy."""
-    return exact_whatif(
-        store, session_id, policy, counter=counter, summary_tokens=summary_tokens
-    ).other
-
-
 def exact_whatif(
     store: Store,
     session_id: str,

@@ -249,7 +249,6 @@ class RecordedPrompts:
         return [call for call, verdict in judged_calls if verdict in runnable], notes
 
     def _must_ask(self, found_answer: FoundAnswer, request: MagicLine, place: Origin) -> bool:
-        """Return whether the user must be asked before a prompt is sent."""
         # Without an older answer, all records are of this batch: the notebook runs for the first time.
         if not self._cell_batches.is_batch or not found_answer.has_history:
             return False

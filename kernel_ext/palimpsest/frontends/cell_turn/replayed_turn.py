@@ -54,7 +54,6 @@ class ReplayedTurn:
     _remaining_calls: Sequence[RecordedCall]
     """The calls that run again."""
     _records: Sequence[Record]
-    """The records of the turn."""
     _notes: list[str]
     """Sentences about the calls that do not run again."""
     _is_quiet: bool

@@ -138,12 +138,12 @@ def _column_names(node: ast.AST) -> list[str]:
 
 def _column_of(node: ast.Compare, text: str) -> str:
     """Return the column whose baseline a comparison uses; raises UserError unless it names exactly one."""
-    names_used = {name for name in _column_names(node) if name != BASELINE}
-    if len(names_used) != 1:
+    columns = {name for name in _column_names(node) if name != BASELINE}
+    if len(columns) != 1:
         raise UserError(
             f"A comparison with 'baseline' names one column, since it is that column's earlier value; {text!r} does not."
         )
-    return names_used.pop()
+    return columns.pop()
 
 
 def _node_value(node: ast.expr, row: Row, baseline: Row) -> float:
@@ -160,8 +160,8 @@ def _node_value(node: ast.expr, row: Row, baseline: Row) -> float:
             if BASELINE in _column_names(node):
                 baseline = {BASELINE: baseline.get(_column_of(node, ""))}
             sides = [value(side) for side in (left, *others)]
-            compared = zip(ops, sides, sides[1:], strict=False)
-            return all(_COMPARISONS[type(op)](first, other) for op, first, other in compared)
+            pairs = zip(ops, sides, sides[1:], strict=False)
+            return all(_COMPARISONS[type(op)](first, other) for op, first, other in pairs)
         case ast.UnaryOp(op=sign, operand=operand):
             return _UNARY[type(sign)](value(operand))
         case ast.BinOp(left=left, op=arithmetic, right=right):

@@ -150,11 +150,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     line = sys.argv[1:] if arguments is None else arguments
     command_name = next((word for word in line if not word.startswith("-")), "-")
-    parsed = build_parser(command_name).parse_args(line)
+    parsed_arguments = build_parser(command_name).parse_args(line)
     from palimpsest.transcript.errors import PalimpsestError
 
     try:
-        return run_command(parsed)
+        return run_command(parsed_arguments)
     except PalimpsestError as error:
         write_sentences([str(error)])
     except BrokenPipeError:

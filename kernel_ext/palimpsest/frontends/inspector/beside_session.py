@@ -80,8 +80,8 @@ def review_beside(
     return BesideSession(name, ask, compare)
 
 
-def beside_name(beside: SessionReview | Reviewed | str | Path) -> str:
-    """Return how a link names a session beside: by its id, or by the path of its recording."""
-    if isinstance(beside, str | Path):
-        return str(beside)
+def beside_name(beside: SessionReview | Reviewed | str | Path | None) -> str | None:
+    """Return how a link names a session beside: by its id, or by the path of its recording; None for none."""
+    if beside is None or isinstance(beside, str | Path):
+        return None if beside is None else str(beside)
     return reviewed_session(beside).timeline.session

@@ -78,7 +78,7 @@ class Inspections:
         default_factory=OrderedDict
     )
     _recordings: OrderedDict[Path, _OpenRecording] = field(default_factory=OrderedDict)
-    _compared: SessionQuestions[ComparisonAnswers] | None = None
+    _comparison: SessionQuestions[ComparisonAnswers] | None = None
     """The two sessions that were compared last."""
     _opening_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -141,9 +141,9 @@ class Inspections:
             second = await self.review(other, query.path)
         except (UserError, OSError, ValueError) as error:
             return ViewAnswer(error=_error_sentence(error))
-        if self._compared is None or not self._compared.source.is_about(first, second):
-            self._compared = SessionQuestions(ComparisonAnswers(first, second))
-        return await self.queue.answer(self._compared, query)
+        if self._comparison is None or not self._comparison.source.is_about(first, second):
+            self._comparison = SessionQuestions(ComparisonAnswers(first, second))
+        return await self.queue.answer(self._comparison, query)
 
     async def _compared_session(self, path: str | None, first: str, query: AskComparison) -> str:
         """Return the id of the session that a question names; raises UserError where it is the first one itself."""
@@ -182,18 +182,18 @@ class Inspections:
     async def _open_recording(self, path: str, *, is_view: bool) -> _OpenRecording:
         target = self._target(path)
         async with self._opening_lock:
-            cached = self._recordings.get(target)
-            if cached is None or (
-                is_view and cached.file_stamp != await asyncio.to_thread(_file_stamp, target)
+            entry = self._recordings.get(target)
+            if entry is None or (
+                is_view and entry.file_stamp != await asyncio.to_thread(_file_stamp, target)
             ):
                 stamp = await asyncio.to_thread(_file_stamp, target)
                 # If it cannot be read any more, the earlier copy still answers other questions.
                 recording = await asyncio.to_thread(open_recording, target, price_of=self._price_of)
-                if cached is not None and cached.closing_timer is not None:
-                    cached.closing_timer.cancel()
-                cached = _OpenRecording(recording, stamp)
-            self._cache(target, cached)
-        return cached
+                if entry is not None and entry.closing_timer is not None:
+                    entry.closing_timer.cancel()
+                entry = _OpenRecording(recording, stamp)
+            self._cache(target, entry)
+        return entry
 
     def _target(self, path: str) -> Path:
         return self._folder / home_path(path)

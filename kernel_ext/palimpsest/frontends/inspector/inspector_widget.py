@@ -76,8 +76,8 @@ class InspectedSession:
 class InspectorWidget(CellWidget):
     """One session's inspector.
 
-    Responsibilities: answer the page's questions, carry out its edits and write its notes; notify it when the session grew; rewrite the
-    saved output after each turn.
+    Responsibilities: answer the page's questions, carry out its edits and write its notes; notify it when the session grew;
+    rewrite the saved output after each turn.
     """
 
     _css = built_file("inspector.css", "")
@@ -185,9 +185,9 @@ class InspectorWidget(CellWidget):
 
     def _hide_only(self, hidden_parts: tuple[InspectorPart, ...]) -> None:
         self._hide = hidden_parts
-        hidden = list(hidden_with(hidden_parts))
-        if hidden != self.hidden:
-            self.hidden = hidden
+        hidden_names = list(hidden_with(hidden_parts))
+        if hidden_names != self.hidden:
+            self.hidden = hidden_names
             self._on_engine(self._refresh)
 
     # Messages from and to the page

@@ -56,5 +56,5 @@ def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> Timeline
 
 def _plain_text(summary: ViewSummary) -> str:
     tables = (table.text for table in summary.tables)
-    pictured = () if summary.picture is None else (summary.picture.sentence,)
-    return "\n\n".join([summary.title, *pictured, *summary.sentences, *tables])
+    picture_sentences = () if summary.picture is None else (summary.picture.sentence,)
+    return "\n\n".join([summary.title, *picture_sentences, *summary.sentences, *tables])

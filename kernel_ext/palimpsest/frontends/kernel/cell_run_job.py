@@ -180,7 +180,6 @@ def reply_aborted(kernel: Any, stream: Any, identity: Any, request: dict[str, An
 
 
 def _needs_loop(shell: Any, code: str) -> bool:
-    """Return whether a cell needs the event loop."""
     with suppress(Exception):  # any error of a transformer is shown when the cell runs
         return bool(shell.autoawait) and _should_be_async(shell.transform_cell(code))
     return False

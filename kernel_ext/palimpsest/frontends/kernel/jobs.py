@@ -82,9 +82,9 @@ class CodeJob(Job):
 class ReadJob(Job):
     """Read the user's variables."""
 
-    def __init__(self, session_id: str | None, read: Callable[[Any], Any]) -> None:
+    def __init__(self, session_id: str | None, read_variables: Callable[[Any], Any]) -> None:
         super().__init__(session_id)
-        self._read_variables = read
+        self._read_variables = read_variables
 
     async def do_work(self, shell: Any, *, awaits: bool) -> Any:  # noqa: ARG002  # it awaits nothing
         """Read the variables; a repr that does not end can be interrupted."""

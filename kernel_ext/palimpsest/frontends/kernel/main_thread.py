@@ -131,7 +131,6 @@ class MainThread:
         self._idle_jobs: deque[Job] = deque()
         self._is_serving = False
         self.current_job: Job | None = None
-        """The job that runs on the main thread."""
 
     @property
     def has_waiting_cell(self) -> bool:

@@ -252,9 +252,9 @@ class Capture:
             self._streams[name].write(text)
             self._streams[name].flush()
             return
-        rest = text.encode(errors="replace")
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        remaining_bytes = text.encode(errors="replace")
+        while remaining_bytes:
+            remaining_bytes = remaining_bytes[os.write(descriptor, remaining_bytes) :]
 
     def _capture_text(self, name: str, text: str) -> bool:
         if self.in_child:
@@ -371,9 +371,9 @@ def _model_image(data: dict[str, Any]) -> Attachment | None:
             if isinstance(content, str) and len(content) <= MAX_IMAGE_CHARS:
                 content = base64.b64decode("".join(content.split()), validate=True)
             if isinstance(content, bytes):
-                fitted = fit_image(content, "The picture")
-                encoded = base64.b64encode(fitted.data).decode("ascii")
-                return Attachment(mime=fitted.mime, url=f"data:{fitted.mime};base64,{encoded}")
+                image = fit_image(content, "The picture")
+                image_text = base64.b64encode(image.data).decode("ascii")
+                return Attachment(mime=image.mime, url=f"data:{image.mime};base64,{image_text}")
     return None
 
 
@@ -392,7 +392,6 @@ def shown_result(data: dict[str, Any]) -> ShownResult:
 
 
 def _displayed_text(data: dict[str, Any]) -> str:
-    """Return the text of a displayed MIME bundle, for the model."""
     text = data.get("text/plain", "")
     if not isinstance(text, str) or text.startswith("<IPython.core.display."):
         text = data.get("text/markdown") or data.get("text/latex") or ""

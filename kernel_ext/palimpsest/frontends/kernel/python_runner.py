@@ -81,8 +81,8 @@ class KernelPythonRunner:
         """Return a detailed description of one variable."""
         return await self._read_in_kernel(lambda shell: describe_variable(shell, name, max_chars))
 
-    async def _read_in_kernel(self, read: Callable[[Any], ResultT]) -> ResultT:
-        job = ReadJob(self._session_id, read)
+    async def _read_in_kernel(self, read_variables: Callable[[Any], ResultT]) -> ResultT:
+        job = ReadJob(self._session_id, read_variables)
         self._main_thread.post(job)
         try:
             result: ResultT = await asyncio.wrap_future(job.future)

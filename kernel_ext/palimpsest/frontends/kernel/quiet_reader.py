@@ -38,8 +38,8 @@ class QuietReader:
         """Return name and type with shape of each variable, newest first, functions and classes last."""
         variables = user_variables(self._main_thread.shell)[::-1]
         # Functions and classes are mentioned less often than data.
-        ordered = sorted(variables, key=lambda pair: type(pair[1]) in _FUNCTION_AND_CLASS_TYPES)
-        return [(name, _type_and_shape(value)) for name, value in ordered]
+        variables.sort(key=lambda pair: type(pair[1]) in _FUNCTION_AND_CLASS_TYPES)
+        return [(name, _type_and_shape(value)) for name, value in variables]
 
     def type_and_shape(self, path: str) -> str:
         """Return type and shape of a variable; empty for a path into one. Raises NotFound."""
@@ -60,10 +60,10 @@ class QuietReader:
             )
         )
 
-    async def _read_quietly(self, read: Callable[[Any], ResultT]) -> ResultT:
+    async def _read_quietly(self, read_variables: Callable[[Any], ResultT]) -> ResultT:
         if not self._main_thread.is_free:
             raise KernelIsBusy
-        job = ReadJob(self._session_id, read)
+        job = ReadJob(self._session_id, read_variables)
         self._main_thread.post(job)
         try:
             # A job that was not started within the time is cancelled.

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from palimpsest.session.prompts.mention_matches import ranked_matches
-from palimpsest.transcript.context_values.cell_sources import is_prompt_cell
+from palimpsest.transcript.context_values.cell_runs import is_prompt_cell
 
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
@@ -95,7 +95,6 @@ class Completions:
         return self._known_values("mention")  # the completer treats the at sign as a separator
 
     def _known_values(self, field: str) -> Sequence[str]:
-        """Return known values of an option, without a request."""
         if field == "variant":
             return ("low", "medium", "high")
         front_end = self._front_end()

@@ -92,8 +92,7 @@ def help_text() -> str:
 def parse_line(line: str, body: str | None = None) -> MagicLine | Operation:
     """Parse the rest of a magic's line, and the cell's body if there is one.
 
-    Raises:
-        OptionError: with one sentence on the mistake and the right form.
+    Raises OptionError, with one sentence on the mistake and the right form.
     """
     values, prompt_text = _split_options(line.strip())
     if body is None and (prompt := error_prompt(prompt_text)):

@@ -73,8 +73,8 @@ def misspelling_sentence(
         return _mistake_text(line, name, arguments) or _corrected_command(line, name, is_command)
     if arguments:
         candidates = difflib.get_close_matches(name, commands, 3, MIN_SIMILARITY)
-        misspelled = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
-        proposals = (_corrected_command(line, candidate, is_command) for candidate in misspelled)
+        near_names = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
+        proposals = (_corrected_command(line, candidate, is_command) for candidate in near_names)
         sentence = next((proposal for proposal in proposals if proposal), None)
         if sentence and name in FOREIGN_COMMANDS:
             return _proposal_text(FOREIGN_COMMANDS[name], line)
@@ -121,8 +121,8 @@ def _mistake_text(line: str, name: str, arguments: list[str]) -> str | None:
 def _corrected_command(line: str, name: str, is_command: Callable[[str], bool]) -> str | None:
     """Return a proposal with the first word corrected, if that makes the line a subcommand."""
     arguments = line.partition(line.split()[0])[2]
-    corrected = f"{name}{arguments}"
-    return _proposal_text(corrected, line) if corrected != line and is_command(corrected) else None
+    proposal = f"{name}{arguments}"
+    return _proposal_text(proposal, line) if proposal != line and is_command(proposal) else None
 
 
 def _proposal_text(corrected_line: str, line: str) -> str:

@@ -65,8 +65,7 @@ def known_values(
     if field == "part":
         if session is None:
             return ()
-        rows = part_rows(session.snapshot().messages, session.decisions())
-        return [LAST, SUMMARY, *(name for name, _, _ in rows)]
+        return [LAST, SUMMARY, *(name for name, _, _ in part_rows(session))]
     if field == "request":
         return _request_numbers(session) if session is not None else ()
     return services.completion_values(field)

@@ -25,13 +25,13 @@ def cell_review_text(review: CellReview, *, is_list: bool) -> OutputLines:
     if not review.changes:
         return [NOTHING_OPEN]
     reviewed_changes = [reviewed for reviewed in review.changes if not reviewed.problem]
-    accepted = sum(reviewed.change.state == "accepted" for reviewed in reviewed_changes)
-    rejected = len(reviewed_changes) - accepted
+    accepted_count = sum(reviewed.change.state == "accepted" for reviewed in reviewed_changes)
+    rejected_count = len(reviewed_changes) - accepted_count
     sentences = [
         f"{counted_noun(count, 'change')} {'was' if count == 1 else 'were'} {words}."
         for count, words in (
-            (accepted, "accepted"),
-            (rejected, "taken back in the notebook; the agent is told with your next prompt"),
+            (accepted_count, "accepted"),
+            (rejected_count, "taken back in the notebook; the agent is told with your next prompt"),
         )
         if count
     ]

@@ -74,10 +74,10 @@ def table_output(header: tuple[str, ...], rows: Rows) -> CommandOutput:
     for row in rows:
         cells = [code_span(row[0]), *map(escape_inline, row[1:])]
         lines.append(f"| {' | '.join(cells)} |")
-    aligned = [header, *rows] if any(header) else rows
-    widths = [max(len(row[i]) for row in aligned) for i in range(len(header))]
+    aligned_rows = [header, *rows] if any(header) else rows
+    widths = [max(len(row[i]) for row in aligned_rows) for i in range(len(header))]
     plain_lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in aligned
+        for row in aligned_rows
     ]
     return CommandOutput("\n".join(lines), "\n".join(plain_lines))

@@ -1,13 +1,14 @@
 """List the newest parts that the user can pin, exclude or restore, by their short ids.
 
-Border: rows of text from values.
+Border: rows of text from a snapshot of a session.
 """
 
 from palimpsest.context.visible_messages import View
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.part_lookup import Target, describe_target, is_used
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.ids import short_id
-from palimpsest.transcript.messages import Message, Messages, is_summary
+from palimpsest.transcript.messages import Message, is_summary
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 
 PART_COLUMNS = ("id", "what", "the model sees it")
@@ -17,8 +18,9 @@ MAX_LISTED_PARTS = 30
 WORD_OF_ACTION = {"truncate": "cut", "clear": "cleared", "drop": "left out"}
 
 
-def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple[str, str, str]]:
+def part_rows(session: KernelSession) -> list[tuple[str, str, str]]:
     """Return rows for the parts that the user can pin, exclude or restore, newest first."""
+    messages, decisions = session.snapshot().messages, session.decisions()
     effective = EffectiveDecisions(decisions)
     visible_messages = {message.id for message in View(messages, decisions).folded_messages()}
     rows: list[tuple[str, str, str]] = []

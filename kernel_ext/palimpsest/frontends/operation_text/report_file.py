@@ -55,19 +55,16 @@ def write_report(
     policies: Sequence[PolicyLike] | PolicyLike = (),
     texts: ReportTexts = "preview",
     price: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
     beside: SessionReview | None = None,
 ) -> Path:
     """Write a session's report and return its path; with another session ``beside`` it, both and their comparison.
 
-    ``progress`` is called with the number of computed tracks and of all; without it a terminal shows a bar.
-
-    Raises UserError with one sentence: for an unknown policy, price or choice of texts, a policy that fails, and where
-    the file exists and is no report.
+    A terminal shows how many of the tracks are computed. Raises UserError with one sentence: for an unknown policy, price
+    or choice of texts, a policy that fails, and where the file exists and is no report.
     """
     target = checked_page_file(path, REPORT_MARK)
     scrub = text_cleaner(environment)
-    on_progress = progress or default_progress()
+    on_progress = default_progress()
     clean_values = clean_json(scrub)
     answers = ViewAnswers(review, keeps_replays=False)
     view, data = report_data(answers, policies, texts, price, clean_values, on_progress)
@@ -79,11 +76,11 @@ def write_report(
         other_data, second_session = report_data(
             other_answers, policies, texts, price, clean_values, on_progress
         )
-        _, compared = comparison_view(review, beside, price, with_texts=texts != "none")
-        compared = cleaned_comparison(compared, clean_values)
-        data = compared_report_data(data, second_session, compared)
+        _, comparison = comparison_view(review, beside, price, with_texts=texts != "none")
+        comparison = cleaned_comparison(comparison, clean_values)
+        data = compared_report_data(data, second_session, comparison)
         page_description = "Two sessions side by side: where they part, and the context of each, request by request."
-        summary = compared_summary(summary, compared)
+        summary = compared_summary(summary, comparison)
         sessions = f"sessions {view.session} and {other_data.session}"
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(

@@ -167,8 +167,8 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
 
 def diff_totals(diffs: Sequence[FileDiff]) -> str:
     """Return totals such as "3 files, +12 -4"."""
-    added, removed = sum(d.additions for d in diffs), sum(d.deletions for d in diffs)
-    return f"{counted_noun(len(diffs), 'file')}, +{added:,} -{removed:,}"
+    added_lines, removed_lines = sum(d.additions for d in diffs), sum(d.deletions for d in diffs)
+    return f"{counted_noun(len(diffs), 'file')}, +{added_lines:,} -{removed_lines:,}"
 
 
 def _line_counts(diff: FileDiff) -> str:

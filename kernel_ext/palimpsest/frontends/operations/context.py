@@ -113,9 +113,7 @@ class ListParts(Operation):
 
     async def run(self, context: OperationContext) -> CommandOutput | str:
         session = await context.find(None)
-        rows = await asyncio.to_thread(
-            lambda: part_rows(session.snapshot().messages, session.decisions())
-        )
+        rows = await asyncio.to_thread(part_rows, session)
         if not rows:
             return "Nothing was said in this session yet, so there is nothing to choose."
         text = table_output(PART_COLUMNS, rows)

@@ -144,7 +144,6 @@ def _skill_rows(skills: Mapping[str, Skill]) -> list[tuple[str, ...]]:
 def _definition_choices(
     definitions: Mapping[str, Agent | CustomCommand | Skill],
 ) -> tuple[AgentChoice, ...]:
-    """Return the names and descriptions of definitions of one kind."""
     return tuple(
         AgentChoice(name=name, description=item.description) for name, item in definitions.items()
     )

@@ -139,9 +139,9 @@ def server_lines(
 def _repaired_tools(server: McpServerStatus, registry: Registry) -> Iterator[str]:
     """Yield sentences about tools whose schema or description is changed for the model."""
     specs = [registry.spec(tool) for tool in registry.offered_tools() if tool.name in server.tools]
-    repaired = [spec.name for spec in specs if is_repaired(spec)]
-    if repaired:
-        names = first_names(repaired, MAX_LISTED_TOOLS)
+    repaired_names = [spec.name for spec in specs if is_repaired(spec)]
+    if repaired_names:
+        names = first_names(repaired_names, MAX_LISTED_TOOLS)
         yield REPAIRED_SCHEMAS.format(server=server.name, names=names)
     for name, chars in server.shortened[:MAX_LISTED_TOOLS]:
         yield SHORTENED_DESCRIPTION.format(

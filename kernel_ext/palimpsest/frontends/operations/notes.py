@@ -6,7 +6,7 @@ Border: what reads recordings is imported when the first operation runs.
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from palimpsest.review.session_notes.notes_table import SessionNotes
     from palimpsest.review.session_review import SessionReview
     from palimpsest.store.interface import Problem
+
+    Reviews: TypeAlias = Recording[RecordingReview]
+    NotesChange: TypeAlias = tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]
 
 NOTHING_TO_NOTE = "This notebook has no session yet. Ask the agent, then write a note on it."
 NO_NOTE = "There is no note yet; palimpsest notes PATH --add TEXT --request N writes one."
@@ -168,9 +171,7 @@ class ListNotes(Operation):
                 text_lines=text_lines or ([] if has_notes else [NO_NOTE]),
             )
 
-    def _change_notes(
-        self, recording: "Recording[RecordingReview]"
-    ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
+    def _change_notes(self, recording: "Reviews") -> "NotesChange":
         """Change the notes; return lines for people, values for programs, and the problems of a merge."""
         is_new = not (self.change or self.remove) and any((self.add, self.tag, self.verdict))
         if sum((is_new, bool(self.change), bool(self.remove), self.merge is not None)) > 1:
@@ -193,7 +194,7 @@ class ListNotes(Operation):
             return [f"Written as {note.id}."], {"added": note.id}, ()
         return (), {}, ()
 
-    def _write_note(self, recording: "Recording[RecordingReview]") -> Note:
+    def _write_note(self, recording: "Reviews") -> Note:
         from palimpsest.frontends.operations.recordings import selected_sessions
         from palimpsest.review.session_notes.note_places import request_range
 
@@ -210,9 +211,7 @@ class ListNotes(Operation):
             author=self.author,
         )
 
-    def _merge_notes(
-        self, recording: "Recording[RecordingReview]", path: str
-    ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
+    def _merge_notes(self, recording: "Reviews", path: str) -> "NotesChange":
         from palimpsest.store.session_notes import read_note_file
 
         other_folder, files = home_path(path), recording.note_files
@@ -232,7 +231,7 @@ class ListNotes(Operation):
             sentence += ", {left_out} are about other sessions and were left out"
         return [f"{sentence.format(**values)}."], {"merged": values}, merged_notes.problems
 
-    def _session_notes(self, recording: "Recording[RecordingReview]") -> "Iterator[SessionNotes]":
+    def _session_notes(self, recording: "Reviews") -> "Iterator[SessionNotes]":
         """Yield the notes of the named session, or of each that has some."""
         from palimpsest.frontends.operations.recordings import selected_sessions
 
@@ -244,9 +243,7 @@ class ListNotes(Operation):
             if session in noted_sessions:
                 yield recording[session].notes()
 
-    def _review_with(
-        self, recording: "Recording[RecordingReview]", note_id: str
-    ) -> "RecordingReview":
+    def _review_with(self, recording: "Reviews", note_id: str) -> "RecordingReview":
         """Return the session that has a note; raises NotFound."""
         for note in _all_notes(recording):
             if note.id.endswith(note_id):
@@ -260,12 +257,11 @@ def _item_of(text: str) -> int | str | None:
     return int(text) if is_number else text or None
 
 
-def _all_notes(recording: "Recording[RecordingReview]") -> Sequence[Note]:
-    """Return the notes on all sessions of a recording."""
+def _all_notes(recording: "Reviews") -> Sequence[Note]:
     return current_notes(recording.note_files.read(*recording.ids).lines)
 
 
-def _open_review(path: str) -> "Recording[RecordingReview]":
+def _open_review(path: str) -> "Reviews":
     """Open a recording, or the session of this project that an id names; raises UserError."""
     from palimpsest.review.recorded_sessions.recording import open_recording, project_root
     from palimpsest.store.log.store_factory import find_project

@@ -13,8 +13,11 @@ from palimpsest.frontends.operation_base.operation import (
     OperationContext,
 )
 from palimpsest.frontends.protocol.segments import TurnSegment
-from palimpsest.frontends.turn_output.closed_segment import closed_bundle
-from palimpsest.frontends.turn_output.restored_outputs import notebook_outputs, turn_pieces
+from palimpsest.frontends.turn_output.restored_outputs import (
+    closed_bundle,
+    notebook_outputs,
+    turn_pieces,
+)
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.review.timeline_view.view_queries import MAX_PATH_CHARS, ViewAnswer, ViewQuery
 from palimpsest.session.prompts.pasted_files import PastedFile

@@ -58,8 +58,8 @@ class ChooseAgent(Operation):
             return TypedAnswer(markdown=joined_output([table]).markdown)
         names = [name for name, _ in rows]
         if self.agent not in names:
-            known = ", ".join(names)
-            raise UserError(f"No agent {self.agent!r} can answer here. There are {known}.")
+            sentence = f"No agent {self.agent!r} can answer here. There are {', '.join(names)}."
+            raise UserError(sentence)
         return TypedAnswer(agent=self.agent)
 
 

@@ -19,7 +19,7 @@ from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_t
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.cell_history import HISTORY_EVENTS, cell_history, named_cell
 from palimpsest.session.revert.operations import Reverts
-from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
+from palimpsest.tools.notebook.notebook_tool import MAX_PAGE_SECONDS
 from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_changes import (
     CellHistory,
@@ -191,13 +191,13 @@ class ReviewCells(Operation):
                 raise UserError("Name the call whose changes are meant: call is missing.")
             return await session.review_cells({self.call: self.decisions})
         decisions: dict[str, list[CellDecision]] = {}
-        for reviewed in self._chosen(session.open_cell_changes()):
+        for reviewed in self._chosen_changes(session.open_cell_changes()):
             accept = self.all == "accept"
             decision = CellDecision(index=reviewed.index, accept=accept, reason=self.reason)
             decisions.setdefault(reviewed.call, []).append(decision)
         return await session.review_cells(decisions)
 
-    def _chosen(self, review: CellReview) -> Sequence[ReviewedChange]:
+    def _chosen_changes(self, review: CellReview) -> Sequence[ReviewedChange]:
         """Return the open changes that are meant; raises NotFound for a number that no change has."""
         if self.number is not None:
             if self.number > len(review.changes):
@@ -219,7 +219,7 @@ def _parse_why(argument_text: str) -> dict[str, Any] | None:
 
 async def _writing_session(reader: NotebookReader, cell: str) -> str | None:
     """Return the id of the session that wrote a cell's source, as the cell's metadata in an open page have it."""
-    notebooks = await reader.page(CellsWanted(cell), PAGE_SECONDS) or ()
+    notebooks = await reader.page(CellsWanted(cell), MAX_PAGE_SECONDS) or ()
     writers = (page_cell.session for notebook in notebooks for page_cell in notebook.cells)
     return next((writer for writer in writers if writer is not None), None)
 
@@ -260,15 +260,15 @@ class ExplainCell(Operation):
             if self.session is None
             else await context.find(self.session)
         )
-        own = CellHistory(cell=cell, number=number)
+        history = CellHistory(cell=cell, number=number)
         if session is not None:
-            own = await _history_in(session, own, context)
+            history = await _history_in(session, history, context)
         session_id = session.id if session is not None else ""
-        if self.session is not None or (own.changes and writer in (None, session_id)):
-            return own
-        others = await workspace.cell_history(cell, number, context.notebook, writer, session_id)
-        is_by_writer = any(change.session == writer for change in others.changes)
-        return others if is_by_writer or (others.changes and not own.changes) else own
+        if self.session is not None or (history.changes and writer in (None, session_id)):
+            return history
+        other = await workspace.cell_history(cell, number, context.notebook, writer, session_id)
+        is_by_writer = any(change.session == writer for change in other.changes)
+        return other if is_by_writer or (other.changes and not history.changes) else history
 
     def output(self, answer: CellHistory) -> OutputLines:
         return cell_history_text(answer)

@@ -28,7 +28,7 @@ from palimpsest.frontends.operation_text.session_list import (
 )
 from palimpsest.review.recorded_sessions.branch import BranchTable
 from palimpsest.session.open_sessions.followed_session import KernelSession
-from palimpsest.session.records.session_search import PAGE, Page, Query
+from palimpsest.session.records.session_search import PAGE_SESSIONS, Page, Query
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record
@@ -129,7 +129,7 @@ class ListSessions(Operation):
     forms = single_form(
         "sessions",
         "the kept sessions: %agent sessions [words] [--all|--archived] [--page N]",
-        fixed_values={"limit": PAGE},
+        fixed_values={"limit": PAGE_SESSIONS},
         parse_rest=_parse_query,
         view="sessions",
     )
@@ -288,8 +288,8 @@ class Archive(Operation):
         session_id = answer.session
         if not self.archived:
             return [f"{session_id} is listed again. %agent open {session_id} goes on with it."]
-        back = f"%agent unarchive {session_id} lists it again."
-        return [f"Archived {session_id}: it keeps all it has and is not listed. {back}"]
+        hint = f"%agent unarchive {session_id} lists it again."
+        return [f"Archived {session_id}: it keeps all it has and is not listed. {hint}"]
 
 
 def _parse_delete(argument_text: str) -> dict[str, Any] | None:

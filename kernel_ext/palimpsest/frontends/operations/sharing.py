@@ -150,10 +150,10 @@ class Export(FileOperation):
 
     async def run(self, context: OperationContext) -> ExportedFile:
         session_id = await context.session_id(self.session)
-        exported = await context.services.workspace.sharing.export(
+        file = await context.services.workspace.sharing.export(
             session_id, self.form, self.path, prompts=self.prompts, stays_inside=context.is_page
         )
-        return self._exported_file(context, exported.path, exported.bytes, exported.form)
+        return self._exported_file(context, file.path, file.bytes, file.form)
 
     def output(self, answer: ExportedFile) -> str:
         name = recorded_name(answer.path)

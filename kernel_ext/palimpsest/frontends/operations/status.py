@@ -1,7 +1,7 @@
 """Operations that show the session's state, its todo list and the settings, hide a cell, and switch replay."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -12,6 +12,7 @@ from palimpsest.frontends.operation_text.command_output import (
     CommandOutput,
     OutputLines,
     TitledTable,
+    sentence_output,
 )
 from palimpsest.frontends.operation_text.context_answers import ContextAnswers
 from palimpsest.frontends.operation_text.revert_text import revert_state_text
@@ -90,7 +91,7 @@ def _status_rows(
         ("cost so far", _session_cost(session, snapshot, services)),
         ("kept in", folder),
         *((("not readable", unreadable),) if unreadable else ()),
-        *((("reverted", reverted),) if (reverted := revert_state_text(snapshot)) else ()),
+        *((("reverted", reverted_text),) if (reverted_text := revert_state_text(snapshot)) else ()),
         *((("warning", workspace.warning),) if workspace.warning else ()),
         *((("layout", workspace.notice),) if workspace.notice else ()),
     ]
@@ -162,14 +163,6 @@ def _model_text(snapshot: Snapshot) -> str:
     return f"{model.id} ({model.variant})" if model.variant else model.id
 
 
-def _todo_text(todos: Sequence[Todo]) -> tuple[str, str]:
-    """Return the list as Markdown and as plain text."""
-    if not todos:
-        return escape_inline(NO_TODOS), NO_TODOS
-    head = f"{tally(todos)[:1].upper()}{tally(todos)[1:]}."
-    return f"{head}\n\n{''.join(map(_todo_line, todos))}", f"{head}\n{checklist(todos)}"
-
-
 def _todo_line(todo: Todo) -> str:
     content = escape_inline(todo.content)
     if todo.status == "cancelled":
@@ -197,7 +190,12 @@ class ListTodos(Operation):
         return ListedTodos(todos=(await context.find(None)).snapshot(messages=False).todos)
 
     def output(self, answer: ListedTodos) -> CommandOutput:
-        return CommandOutput(*_todo_text(answer.todos))
+        if not answer.todos:
+            return sentence_output(NO_TODOS)
+        count_text = tally(answer.todos)
+        head = f"{count_text[:1].upper()}{count_text[1:]}."
+        lines = "".join(map(_todo_line, answer.todos))
+        return CommandOutput(f"{head}\n\n{lines}", f"{head}\n{checklist(answer.todos)}")
 
 
 class HideCell(Operation):

@@ -198,9 +198,9 @@ def plan_lines(plan: PrunePlan, deleted_items: Sequence[SessionTree] | None) -> 
         lines.append(
             f"Deleted {_session_count(deleted_items)} ({size_text(sum(tree.bytes for tree in deleted_items))})."
         )
-        still_used = [tree for tree in plan.due if tree not in deleted_items]
-        if still_used:
-            lines.append(f"{_session_count(still_used)} came into use meanwhile and stayed.")
+        used_trees = [tree for tree in plan.due if tree not in deleted_items]
+        if used_trees:
+            lines.append(f"{_session_count(used_trees)} came into use meanwhile and stayed.")
     elif plan.due:
         lines.append(_session_table(f"Would go ({limits})", plan.due))
         lines.append(

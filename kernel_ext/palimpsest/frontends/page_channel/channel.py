@@ -62,7 +62,7 @@ from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
-from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
+from palimpsest.tools.notebook.notebook_tool import MAX_PAGE_SECONDS
 from palimpsest.transcript.context_values.cell_changes import CellChange
 from palimpsest.transcript.context_values.page_cells import CellsWanted
 from palimpsest.transcript.errors import UserError
@@ -160,7 +160,7 @@ class Channel:
         return self._services.engine.submit(self._insert_cells(sources, below)).result()
 
     async def _insert_cells(self, sources: Sequence[str], below: str) -> bool:
-        pages = await self.cells.page_notebooks(CellsWanted(below), PAGE_SECONDS) or ()
+        pages = await self.cells.page_notebooks(CellsWanted(below), MAX_PAGE_SECONDS) or ()
         paths = [page.path for page in pages if any(cell.id == below for cell in page.cells)]
         if not paths:
             return False

@@ -79,18 +79,18 @@ class RequestedRuns:
         ``ask_page`` asks the page, and is given a function for the request's id. Raises CellNotRun with the page's
         result, Aborted where the run was withdrawn before it began, and UserError.
         """
-        expected = _ExpectedRun(session_id, cell, source)
+        expected_run = _ExpectedRun(session_id, cell, source)
         requests: list[str] = []
 
         def expect(request: str) -> None:
             requests.append(request)
-            self._expected[request] = expected
+            self._expected[request] = expected_run
 
         try:
             result = await ask_page(expect)
             if result.problem is not None:
                 raise CellNotRun(result)
-            job = await self._begun_job(expected, abort)
+            job = await self._begun_job(expected_run, abort)
         finally:
             for request in requests:
                 self._expected.pop(request, None)
@@ -104,31 +104,31 @@ class RequestedRuns:
         """Post the run of a page's execute request, or reply that it was not run; on the control thread."""
         kernel = self._main_thread.shell.kernel
         key = (request.get("metadata") or {}).get(RUN_KEY)
-        expected = self._expected.pop(key, None) if isinstance(key, str) else None
+        expected_run = self._expected.pop(key, None) if isinstance(key, str) else None
         if (
-            expected is None
-            or not _is_asked_for(request, expected)
-            or not expected.job.set_running_or_notify_cancel()
+            expected_run is None
+            or not _is_asked_for(request, expected_run)
+            or not expected_run.job.set_running_or_notify_cancel()
         ):
             reply_aborted(kernel, ControlStream(kernel), identity, request)
             return
-        job = CellRunJob(expected.session_id, kernel, identity, request, self._numbers)
-        newest_sessions = [*self._sessions.items(), (job.request_id, expected.session_id)]
+        job = CellRunJob(expected_run.session_id, kernel, identity, request, self._numbers)
+        newest_sessions = [*self._sessions.items(), (job.request_id, expected_run.session_id)]
         self._sessions = dict(newest_sessions[-MAX_ACCEPTED:])
         try:
             self._main_thread.post(job)
         except UserError as error:
             job.future.set_exception(error)
-        expected.job.set_result(job)
+        expected_run.job.set_result(job)
 
-    async def _begun_job(self, expected: _ExpectedRun, abort: Abort) -> CellRunJob:
+    async def _begun_job(self, expected_run: _ExpectedRun, abort: Abort) -> CellRunJob:
         deadline = time.monotonic() + BEGIN_SECONDS
-        run_future = asyncio.wrap_future(expected.job)
+        run_future = asyncio.wrap_future(expected_run.job)
         while not run_future.done():
             await asyncio.wait([run_future], timeout=ABORT_SECONDS)
             is_late = time.monotonic() > deadline
             # A job that is being made has been accepted, and is awaited.
-            if not run_future.done() and (abort.is_set() or is_late) and expected.job.cancel():
+            if not run_future.done() and (abort.is_set() or is_late) and expected_run.job.cancel():
                 raise UserError(NOT_BEGUN.format(seconds=BEGIN_SECONDS)) if is_late else Aborted
         return run_future.result()
 
@@ -152,11 +152,11 @@ class RequestedRuns:
             run_future.cancel()
 
 
-def _is_asked_for(request: dict[str, Any], expected: _ExpectedRun) -> bool:
+def _is_asked_for(request: dict[str, Any], expected_run: _ExpectedRun) -> bool:
     """Return whether a request runs the cell and the source that the page was asked to run."""
     metadata, content = request.get("metadata") or {}, request.get("content") or {}
     return (
-        metadata.get("cellId") == expected.cell
-        and same_source(str(content.get("code")), expected.source)
+        metadata.get("cellId") == expected_run.cell
+        and same_source(str(content.get("code")), expected_run.source)
         and not has_hidden_tag(metadata)
     )

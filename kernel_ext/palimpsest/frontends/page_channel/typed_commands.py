@@ -40,30 +40,30 @@ def typed_command(text: str, own_commands: Collection[str]) -> TypedCommand | st
     """
     if verbatim := _VERBATIM.match(text):
         return text[verbatim.end() :]
-    stripped = text.strip()
-    if not stripped.startswith("/"):
+    stripped_text = text.strip()
+    if not stripped_text.startswith("/"):
         return text
-    if stripped == "/":
+    if stripped_text == "/":
         raise UserError(
             "Write a command's name behind /; /help lists them, and /commands your own."
         )
-    command = command_in(stripped)
+    command = command_in(stripped_text)
     if command is None or command[0] in own_commands:
         return text
-    word = stripped[1:].split(maxsplit=1)[0]
+    word = stripped_text[1:].split(maxsplit=1)[0]
     if _NAME.fullmatch(word) is None:
         closest = _closest_name(word, own_commands) if "/" in word.strip("/") else None
         if closest:
-            raise _unknown_command_error(stripped, word, closest)
+            raise _unknown_command_error(stripped_text, word, closest)
         return text
     name, arguments = word.lower(), " ".join(command[1].split())
     if name in TABLE.panel_forms:
-        return _built_in_command(stripped, name, arguments)
+        return _built_in_command(stripped_text, name, arguments)
     if name in commands_of_other_agents():
         proposal = f"did you mean /{commands_of_other_agents()[name]}?"
-        raise _refusal_error(stripped, f"/{name} is no command here: {proposal}")
+        raise _refusal_error(stripped_text, f"/{name} is no command here: {proposal}")
     closest = _closest_name(name, (*own_commands, *TABLE.panel_forms))
-    raise _unknown_command_error(stripped, word, closest)
+    raise _unknown_command_error(stripped_text, word, closest)
 
 
 @cache

@@ -23,6 +23,8 @@ CODE_CHARS = 60
 MAX_LATE_SENTENCES = 20
 """Maximum sentences that are kept for the model's next call; the user sees each at once."""
 
+AnyFunction = Callable[..., Any]
+
 _LATE_SENTENCES: list[str] = []
 
 
@@ -86,7 +88,7 @@ def current_piece() -> Piece | None:
     return None if piece is None or piece.in_child else piece
 
 
-def dispatch_by_caller(call: Callable[..., Any], act: Callable[..., Any]) -> Callable[..., Any]:
+def dispatch_by_caller(call: AnyFunction, act: AnyFunction) -> AnyFunction:
     """Return a function that calls ``act(call, piece, ...)`` for code of a piece, and ``call`` for other code."""
 
     @functools.wraps(call)
@@ -99,7 +101,7 @@ def dispatch_by_caller(call: Callable[..., Any], act: Callable[..., Any]) -> Cal
     return call_or_act
 
 
-def patch_for_pieces(target: Any, name: str, act: Callable[..., Any]) -> None:
+def patch_for_pieces(target: Any, name: str, act: AnyFunction) -> None:
     """Replace a function of an object by ``dispatch_by_caller``, for the life of the process."""
     setattr(target, name, dispatch_by_caller(getattr(target, name), act))
 

@@ -14,12 +14,12 @@ import functools
 import os
 import signal
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
 from palimpsest.frontends.process_guard.agent_pieces import (
     CURRENT_PIECE,
+    AnyFunction,
     KernelEndRefused,
     Piece,
     dispatch_by_caller,
@@ -164,9 +164,7 @@ def _guard_signals() -> None:
     patch_for_pieces(faulthandler, "dump_traceback_later", _set_dump_timer)
 
 
-def _set_dump_timer(
-    dump: Callable[..., None], piece: Piece, *arguments: Any, **options: Any
-) -> None:
+def _set_dump_timer(dump: AnyFunction, piece: Piece, *arguments: Any, **options: Any) -> None:
     if options.get("exit") or any(arguments[3:]):
         piece.refuse(DUMP_REFUSED)
     else:
@@ -174,13 +172,13 @@ def _set_dump_timer(
 
 
 def _set_exception_handler(
-    set_handler: Callable[..., None], piece: Piece, loop: object, handler: Any
+    set_handler: AnyFunction, piece: Piece, loop: object, handler: Any
 ) -> None:
     is_kernel_loop = loop is piece.loop and callable(handler)
     set_handler(loop, LateFunction(handler, piece) if is_kernel_loop else handler)
 
 
-def _stop_loop(stop: Callable[[object], None], piece: Piece, loop: object) -> None:
+def _stop_loop(stop: AnyFunction, piece: Piece, loop: object) -> None:
     if loop is piece.loop:
         piece.refuse(LOOP_STOPPED)
     else:
@@ -200,11 +198,7 @@ def _is_own_group(group: Any) -> bool:
 
 
 def _send_signal(
-    is_own_target: Callable[[Any], bool],
-    send: Callable[..., Any],
-    piece: Piece,
-    target: Any,
-    number: Any,
+    is_own_target: AnyFunction, send: AnyFunction, piece: Piece, target: Any, number: Any
 ) -> Any:
     __tracebackhide__ = True
     if is_own_target(target):
@@ -212,7 +206,7 @@ def _send_signal(
     return send(target, number)
 
 
-def _raise_signal(send: Callable[..., Any], piece: Piece, number: Any = signal.SIGINT) -> Any:
+def _raise_signal(send: AnyFunction, piece: Piece, number: Any = signal.SIGINT) -> Any:
     __tracebackhide__ = True
     _refuse_signal(piece, number)
     return send(number)
@@ -234,7 +228,7 @@ def _refuse_signal(piece: Piece, number: Any) -> None:
             end_code(piece, SIGNAL_REFUSED.format(name=signal_number.name))
 
 
-def _set_handler(set_handler: Callable[..., Any], piece: Piece, number: Any, handler: Any) -> Any:
+def _set_handler(set_handler: AnyFunction, piece: Piece, number: Any, handler: Any) -> Any:
     """Set a handler; for a timer's default handler, which ends the process, a running piece keeps the temporary one."""
     is_default = handler in (signal.SIG_DFL, int(signal.SIG_DFL))
     is_timer = any(number == getattr(signal, name, None) for name, _ in TIMERS)
@@ -243,7 +237,7 @@ def _set_handler(set_handler: Callable[..., Any], piece: Piece, number: Any, han
     return set_handler(number, handler)
 
 
-def _set_timer(set_timer: Callable[..., Any], piece: Piece, *arguments: Any) -> Any:
+def _set_timer(set_timer: AnyFunction, piece: Piece, *arguments: Any) -> Any:
     """Set a timer; refuse one without a handler after the piece's end, since only a running piece catches it."""
     if piece.has_ended and arguments:
         which = signal.ITIMER_REAL if len(arguments) == 1 else arguments[0]
@@ -288,16 +282,14 @@ def _refuse_exit_flag(_update: object, piece: Piece, change: Any) -> None:
         piece.refuse(SHUTDOWN_REFUSED)
 
 
-def _register_listener(
-    register: Callable[..., None], piece: Piece, event: str, function: Any
-) -> None:
+def _register_listener(register: AnyFunction, piece: Piece, event: str, function: Any) -> None:
     listener = LateFunction(function, piece)
     piece.listeners.add(listener)
     register(event, listener)
 
 
 def _write_payload(
-    write: Callable[..., None], piece: Piece, data: Any, *arguments: Any, **options: Any
+    write: AnyFunction, piece: Piece, data: Any, *arguments: Any, **options: Any
 ) -> None:
     if piece.has_ended:
         source = data.get("source") if isinstance(data, dict) else ""

@@ -44,18 +44,18 @@ def work_left_by(piece: Piece) -> LeftRunning | None:
         *descriptions[:MAX_DESCRIPTIONS],
         *([f"{undescribed_count} more"] if undescribed_count > 0 else []),
     )
-    all_ended = _END_BY_PIECE.setdefault(piece, Future())
+    end_future = _END_BY_PIECE.setdefault(piece, Future())
     set_ended_futures(piece)  # the work may have ended before its future was stored
-    return LeftRunning(shown_descriptions, all_ended)
+    return LeftRunning(shown_descriptions, end_future)
 
 
 def set_ended_futures(*pieces: Piece) -> None:
     """Set the future of each given piece, or of all pieces, whose work has ended."""
     for piece in pieces or tuple(_END_BY_PIECE):
         if piece in _END_BY_PIECE and not piece.in_child and not any(_running_work(piece)):
-            all_ended = _END_BY_PIECE.pop(piece, None)
-            if all_ended is not None:
-                all_ended.set_result(None)
+            end_future = _END_BY_PIECE.pop(piece, None)
+            if end_future is not None:
+                end_future.set_result(None)
 
 
 def pieces_with_running_work() -> tuple[Piece, ...]:

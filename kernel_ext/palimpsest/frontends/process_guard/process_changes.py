@@ -27,7 +27,6 @@ from palimpsest.frontends.process_guard.process_settings import (
 MAX_NAMES = 5
 """Maximum names that one line lists; the others are counted."""
 MAX_VALUE_CHARS = 200
-"""Maximum characters of a value in a line."""
 MAX_UNDO_CHARS = 800
 """Maximum characters of the code that undoes a change; longer code is omitted, since a part of it would not run."""
 COMPARED_BY_VALUE = (str, int, float, bool, bytes, type(None))
@@ -71,16 +70,9 @@ class ProcessState:
         self._seed_patches.close()
         sentences: list[str] = []
         for find_changes in (
-            self._plain_changes,
-            self._hook_changes,
-            self._path_changes,
-            self._environment_changes,
-            self._handler_changes,
-            self._filter_changes,
-            self._table_changes,
-            self._builtin_changes,
-            self._seed_changes,
-            self._backend_change,
+            *(self._plain_changes, self._hook_changes, self._path_changes),
+            *(self._environment_changes, self._handler_changes, self._filter_changes),
+            *(self._table_changes, self._builtin_changes, self._seed_changes, self._backend_change),
         ):
             with suppress(Exception):  # a library in an unknown version must not fail the call
                 sentences += find_changes()
@@ -224,7 +216,6 @@ def _undo_replacement(name: str, original: Any, now: Any) -> str:
 
 
 def _restoring_code(template: str, old_value: Any) -> str:
-    """Return the code that restores a setting to its old value."""
     when_true, _, when_false = template.partition("|")
     if when_false and not old_value:
         return when_false

@@ -123,8 +123,8 @@ def _pandas_options() -> Table | None:
 
 
 def _numpy_call(name: str) -> Table | None:
-    read = getattr(sys.modules.get("numpy"), name, None)
-    return dict(read()) if callable(read) else None
+    read_setting = getattr(sys.modules.get("numpy"), name, None)
+    return dict(read_setting()) if callable(read_setting) else None
 
 
 def _matplotlib_settings() -> dict[str, Any]:

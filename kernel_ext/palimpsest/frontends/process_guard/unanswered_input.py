@@ -22,6 +22,7 @@ from typing import Any
 from IPython.core.error import StdinNotImplementedError
 
 from palimpsest.frontends.process_guard.agent_pieces import (
+    AnyFunction,
     Piece,
     current_piece,
     dispatch_by_caller,
@@ -51,10 +52,10 @@ def refuse_input(piece: Piece, name: str, advice: str = ADVICE_ASK) -> None:
     raise NobodyAnswers(sentence)
 
 
-def _refusing_function(name: str, advice: str = ADVICE_ASK) -> Callable[..., None]:
+def _refusing_function(name: str) -> AnyFunction:
     def refuse(_call: object, piece: Piece, *_arguments: Any, **_options: Any) -> None:
         __tracebackhide__ = True
-        refuse_input(piece, name, advice)
+        refuse_input(piece, name)
 
     return refuse
 
@@ -81,16 +82,14 @@ def guard_debuggers() -> None:
     patch_for_pieces(sys, "breakpointhook", _refuse_breakpoint)
 
 
-def _refuse_breakpoint(
-    hook: Callable[..., Any], piece: Piece, *arguments: Any, **options: Any
-) -> Any:
+def _refuse_breakpoint(hook: AnyFunction, piece: Piece, *arguments: Any, **options: Any) -> Any:
     __tracebackhide__ = True
     if os.environ.get("PYTHONBREAKPOINT") != "0":
         refuse_input(piece, "breakpoint()", ADVICE_PRINT)
     return hook(*arguments, **options)
 
 
-def _refusing_debugger_method(method: Callable[..., Any]) -> Callable[..., Any]:
+def _refusing_debugger_method(method: AnyFunction) -> AnyFunction:
     @functools.wraps(method)
     def call_or_refuse(self: Any, *arguments: Any, **options: Any) -> Any:
         __tracebackhide__ = True
@@ -154,8 +153,8 @@ def refusing_input(report: Callable[[str], object]) -> Iterator[None]:
     """Within the block, refuse calls that read keys; ``report`` gets a sentence for each function that code replaced."""
     with ExitStack() as stack:
         for module, name, dotted_name, call_text in _input_functions():
-            checked = dispatch_by_caller(getattr(module, name), _refusing_function(call_text))
-            stack.enter_context(swapped_attribute(module, name, dotted_name, checked, report))
+            guard = dispatch_by_caller(getattr(module, name), _refusing_function(call_text))
+            stack.enter_context(swapped_attribute(module, name, dotted_name, guard, report))
         if sys.stdin is not None:
             patch = swapped_attribute(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), report)
             stack.enter_context(patch)

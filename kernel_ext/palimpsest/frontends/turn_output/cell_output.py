@@ -63,7 +63,6 @@ class CellOutput:
         is_watched: Callable[[], bool],
         is_quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
-        now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
         self._turn_feed = feed
         self._publish = publish
@@ -71,7 +70,6 @@ class CellOutput:
         self._is_watched = is_watched
         self._is_quiet = is_quiet
         self._clock = clock
-        self._now_ms = now_ms
         self._prefix = f"palimpsest-{uuid.uuid4().hex[:12]}"
         self._segment = Segment(0, SegmentCut())
         self._newest_displayed = -1
@@ -353,12 +351,12 @@ class CellOutput:
         if snapshot.problem:
             return snapshot.problem
         if isinstance(status, Retrying):
-            seconds = max(0, round((status.next - self._now_ms()) / 1000))
+            seconds = max(0, round(status.next / 1000 - time.time()))
             # The line of the failed attempts already holds the reason.
             reason = "" if _ends_in_retry(messages) else f"{status.message} "
             return f"{reason}Attempt {status.attempt + 1} in {seconds} s."
         if (since := _loading_since(snapshot)) is not None:
-            return f"{LOADING} {max(0, round((self._now_ms() - since) / 1000))} s"
+            return f"{LOADING} {max(0, round(time.time() - since / 1000))} s"
         if snapshot.asks or snapshot.questions:
             return "waits for your answer"
         if self._turn_feed.turn_id is None and snapshot.status.type == "busy":
@@ -376,7 +374,6 @@ def _loading_since(snapshot: Snapshot) -> int | None:
 
 
 def _has_running_call(messages: Sequence[Message], segment: Segment) -> bool:
-    """Return whether a tool call of the segment has not ended."""
     return any(
         isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning)
         for part in parts_of(segment_messages(messages, segment))
@@ -390,7 +387,6 @@ def _is_incomplete(message: Message) -> bool:
 
 
 def _ends_in_retry(messages: Sequence[Message]) -> bool:
-    """Return whether the last part is a failed attempt."""
     return bool(messages and messages[-1].parts and messages[-1].parts[-1].type == "retry")
 
 

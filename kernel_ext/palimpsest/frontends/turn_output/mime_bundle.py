@@ -187,7 +187,6 @@ def status_line(sentence: str) -> str:
 
 
 def _replies_by_call(messages: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
-    """Return the user's answers, by the id of the tool call."""
     calls = [part for message in messages for part in message.parts if isinstance(part, ToolPart)]
     replies = [(part.call_id, notes.question_and_reply(part)[1]) for part in calls]
     return {
@@ -198,7 +197,6 @@ def _replies_by_call(messages: Sequence[Message], notes: OutlineNotes) -> dict[s
 
 
 def _decisions_of(messages: Sequence[Message], notes: OutlineNotes) -> list[Decision]:
-    """Return the decisions about these parts and messages, each with its sentence."""
     message_ids = {message.id for message in messages}
     part_ids = {part.id for message in messages for part in message.parts}
     return [

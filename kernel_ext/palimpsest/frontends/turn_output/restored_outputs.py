@@ -1,8 +1,9 @@
-"""Rebuild the outputs of a turn's cell from the log, for a notebook that was not saved or a recorded answer.
+"""Rebuild outputs of a turn's cell from the log, for a notebook that was not saved, a reloaded page or a recorded answer.
 
 Border: pure except for images, which the caller reads; segments are cut and written as for a running
 cell. Native outputs come from the log: figures as it keeps them, but no HTML, since no file in a
-project's folder may become markup of a page.
+project's folder may become markup of a page. A reloaded page gets no more updates of the outputs it shows, so it requests
+the last one when the turn has ended and writes it into the notebook itself.
 """
 
 import base64
@@ -11,22 +12,23 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.closed_segment import turn_messages
-from palimpsest.frontends.turn_output.mime_bundle import ended_frame, segment_bundle
+from palimpsest.frontends.protocol.segments import SegmentCut, TurnSegment
+from palimpsest.frontends.turn_output.mime_bundle import Scrub, ended_frame, segment_bundle
 from palimpsest.frontends.turn_output.segments import (
     MAX_OUTPUTS,
     Segment,
     cut_after_call,
     cut_when_long,
     segment_after,
+    segment_messages,
 )
-from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.frontends.turn_output.turn_feed import shown_messages
+from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.safety.allowed_elements import PICTURE_TYPES
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.engine import Snapshot
-from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.messages import Message, parts_of
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage, parts_of
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import PromptDelivered, Record
 from palimpsest.transcript.values import Density
@@ -34,6 +36,8 @@ from palimpsest.transcript.visible_text import visible_text
 
 Output = dict[str, Any]
 """One output of a cell, as a notebook saves it."""
+FINAL_REASONS = frozenset({"stop", "length", "content-filter", "error"})
+"""Finish reasons after which a user message begins another turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ def turn_pieces(
     snapshot: Snapshot,
     records: Sequence[Record],
     *,
-    scrub: Callable[[str], str],
+    scrub: Scrub,
     read_image: Callable[[str], str],
     density: Density,
     with_place: Collection[str] = (),
@@ -61,7 +65,7 @@ def turn_pieces(
     A call has a place if it has figures, or if its id is in ``with_place``. ``read_image`` returns the image at an
     attachment's URL.
     """
-    messages = turn_messages(snapshot.messages, turn)
+    messages = _turn_messages(snapshot.messages, turn)
     notes = OutlineNotes.of_records(records)
     delivery_seqs = (
         record.seq
@@ -78,6 +82,49 @@ def turn_pieces(
             yield data
 
 
+def closed_bundle(
+    command: TurnSegment, snapshot: Snapshot, notes: OutlineNotes, scrub: Scrub, density: Density
+) -> dict[str, Any]:
+    """Return the MIME bundle of a segment of a turn that has ended."""
+    messages = _turn_messages(snapshot.messages, command.turn)
+    start, end = command.start, command.end
+    earlier_parts = parts_of(segment_messages(messages, Segment(0, SegmentCut(), start)))
+    segment = Segment(
+        index=0,
+        start=start,
+        end=end,
+        closing_text=end.joint if end is not None else "",
+        caps=Caps().caps_after([*earlier_parts]),
+        first_step=command.first_step,
+    )
+    frame = ended_frame(command.session, command.turn, snapshot, command.first_seq, density)
+    return segment_bundle(messages, segment, frame, notes=notes, scrub=scrub)
+
+
+def _turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
+    """Return the messages that a turn shows, up to the user message that begins the next one."""
+    positions = [number for number, message in enumerate(messages) if message.id == turn]
+    if not positions:
+        raise NotFound(f"This session has no turn {turn!r}; open the session that has it.")
+    turn_so_far: list[Message] = []
+    for message in shown_messages(messages[positions[-1] + 1 :]):
+        if isinstance(message.info, UserMessage) and _is_new_turn(message.info, turn_so_far):
+            break
+        turn_so_far.append(message)
+    return turn_so_far
+
+
+def _is_new_turn(info: UserMessage, messages_before: Sequence[Message]) -> bool:
+    if info.joins:
+        return False
+    if info.origin is not None and info.origin.kind == "cell":
+        return True
+    last = messages_before[-1].info if messages_before else None
+    if not isinstance(last, AssistantMessage):
+        return False
+    return last.error is not None or last.finish in FINAL_REASONS
+
+
 def notebook_outputs(pieces: Iterable[dict[str, Any] | ShownCall]) -> tuple[Output, ...]:
     """Return the pieces of a turn as outputs of its cell, in which figures stand below their calls."""
     bundles = ((piece.figures if isinstance(piece, ShownCall) else (piece,)) for piece in pieces)
@@ -90,7 +137,6 @@ def notebook_outputs(pieces: Iterable[dict[str, Any] | ShownCall]) -> tuple[Outp
 def _segments_and_places(
     messages: Sequence[Message], read_image: Callable[[str], str], with_place: Collection[str]
 ) -> Iterator[Segment | ShownCall]:
-    """Yield the segments of a turn, and the places for outputs below calls."""
     segment, outputs = Segment(0, SegmentCut()), 0
     for call in parts_of(messages):
         if not isinstance(call, ToolPart):

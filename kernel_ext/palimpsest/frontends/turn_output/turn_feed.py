@@ -32,6 +32,11 @@ CATCH_UP_SECONDS = 10.0
 """Maximum time that the end of a turn waits for its last records; on a disk that responds they are
 there within a tick of the journal, 40 ms."""
 
+_NOTABLE_EVENTS = (
+    *(PermissionAsked, PermissionReplied, SessionStatus),
+    *(QuestionAsked, QuestionReplied, QuestionRejected),
+)
+
 
 class TurnFeed:
     """Observes the turn of one prompt: its messages, questions, answers, decisions and ended steps."""
@@ -143,8 +148,8 @@ class TurnFeed:
         self.change_count += len(records)
         if records:
             self._received_seq = records[-1].seq
-            if (awaited := self._awaited_record) is not None and self._received_seq >= awaited[0]:
-                awaited[1]()
+            if (wait := self._awaited_record) is not None and self._received_seq >= wait[0]:
+                wait[1]()
             self.on_change()
 
     def _count_problem(self) -> None:
@@ -154,8 +159,8 @@ class TurnFeed:
         self.on_change()
 
     def _process(self, record: Record) -> None:
-        event = record.event
-        notes = self.notes
+        event, notes = record.event, self.notes
+        self.notable_count += isinstance(event, _NOTABLE_EVENTS)
         match event:
             case PromptDelivered() if event.prompt_id == self.prompt_id:
                 self.turn_id = event.message_id
@@ -163,21 +168,15 @@ class TurnFeed:
             case PermissionAsked():
                 self.notes = replace(notes, asks=(*notes.asks, event.ask))
                 self.open_question_ids |= {event.ask.id}
-                self.notable_count += 1
             case PermissionReplied():
                 self.notes = replace(notes, replies=(*notes.replies, (event.ask_id, event.reply)))
                 self.open_question_ids -= {event.ask_id}
-                self.notable_count += 1
             case QuestionAsked():
                 self.open_question_ids |= {event.question_id}
-                self.notable_count += 1
             case QuestionReplied() | QuestionRejected():
                 self.open_question_ids -= {event.question_id}
-                self.notable_count += 1
             case DecisionMade():
                 self.notes = replace(notes, decisions=(*notes.decisions, event.decision))
-            case SessionStatus():
-                self.notable_count += 1
             case PartUpdated(part=StepFinishPart()):
                 self.steps += 1
             case _:

@@ -52,23 +52,19 @@ def carry_out(
     match command:
         case "1" | "send" | "go" | "yes" | "y":
             session.step_mode.release(proposal.id)
-            return "over"
         case "3" | "stop" | "no" | "n":
             session.cancel("Stopped.")
-            return "over"
         case "off":
             session.step_mode.switch(is_on=False)
-            return "over"
         case "another":
             session.step_mode.another_summary(proposal.id)
-            return "over"
         case "older":
             session.step_mode.older_summary(proposal.id)
-            return "over"
         case "items":
             return "items"
         case _:
             return _change_request(line.strip(), command, words, proposal, session, run)
+    return "over"
 
 
 def _change_request(

@@ -25,8 +25,8 @@ from palimpsest.transcript.context_values.cell_runs import (
     OutputKind,
     RecordedOutput,
     has_hidden_tag,
+    is_prompt_cell,
 )
-from palimpsest.transcript.context_values.cell_sources import is_prompt_cell
 
 if TYPE_CHECKING:
     from palimpsest.tools.tool import NotebookChanger
@@ -42,7 +42,6 @@ TAIL_CHARS = 24_000
 """Maximum characters at the beginning and end of an output that are kept; the model is shown less."""
 MAX_MARKUP_CHARS = 24_000
 MAX_IMAGES = 6
-"""Maximum images of one run that are kept."""
 MAX_IMAGE_BYTES = 6_000_000
 """Size above which an image is only named."""
 MAX_ALL_IMAGE_BYTES = 32_000_000
@@ -104,7 +103,7 @@ class CellRecorder:
     """Records the runs of one kernel's cells.
 
     Responsibilities: begin and end a run by IPython's events; assign each output to the run whose request
-    it answers; drop old runs. ``runs`` may be called from any thread.
+    it answers; drop old runs. ``recorded_runs`` may be called from any thread.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -293,16 +292,14 @@ class CellRecorder:
     def _record_message(
         self, message: Any, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
-        """Record a message that is sent to the front ends."""
+        kind = message
         if isinstance(message, dict):
             kind = message.get("msg_type") or message["header"]["msg_type"]
-            if kind not in _RECORDED_MESSAGES:
-                return
+        if kind not in _RECORDED_MESSAGES:
+            return
+        if isinstance(message, dict):
             content, parent = message.get("content"), message.get("parent_header")
         else:
-            if message not in _RECORDED_MESSAGES:
-                return
-            kind = message
             content = arguments[0] if arguments else options.get("content")
             parent = arguments[1] if len(arguments) > 1 else options.get("parent")
         parent = (parent or {}).get("header", parent) or {}

@@ -43,9 +43,9 @@ class TextBuffer:
             self._kept_tail_chars += len(self._tail_pieces[-1])
             self._dropped_chars += len(text) - len(self._tail_pieces[-1])
         while self._kept_tail_chars > self._max_tail_chars:
-            dropped = len(self._tail_pieces.popleft())
-            self._kept_tail_chars -= dropped
-            self._dropped_chars += dropped
+            dropped_chars = len(self._tail_pieces.popleft())
+            self._kept_tail_chars -= dropped_chars
+            self._dropped_chars += dropped_chars
 
     def shown_text(self) -> str:
         """Return the text as a terminal would show it, without colours and overwritten lines."""

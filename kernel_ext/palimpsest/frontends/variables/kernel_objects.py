@@ -20,6 +20,7 @@ _HISTORY_ATTRIBUTES = (
     "input_hist_parsed", "input_hist_raw", "output_hist", "output_hist_reprs", "dir_hist",
     "outputs", "exceptions",
 )  # fmt: skip
+_NAMESPACE_ATTRIBUTES = ("user_ns", "user_global_ns", "user_ns_hidden")
 _COPY_OF_NAMESPACE = frozenset({"_ih", "_oh", "_dh"})
 _MRO = type.__dict__["__mro__"]
 
@@ -35,13 +36,8 @@ class KernelObjects:
         manager = getattr(shell, "history_manager", None)
         kernel = getattr(shell, "kernel", None)
         self._objects = [
-            shell,
-            getattr(shell, "user_ns", None),
-            getattr(shell, "user_global_ns", None),
-            getattr(shell, "user_ns_hidden", None),
-            kernel,
-            getattr(kernel, "session", None),
-            manager,
+            *(shell, kernel, getattr(kernel, "session", None), manager),
+            *(getattr(shell, name, None) for name in _NAMESPACE_ATTRIBUTES),
             *(getattr(manager, name, None) for name in _HISTORY_ATTRIBUTES),
         ]
         self._ids = frozenset(id(value) for value in self._objects if value is not None)

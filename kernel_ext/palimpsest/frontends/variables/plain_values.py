@@ -162,5 +162,5 @@ def is_library_kind(value_type: type) -> bool:
 
 def _module_attribute(module: str, name: str) -> Any:
     """Return an attribute of an imported module, without calling its ``__getattr__``."""
-    imported = sys.modules.get(module)
-    return None if imported is None else vars(imported).get(name)
+    imported_module = sys.modules.get(module)
+    return None if imported_module is None else vars(imported_module).get(name)

@@ -1,5 +1,6 @@
 """Lesson 2: what was sent to a model, beside what was said: a transcript is not the context."""
 
+from functools import partial
 from typing import Any
 
 from palimpsest.lessons.exercise_checks import check_function
@@ -53,12 +54,10 @@ def first_changed(session: SessionReview) -> int:
 
 
 def first_square(session: SessionReview) -> tuple[int, int]:
-    """Return that request, and the first item that it changes; both from 1."""
+    """Return the number of the first request that changes an item, and the first item that it changes, from 1."""
     request = first_changed(session)
-    items = [
-        int(row["item"] or 0) for row in session.decisions.records() if row["request"] == request
-    ]
-    return request, min(items)
+    rows = [row for row in session.decisions.records() if row["request"] == request]
+    return request, min(int(row["item"] or 0) for row in rows)
 
 
 def same_prefix_share(session: SessionReview, request: int) -> float:
@@ -102,19 +101,6 @@ def _wrong_first(value: object, expected: object) -> str:
     return f"Request {value} changes something, but an earlier request does, too."
 
 
-def check_first(sessions: LessonSessions, answer: object) -> CheckResult:
-    """Check a function that returns the first request that changes what the one before showed."""
-    return check_function(
-        sessions,
-        answer,
-        first_changed,
-        names=("swe", "claude"),
-        example="first_change",
-        wrong=_wrong_first,
-        tolerance=0,
-    )
-
-
 def check_square(sessions: LessonSessions, answer: Any) -> CheckResult:
     """Check whether an inspector's cursor is on the first square that was changed after it had been sent."""
     place: Any = getattr(answer, "place", None)
@@ -125,23 +111,16 @@ def check_square(sessions: LessonSessions, answer: Any) -> CheckResult:
     request, item = first_square(sessions["swe"])
     shown = place.request or last_request(sessions["swe"])
     if place.item != item:
-        words = (
-            f"Item {place.item} is changed later, or never."
-            if place.item > item
-            else f"Item {place.item} is never changed."
-        )
-        return CheckResult(
-            passed=False, sentence=f"{words} Look for the row that changes its look first."
-        )
-    if shown != request:
+        words = "is changed later, or never" if place.item > item else "is never changed"
+        sentence = f"Item {place.item} {words}. Look for the row that changes its look first."
+    elif shown != request:
         words = "It is already changed there." if shown > request else "It is still whole there."
-        return CheckResult(
-            passed=False,
-            sentence=f"The right row. In request {shown}: {words} Go to the first request that changes it.",
+        sentence = (
+            f"The right row. In request {shown}: {words} Go to the first request that changes it."
         )
-    return CheckResult(
-        passed=True, sentence=f"Right: request {request} is the first to show item {item} cleared."
-    )
+    else:
+        sentence = f"Right: request {request} is the first to show item {item} cleared."
+    return CheckResult(passed=(shown, place.item) == (request, item), sentence=sentence)
 
 
 CHANGED_MESSAGES = LessonPlan(
@@ -197,7 +176,14 @@ CHANGED_MESSAGES = LessonPlan(
                     "session.difference(n - 1, n).changes): return n"
                 ),
             ),
-            check_first,
+            partial(
+                check_function,
+                truth=first_changed,
+                names=("swe", "claude"),
+                example="first_change",
+                wrong=_wrong_first,
+                tolerance=0,
+            ),
         ),
     ),
     meaning=(

@@ -1,13 +1,9 @@
 """Lesson 3: long results of tools: cut at once, cleared later, or kept elsewhere."""
 
+from functools import partial
+
 from palimpsest.lessons.exercise_checks import check_policy
-from palimpsest.lessons.lesson_plan import (
-    CheckResult,
-    Exercise,
-    LessonPlan,
-    LessonSessions,
-    Prediction,
-)
+from palimpsest.lessons.lesson_plan import Exercise, LessonPlan, LessonSessions, Prediction
 from palimpsest.lessons.prediction_kinds import NumberKind
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.figures import PolicyFigures
@@ -28,9 +24,8 @@ MIN_KEPT = {"pi": 0.95, "claude": 0.92}
 
 def result_sizes(session: SessionReview) -> list[int]:
     """Return the characters of each result of a tool, the longest first."""
-    return sorted(
-        (item.chars for item in session.timeline.items if item.kind == "output"), reverse=True
-    )
+    results = (item for item in session.timeline.items if item.kind == "output")
+    return sorted((item.chars for item in results), reverse=True)
 
 
 def longest_tenth_share(session: SessionReview) -> float:
@@ -60,12 +55,12 @@ def _tenth_surprise(sessions: LessonSessions, truth: float) -> str:
 def _acting_surprise(sessions: LessonSessions, _truth: float) -> str:
     session = sessions["pi"]
     figures = limit_figures(session)
-    idle = " and ".join(found.name for found in figures if not found.fired)
-    acting = [found for found in figures if found.fired]
-    best = min(acting, key=lambda found: found.cost)
+    idle = " and ".join(limit.name for limit in figures if not limit.fired)
+    acting = [limit for limit in figures if limit.fired]
+    best = min(acting, key=lambda limit: limit.cost)
     everything = session.compare(["raw"]).figures[0]
     return (
-        f"{idle} never act; the others act before at most {max(found.fired or 0 for found in acting)} of "
+        f"{idle} never act; the others act before at most {max(limit.fired or 0 for limit in acting)} of "
         f"{len(session.requests.rows)} requests. {best.name} still saves "
         f"~{100 * (1 - best.cost / everything.cost):.0f} %: long files were read early, and each later request sends "
         "them again."
@@ -73,11 +68,9 @@ def _acting_surprise(sessions: LessonSessions, _truth: float) -> str:
 
 
 def _missed(session_name: str, figures: PolicyFigures, everything: PolicyFigures) -> str:
-    where = (
-        ""
-        if session_name == "pi"
-        else "It reaches the goals on this session, but not on that of Claude Code: "
-    )
+    where = ""
+    if session_name != "pi":
+        where = "It reaches the goals on this session, but not on that of Claude Code: "
     if not figures.fired:
         return f"{where}It never acts there, so it saves nothing."
     share, most = figures.cost / everything.cost, MAX_COST_SHARES[session_name]
@@ -93,19 +86,6 @@ def _missed(session_name: str, figures: PolicyFigures, everything: PolicyFigures
             f"{100 * kept:.1f} % were still shown then; the goal is at least {100 * least:.0f} %."
         )
     return ""
-
-
-def check_limit(sessions: LessonSessions, answer: object) -> CheckResult:
-    """Check a policy that makes long results short, at little loss of what is used later."""
-    return check_policy(
-        sessions,
-        answer,
-        [
-            ("pi", lambda figures, everything: _missed("pi", figures, everything)),
-            ("claude", lambda figures, everything: _missed("claude", figures, everything)),
-        ],
-        passed="Cheap enough on both sessions, and nearly all that was used is still shown when it is used.",
-    )
 
 
 LONG_RESULTS = LessonPlan(
@@ -147,7 +127,11 @@ LONG_RESULTS = LessonPlan(
                     "Leave the newest results whole: for index in view.outputs[:-5]. Cut the older ones to 1,000 characters."
                 ),
             ),
-            check_limit,
+            partial(
+                check_policy,
+                goals=[(name, partial(_missed, name)) for name in MAX_COST_SHARES],
+                passed="Cheap enough on both sessions, and nearly all that was used is still shown when it is used.",
+            ),
         ),
     ),
     meaning=(

@@ -1,6 +1,7 @@
 """Lesson 4: which requests lost the provider's cache, what that cost, and what came before it."""
 
 from collections import Counter
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -58,7 +59,9 @@ def break_cost_share(session: SessionReview) -> float:
 
 def commonest_cause(session: SessionReview) -> str:
     """Return the words for the cause of most breaks."""
-    causes = Counter(SAME_CAUSE.get(found.cause, found.cause) for found in session.breaks())
+    causes = Counter(
+        SAME_CAUSE.get(cache_break.cause, cache_break.cause) for cache_break in session.breaks()
+    )
     return CAUSE_WORDS[causes.most_common(1)[0][0]]
 
 
@@ -75,11 +78,11 @@ def signs_between(before: TimelineRequest, request: TimelineRequest) -> list[str
 
 def followers_by_sign(session: SessionReview) -> dict[str, list[bool]]:
     """Return for each sign whether the requests after it lost the cache, of those with reported usage."""
-    broken = {found.request for found in session.breaks()}
+    requests_with_break = {cache_break.request for cache_break in session.breaks()}
     followers: dict[str, list[bool]] = {name: [] for name in SIGNS}
     for before, request in pairwise(reporting_requests(session.timeline)):
         for sign in signs_between(before, request):
-            followers[sign].append(request.index in broken)
+            followers[sign].append(request.index in requests_with_break)
     return followers
 
 
@@ -90,15 +93,13 @@ def break_rates(session: SessionReview) -> dict[str, float]:
 
 def avoidable_break(session: SessionReview) -> CacheBreak:
     """Return the dearest break that a person could have avoided."""
-    return max(
-        (found for found in session.breaks() if found.cause in AVOIDABLE),
-        key=lambda found: found.cost,
-    )
+    avoidable = [cache_break for cache_break in session.breaks() if cache_break.cause in AVOIDABLE]
+    return max(avoidable, key=lambda cache_break: cache_break.cost)
 
 
 def _losses_surprise(sessions: LessonSessions, _truth: float) -> str:
     breaks = sessions["pi"].breaks()
-    empty = sum(not found.read for found in breaks)
+    empty = sum(not cache_break.read for cache_break in breaks)
     return (
         f"{empty} of the {breaks.followers} requests that could have read from the cache read nothing of it, and had "
         "everything written anew."
@@ -134,41 +135,27 @@ def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
     number = place.request
     if number is None:
         return CheckResult(passed=False, sentence=NO_REQUEST)
-    found = next((found for found in session.breaks() if found.request == number - 1), None)
-    best = avoidable_break(session)
-    if found == best:
-        return CheckResult(
-            passed=True,
-            sentence=f"Request {number} lost {found.loss:,} tokens for {found.cost:.2f} USD: {found.words}.",
-        )
-    return CheckResult(passed=False, sentence=_wrong_place(number, found))
+    chosen = next(
+        (cache_break for cache_break in session.breaks() if cache_break.request == number - 1), None
+    )
+    if chosen == avoidable_break(session):
+        sentence = f"Request {number} lost {chosen.loss:,} tokens for {chosen.cost:.2f} USD: {chosen.words}."
+        return CheckResult(passed=True, sentence=sentence)
+    return CheckResult(passed=False, sentence=_wrong_place(number, chosen))
 
 
-def _wrong_place(number: int, found: CacheBreak | None) -> str:
-    if found is None:
+def _wrong_place(number: int, chosen: CacheBreak | None) -> str:
+    if chosen is None:
         return (
             f"Request {number} did not lose the cache. Break before and Next break lead from break to break, and the list "
             "of cache breaks has them all."
         )
-    if found.cause not in AVOIDABLE:
+    if chosen.cause not in AVOIDABLE:
         return (
             f"Nothing in the recording explains the break at request {number}, so nobody can say what would have avoided "
             "it. Look for a break with a cause."
         )
     return f"The break at request {number} could have been avoided, but a dearer one, too."
-
-
-def check_rates(sessions: LessonSessions, answer: object) -> CheckResult:
-    """Check a function that returns how often the cache was lost after each sign."""
-    return check_function(
-        sessions,
-        answer,
-        break_rates,
-        names=("pi", "claude"),
-        example="break_rates",
-        wrong=_wrong_rates,
-        meaning=RATES_MEANING,
-    )
 
 
 def _wrong_rates(value: object, expected: object) -> str:
@@ -253,7 +240,14 @@ LOST_CACHES = LessonPlan(
                     "(rows['effort'] != before['effort']); none = ~(pause | setting | prompt)"
                 ),
             ),
-            check_rates,
+            partial(
+                check_function,
+                truth=break_rates,
+                names=("pi", "claude"),
+                example="break_rates",
+                wrong=_wrong_rates,
+                meaning=RATES_MEANING,
+            ),
             points=2,
         ),
     ),

@@ -83,8 +83,6 @@ CHEATS: Mapping[str, Callable[[PastView], Iterator[Change]]] = {
     "by_heart: clears the item that somebody found to be useless here": _by_heart,
 }
 """Rules that a law might forbid, by the description that a learner reads."""
-
-
 OLDER_READS = policy_of_function(older_reads)
 
 

@@ -33,7 +33,7 @@ SETTINGS = (
     (OTHER_AGENT, FLASH),
 )
 """The agents and models of the paper."""
-CLEARLY = 5
+MIN_CLEAR_POINTS = 5
 """Points by which a share of solved tasks is clearly higher."""
 MASK = "complexity_trap.mask n=10"
 COLUMNS = ("agent", "model", "shown", "solved", "cost")
@@ -89,7 +89,7 @@ def summary_is_better(sessions: LessonSessions) -> str:
     return next(
         setting_words(*setting)
         for setting in SETTINGS
-        if table[(*setting, SUMMARY)][0] - table[(*setting, MASKED)][0] > CLEARLY
+        if table[(*setting, SUMMARY)][0] - table[(*setting, MASKED)][0] > MIN_CLEAR_POINTS
     )
 
 
@@ -199,8 +199,8 @@ def check_table(sessions: LessonSessions, answer: object) -> CheckResult:
     return check_values(
         answer,
         [
-            (runs, partial(solved_and_cost, rows)),
-            (runs[runs["instance_id"].str.startswith(PART)], partial(solved_and_cost, part)),
+            ((runs,), partial(solved_and_cost, rows)),
+            ((runs[runs["instance_id"].str.startswith(PART)],), partial(solved_and_cost, part)),
         ],
         example="paper_table",
         wrong=_wrong_table,
@@ -233,7 +233,7 @@ PAPER_TABLE = LessonPlan(
         ),
         Prediction(
             "where",
-            f"In which of the six does a summary solve clearly more tasks than masking (over {CLEARLY} points)?",
+            f"In which of the six does a summary solve clearly more tasks than masking (over {MIN_CLEAR_POINTS} points)?",
             ChoiceKind(tuple(setting_words(*setting) for setting in SETTINGS)),
             summary_is_better,
             _where_surprise,

@@ -1,13 +1,9 @@
 """Lesson 5: policies side by side: fewer tokens are not always cheaper."""
 
+from functools import partial
+
 from palimpsest.lessons.exercise_checks import check_policy
-from palimpsest.lessons.lesson_plan import (
-    CheckResult,
-    Exercise,
-    LessonPlan,
-    LessonSessions,
-    Prediction,
-)
+from palimpsest.lessons.lesson_plan import Exercise, LessonPlan, LessonSessions, Prediction
 from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind, OrderKind
 from palimpsest.review.session_review import PolicyLike, SessionReview
 from palimpsest.review.tables.figures import PolicyFigures
@@ -50,14 +46,12 @@ def contest_order(session: SessionReview) -> list[str]:
         words: estimated_cost(policy_figures(session, policy))
         for words, policy in CONTESTANTS.items()
     }
-    return sorted(costs, key=lambda words: costs[words])
+    return sorted(costs, key=costs.__getitem__)
 
 
 def compared_cost(session: SessionReview, policy: PolicyLike, other: PolicyLike) -> str:
     """Return whether a policy is cheaper than another, about the same, or dearer."""
-    ratio = estimated_cost(policy_figures(session, policy)) / estimated_cost(
-        policy_figures(session, other)
-    )
+    ratio = cost_share(policy_figures(session, policy), policy_figures(session, other))
     if abs(ratio - 1) <= SAME_SHARE:
         return COMPARED[1]
     return COMPARED[0] if ratio < 1 else COMPARED[2]
@@ -137,16 +131,6 @@ def _missed_on_claude(figures: PolicyFigures, everything: PolicyFigures) -> str:
     return ""
 
 
-def check_contest(sessions: LessonSessions, answer: object) -> CheckResult:
-    """Check a policy that costs less than half of everything, forgets little, and is no loss on another session."""
-    return check_policy(
-        sessions,
-        answer,
-        [("pi", _missed_on_pi), ("claude", _missed_on_claude)],
-        passed="Cheap enough, little forgotten, and cheaper than everything on the session of Claude Code, too.",
-    )
-
-
 POLICY_CONTEST = LessonPlan(
     number=5,
     title="Policy shoot-out",
@@ -200,7 +184,11 @@ POLICY_CONTEST = LessonPlan(
                     "window of 64,000 to 100,000, and a keep_tokens well below 20,000."
                 ),
             ),
-            check_contest,
+            partial(
+                check_policy,
+                goals=[("pi", _missed_on_pi), ("claude", _missed_on_claude)],
+                passed="Cheap enough, little forgotten, and cheaper than everything on the session of Claude Code, too.",
+            ),
         ),
     ),
     meaning=(

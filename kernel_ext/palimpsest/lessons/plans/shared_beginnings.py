@@ -1,15 +1,10 @@
 """Lesson 8: what a fork, a revert, another beginning and a subagent share with what was sent before."""
 
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from palimpsest.lessons.exercise_checks import (
-    COPIED,
-    NOT_CALLABLE,
-    NOTHING_RETURNED,
-    call_answer,
-    is_same,
-)
+from palimpsest.lessons.exercise_checks import COPIED, check_values, is_same
 from palimpsest.lessons.lesson_plan import (
     CheckResult,
     Exercise,
@@ -17,6 +12,7 @@ from palimpsest.lessons.lesson_plan import (
     LessonSessions,
     Prediction,
 )
+from palimpsest.lessons.plans.changed_messages import last_request
 from palimpsest.lessons.prediction_kinds import NumberKind
 from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.errors import UserError
@@ -33,11 +29,6 @@ SUM_SHARE = 0.002
 """Share by which a sum of tokens may differ, where each was rounded; a short prompt more is wrong."""
 TASK = "task"
 """The tool that starts a subagent."""
-
-
-def last_request(session: SessionReview) -> int:
-    """Return the number of the last request."""
-    return len(session.timeline.requests)
 
 
 def prompt_tokens(request: TimelineRequest) -> int:
@@ -78,9 +69,8 @@ def tokens_to_same_place(session: SessionReview) -> int:
 
 def task_call(session: SessionReview) -> TimelineItem:
     """Return the call that started a subagent."""
-    return next(
-        item for item in session.timeline.items if item.kind == "call" and item.tool == TASK
-    )
+    calls = (item for item in session.timeline.items if item.kind == "call")
+    return next(call for call in calls if call.tool == TASK)
 
 
 def growth_by_subagent(session: SessionReview) -> int:
@@ -147,9 +137,8 @@ def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
     items = sessions["work"].timeline.items
     call = task_call(sessions["work"])
     if place.item == call.index + 1:
-        return CheckResult(
-            passed=True, sentence=f"Right: item {place.item} is the call that started the subagent."
-        )
+        sentence = f"Right: item {place.item} is the call that started the subagent."
+        return CheckResult(passed=True, sentence=sentence)
     chosen = items[place.item - 1] if place.item <= len(items) else None
     if chosen is not None and chosen.group and chosen.group == call.group:
         words = "That is what came back from the subagent. What started it?"
@@ -176,18 +165,17 @@ def _wrong_prefix(value: Any, first: SessionReview, second: SessionReview) -> st
 
 def check_prefix(sessions: LessonSessions, answer: Any) -> CheckResult:
     """Check a function that returns the tokens with which two sessions begin alike."""
-    if not callable(answer) or isinstance(answer, type):
-        raise UserError(NOT_CALLABLE.format(name="shared_prefix"))
-    for pair in PAIRS:
-        first, second = (sessions[name] for name in pair)
-        value = call_answer(answer, first, second)
-        if value is None:
-            return CheckResult(passed=False, sentence=NOTHING_RETURNED)
-        if not is_same(value, shared_prefix(first, second), SUM_SHARE):
-            is_first = pair == PAIRS[0]
-            sentence = _wrong_prefix(value, first, second) if is_first else COPIED
-            return CheckResult(passed=False, sentence=sentence)
-    return CheckResult(passed=True, sentence=f"Right, for {len(PAIRS)} pairs of sessions.")
+    pairs = ((sessions[first], sessions[second]) for first, second in PAIRS)
+    fork, edited = (sessions[name] for name in PAIRS[0])
+    return check_values(
+        answer,
+        ((pair, partial(shared_prefix, *pair)) for pair in pairs),
+        example="shared_prefix",
+        wrong=lambda value, _expected: _wrong_prefix(value, fork, edited),
+        copied=COPIED,
+        passed=f"Right, for {len(PAIRS)} pairs of sessions.",
+        tolerance=SUM_SHARE,
+    )
 
 
 SHARED_BEGINNINGS = LessonPlan(

@@ -1,5 +1,7 @@
 """Lesson 6: what a summary keeps of the turns that it replaces, and where a rule has to stand to survive it."""
 
+from functools import partial
+
 from palimpsest.lessons.exercise_checks import check_function, checked_policy
 from palimpsest.lessons.lesson_plan import (
     SHARED_LIMITS,
@@ -9,6 +11,7 @@ from palimpsest.lessons.lesson_plan import (
     LessonSessions,
     Prediction,
 )
+from palimpsest.lessons.plans.changed_messages import last_request
 from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind, OrderKind
 from palimpsest.review.session_review import PolicyLike, SessionReview
 
@@ -23,17 +26,12 @@ FACTS = {
 }
 """The kinds of facts of the first prediction: what they are called, and the kind that is counted."""
 PLACES = ("in both", "only where it was said first", "only where it was said last", "in neither")
-SAID = {"early": "said first", "late": "said last"}
+RULE_POSITIONS = {"early": "said first", "late": "said last"}
 """The sessions, and where the rule stands in each."""
 SUMMARY = "extract(300)"
 """Stands in the place of each summary that a policy asks for."""
 MAX_SHARE = 0.55
 """What the exercise allows the last request, as a share of what it would be with everything."""
-
-
-def last_request(session: SessionReview) -> int:
-    """Return the number of the last request."""
-    return len(session.timeline.requests)
 
 
 def kept_counts(session: SessionReview) -> dict[str, tuple[int, int]]:
@@ -77,7 +75,8 @@ def rule_requests(session: SessionReview) -> list[int]:
 def rule_place(sessions: LessonSessions) -> str:
     """Return in which of the two sessions the first request after the summary still holds the rule."""
     early, late = (
-        holds_rule(sessions[name], sessions[name].compactions()[0].request + 1) for name in SAID
+        holds_rule(sessions[name], sessions[name].compactions()[0].request + 1)
+        for name in RULE_POSITIONS
     )
     return PLACES[{(True, True): 0, (True, False): 1, (False, True): 2}.get((early, late), 3)]
 
@@ -104,15 +103,12 @@ def _gone_surprise(sessions: LessonSessions, _truth: float) -> str:
 
 
 def _rule_surprise(sessions: LessonSessions, _truth: str) -> str:
-    early, late = (sessions[name] for name in SAID)
+    early, late = (sessions[name] for name in RULE_POSITIONS)
     compaction = early.compactions()[0]
     until = compaction.constraints[0].shown_until + 1
-    touched = compaction.constraints[0].call
-    call = (
-        ""
-        if touched is None
-        else f" In request {touched + 1} the agent's command changes that very file."
-    )
+    request, call = compaction.constraints[0].call, ""
+    if request is not None:
+        call = f" In request {request + 1} the agent's command changes that very file."
     return (
         f"Said first, it is in the requests up to {until}, and in none after the summary.{call} Said last, it is still in "
         f"request {last_request(late)}: the summary replaced what is older, and the newest turns stayed word for word."
@@ -138,19 +134,6 @@ def _wrong_requests(value: object, expected: object) -> str:
     )
 
 
-def check_requests(sessions: LessonSessions, answer: object) -> CheckResult:
-    """Check a function that returns which requests hold the rule."""
-    return check_function(
-        sessions,
-        answer,
-        rule_requests,
-        names=("early", "late"),
-        example="rule_requests",
-        wrong=_wrong_requests,
-        tolerance=0,
-    )
-
-
 def last_share(session: SessionReview, policy: PolicyLike) -> float:
     """Return the size of the last request under a policy, as a share of the same with everything."""
     request = last_request(session)
@@ -164,7 +147,7 @@ def last_share(session: SessionReview, policy: PolicyLike) -> float:
 def _missed(session: SessionReview, name: str, answer: object) -> str:
     """Return why a policy misses the goal on a session; empty where it reaches it."""
     policy = checked_policy(session, answer)
-    place = f"In the session where the rule is {SAID[name]}"
+    place = f"In the session where the rule is {RULE_POSITIONS[name]}"
     figures = session.compare([policy], summary=SUMMARY).figures[0]
     if not figures.fired:
         return f"{place}, it never acts. {figures.verdict}"
@@ -181,12 +164,11 @@ def _missed(session: SessionReview, name: str, answer: object) -> str:
 
 def check_survival(sessions: LessonSessions, answer: object) -> CheckResult:
     """Check a policy under which the rule survives in both sessions, with about half of the tokens."""
-    for name in SAID:
+    for name in RULE_POSITIONS:
         if sentence := _missed(sessions[name], name, answer):
             return CheckResult(passed=False, sentence=sentence)
-    return CheckResult(
-        passed=True, sentence="In both sessions the rule survives, and about half of the tokens go."
-    )
+    sentence = "In both sessions the rule survives, and about half of the tokens go."
+    return CheckResult(passed=True, sentence=sentence)
 
 
 SURVIVING_FACTS = LessonPlan(
@@ -230,7 +212,14 @@ SURVIVING_FACTS = LessonPlan(
                     "the `if` of a list comprehension."
                 ),
             ),
-            check_requests,
+            partial(
+                check_function,
+                truth=rule_requests,
+                names=("early", "late"),
+                example="rule_requests",
+                wrong=_wrong_requests,
+                tolerance=0,
+            ),
         ),
         Exercise(
             "survive",

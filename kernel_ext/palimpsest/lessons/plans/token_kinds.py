@@ -1,15 +1,10 @@
 """Lesson 1: where the tokens of a long session go."""
 
 from collections import defaultdict
+from functools import partial
 
 from palimpsest.lessons.exercise_checks import check_function
-from palimpsest.lessons.lesson_plan import (
-    CheckResult,
-    Exercise,
-    LessonPlan,
-    LessonSessions,
-    Prediction,
-)
+from palimpsest.lessons.lesson_plan import Exercise, LessonPlan, LessonSessions, Prediction
 from palimpsest.lessons.prediction_kinds import NumberKind
 from palimpsest.review.session_review import SessionReview
 
@@ -78,18 +73,6 @@ def _wrong_kinds(value: object, expected: object) -> str:
     return "The shares come to 100 but differ. Is it the request with the most input tokens, and are these its tokens?"
 
 
-def check_kinds(sessions: LessonSessions, answer: object) -> CheckResult:
-    """Check a function that returns the share of each kind in a session's largest request."""
-    return check_function(
-        sessions,
-        answer,
-        lambda session: tokens_by_kind(session, largest_request(session)),
-        names=("pi", "claude"),
-        example="kinds_at_the_peak",
-        wrong=_wrong_kinds,
-    )
-
-
 TOKEN_KINDS = LessonPlan(
     number=1,
     title="Where do the tokens go?",
@@ -130,7 +113,13 @@ TOKEN_KINDS = LessonPlan(
                     "session.request(n).blocks: tokens[block.kind] += block.tokens"
                 ),
             ),
-            check_kinds,
+            partial(
+                check_function,
+                truth=lambda session: tokens_by_kind(session, largest_request(session)),
+                names=("pi", "claude"),
+                example="kinds_at_the_peak",
+                wrong=_wrong_kinds,
+            ),
         ),
     ),
     meaning=(

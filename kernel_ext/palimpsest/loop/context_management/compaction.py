@@ -133,7 +133,8 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
             outcome = _continue_turn(log, setup, user, part, plan)
         else:
             roll_back(log, state, setup, user.id, part, messages_before_run, error)
-            outcome = _outcome_of(error)
+            if not isinstance(error, AbortedError):
+                outcome = "older-summary" if error == OLDER_SUMMARY_USED else "failed"
     finally:
         _record_compacting_since(log, None)
         run_context.turn.may_write_again = error is None
@@ -143,12 +144,6 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
             aborted=isinstance(error, AbortedError),
         )
     return outcome
-
-
-def _outcome_of(error: ErrorValue) -> Outcome:
-    if isinstance(error, AbortedError):
-        return "stop"
-    return "older-summary" if error == OLDER_SUMMARY_USED else "failed"
 
 
 async def _summarise(
@@ -208,9 +203,9 @@ async def _write_kernel_variables(tools: RunTools, marker_id: str) -> None:
     """Write the kernel's present variables beside the marker: they are observed, not summarised."""
     if tools.namespace is None:
         return
-    words = mentioned_words(tools.log.state.messages())
+    prompt_words = mentioned_words(tools.log.state.messages())
     display_options = ShownVariables(
-        tools.extra_values.get("variables", NAMES_AND_TYPES.detail), words
+        tools.extra_values.get("variables", NAMES_AND_TYPES.detail), prompt_words
     )
     try:
         variables = await asyncio.wait_for(
@@ -218,8 +213,10 @@ async def _write_kernel_variables(tools: RunTools, marker_id: str) -> None:
         )
     except (TimeoutError, UserError):
         return
-    listed = variables[:MAX_VARIABLES]
-    lines = [f"- {each.name}: {each.shown_to_model}".removesuffix(": ") for each in listed]
+    listed_variables = variables[:MAX_VARIABLES]
+    lines = [
+        f"- {each.name}: {each.shown_to_model}".removesuffix(": ") for each in listed_variables
+    ]
     if not lines:
         return
     part = TextPart(
@@ -313,7 +310,7 @@ async def check_summary(
 @collection_paused()
 def messages_tokens(requests: RequestServices, setup: StepSetup, messages: Messages) -> int:
     """Return the tokens of these messages in a request, without system prompt and tools."""
-    known = cached_assembly(requests, setup, messages) if requests.cache.is_filled else None
-    if known is not None:
-        return known.projection.conversation_tokens
+    assembly = cached_assembly(requests, setup, messages) if requests.cache.is_filled else None
+    if assembly is not None:
+        return assembly.projection.conversation_tokens
     return size_of(requests.log.view(messages), setup.policy, setup.info, setup.count)

@@ -23,7 +23,7 @@ from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule, effective_reductions
 from palimpsest.transcript.errors import ApiError, ErrorValue
-from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.messages import Message, Messages, parts_of
 from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart
 from palimpsest.transcript.session_record.events import DecisionMade
 
@@ -84,14 +84,11 @@ def roll_back(
     numbers = {"source": snapshot.source, "timed_out": is_late}
     snapshot_ids = (message.id for message in snapshot.messages)
     kept_ids = set(takewhile(lambda message_id: message_id != marker_id, snapshot_ids))
-    for message in current.messages:
-        if message.id not in kept_ids:
-            for dropped_part in message.parts:
-                if not isinstance(dropped_part, StepStartPart):
-                    text = dropped_part.text if isinstance(dropped_part, TextPart) else ""
-                    _record_decision(
-                        log, "drop", dropped_part, numbers, setup.count(text) if text else 0
-                    )
+    for dropped in parts_of(message for message in current.messages if message.id not in kept_ids):
+        if not isinstance(dropped, StepStartPart):
+            text = dropped.text if isinstance(dropped, TextPart) else ""
+            tokens_before = setup.count(text) if text else 0
+            _record_decision(log, "drop", dropped, numbers, tokens_before)
 
 
 def _record_decision(

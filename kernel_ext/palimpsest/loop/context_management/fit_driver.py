@@ -39,7 +39,8 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.provider_profile.request_limits import RequestLimits
 
-Fitted = FittedRequest[MessageRequest]
+FitEvent = FittedRequest[MessageRequest] | SummaryNeeded | ResultsShortened
+"""What ends a round of fitting: a request that is sent, or a step that the loop must take first."""
 
 SHORTENED_NOTICE = (
     "Long tool outputs were shortened, because the conversation no longer fits the context window. Go on "
@@ -71,15 +72,8 @@ class FitDriver:
         if not isinstance(fitted, FittedRequest) or self._assembly is None:
             return None
         assembly, self._assembly = self._assembly, None
-        return record_request(
-            self._requests,
-            setup,
-            assembly,
-            fitted.facts,
-            fitted.budget_check,
-            message_id,
-            parameters,
-        )
+        facts, check = fitted.facts, fitted.budget_check
+        return record_request(self._requests, setup, assembly, facts, check, message_id, parameters)
 
     def rebuild_within(
         self, setup: StepSetup, refused_request: Assembled, learned: RequestLimits
@@ -99,23 +93,15 @@ class FitDriver:
     def rebuild(self, setup: StepSetup, refused_request: Assembled) -> Assembled:
         """Rebuild a refused request from the session and the setup as they are now."""
         assembly = assembly_of(self._requests, setup)
-        record = refused_request.record
+        record, check = refused_request.record, refused_request.budget_check
         facts = record.facts.model_copy(update={"used_tokens": assembly.projection.total})
-        return record_request(
-            self._requests,
-            setup,
-            assembly,
-            facts,
-            refused_request.budget_check,
-            record.message_id or "",
-            record.parameters,
-        )
+        name, parameters = record.message_id or "", record.parameters
+        return record_request(self._requests, setup, assembly, facts, check, name, parameters)
 
     def summarise_if_full(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
         """Request a summary where the newest answer reported a full window; False where none is requested."""
-        return newest_answer_needs_summary(
-            messages, setup.info, setup.policy
-        ) and self.request_summary(setup, user)
+        is_full = newest_answer_needs_summary(messages, setup.info, setup.policy)
+        return is_full and self.request_summary(setup, user)
 
     def request_summary(self, setup: StepSetup, user: UserMessage) -> bool:
         """Request a summary, independent of the next request's size; False where none may be requested."""
@@ -138,15 +124,13 @@ class FitDriver:
             return self._start(setup, user, "failed") is not None
         return self._resume_fit(setup, user, has_failed=True) is not None
 
-    def _start(
-        self, setup: StepSetup, user: UserMessage, cause: Cause
-    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
+    def _start(self, setup: StepSetup, user: UserMessage, cause: Cause) -> FitEvent | None:
         fit = fit_request(self._request(setup), self.attempts, cause)
         return self._drive(fit, None, user)
 
     def _resume_fit(
         self, setup: StepSetup, user: UserMessage, *, has_failed: bool = False
-    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
+    ) -> FitEvent | None:
         fit, self._suspended_fit = self._suspended_fit, None
         assert fit is not None
         outcome = FitOutcome(self._request(setup), summary_failed=has_failed)
@@ -158,7 +142,7 @@ class FitDriver:
         fit: Fit[MessageRequest],
         outcome: FitOutcome[MessageRequest] | None,
         user: UserMessage,
-    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
+    ) -> FitEvent | None:
         """Journal the yielded decisions, up to an event that needs another round of the loop, or the end."""
         event = resume_fit(fit, outcome)
         while isinstance(event, DecisionBatch):

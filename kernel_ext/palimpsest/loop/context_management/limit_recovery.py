@@ -75,9 +75,11 @@ class LimitRecovery:
         assembled = self.fit_driver.rebuild_within(self.setup, refused_request, learned)
         if assembled is None:
             return None
-        done = _changes_sentence(requests.log.state.decisions[decisions_before:])
+        changes_sentence = _changes_sentence(requests.log.state.decisions[decisions_before:])
         limit = limit_words(provider_limit.kind, learned)
-        return assembled, PICTURES_NOTICE.format(model=info.ref.id, limit=limit, done=done)
+        return assembled, PICTURES_NOTICE.format(
+            model=info.ref.id, limit=limit, done=changes_sentence
+        )
 
     async def _with_fewer_tools(
         self, limit: NamedLimit, refused_request: Assembled

@@ -62,8 +62,6 @@ TAIL_NUMBER = "compact.tail_turns"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _DryRun:
-    """The result of a dry run of the deciders."""
-
     assembly: Assembly
     facts: Facts
     budget_check: BudgetCheck
@@ -180,7 +178,6 @@ def _fit_proposal(
 
 
 def _proposed_ids(used_count: int = 0) -> Iterator[str]:
-    """Yield ids of decisions that are only proposed."""
     return (f"dec_proposed{number}" for number in itertools.count(used_count + 1))
 
 

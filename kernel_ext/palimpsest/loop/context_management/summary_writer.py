@@ -46,6 +46,7 @@ from palimpsest.transcript.session_record.events import (
     answer_ended,
 )
 from palimpsest.transcript.session_record.sessions import Busy
+from palimpsest.transcript.values import ModelInfo
 
 AGENT = "compaction"
 
@@ -91,7 +92,7 @@ class SummaryWriter:
         self._setup = setup
         self._marker_id = marker_id
         self._processor: StreamProcessor | None = None
-        self._summary_setup: StepSetup | None = None
+        self._summary_setup = _summary_setup(setup, None)
         """The setup of the newest request."""
         self._newest_numbers: dict[str, Any] = {}
         """The newest request's contents, as the numbers of its decision."""
@@ -105,25 +106,24 @@ class SummaryWriter:
         summary_model = self._setup.summary_model
         if summary_model is not None and self._may_use(summary_model):
             try:
-                await self._write_with_model(_summary_setup(self._setup, summary_model))
+                await self._write_with_model(summary_model)
             except ModelFailed as failure:
                 if not self._is_model_unusable:
                     raise
                 self._note_unused_model(summary_model, failure.error.message)
             else:
                 return
-        await self._write_with_model(_summary_setup(self._setup, None))
+        await self._write_with_model(None)
 
     async def write_again(self, defects: Sequence[str]) -> None:
         """Request the summary once more, naming its defects; raises as ``write`` does."""
-        assert self._summary_setup is not None
         for part in self._answer_texts():
             metadata = {**(part.metadata or {}), REJECTED_KEY: list(defects)}
             rejected_part = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=rejected_part))
         numbers = {**self._newest_numbers, "lacks": list(defects)}
-        await self._decide_contents(self._summary_setup, numbers, lambda: numbers)
-        await self._request(self._summary_setup, is_last=True)
+        await self._decide_contents(numbers, lambda: numbers)
+        await self._request(is_last=True)
 
     def close(self, error: ErrorValue | None) -> None:
         """End the message: as a good summary, or with an error."""
@@ -167,78 +167,64 @@ class SummaryWriter:
 
     # The contents of a request
 
-    async def _write_with_model(self, summary_setup: StepSetup) -> None:
+    async def _write_with_model(self, summary_model: SummaryModel | None) -> None:
+        self._summary_setup = summary_setup = _summary_setup(self._setup, summary_model)
         if summary_setup.info.ref != self.message.model:
             self._update(model=summary_setup.info.ref)
-        contents = self._stage_selector(summary_setup).whole_history(self._log.view())
+        contents = self._stage_selector().whole_history(self._log.view())
         if contents.fits_one_request or not summary_setup.policy.compact.serialize:
             await self._decide_contents(
-                summary_setup,
                 contents.numbers,
-                lambda: self._stage_selector(summary_setup).whole_history(self._log.view()).numbers,
+                lambda: self._stage_selector().whole_history(self._log.view()).numbers,
             )
-            await self._request(summary_setup, is_last=True)
+            await self._request(is_last=True)
         elif summary_setup.policy.compact.stages > 1:
-            await self._write_in_parts(summary_setup, contents.result_chars)
+            await self._write_in_parts(contents.result_chars)
         else:
-            raise _too_long(summary_setup, contents.tokens, contents.limit)
+            raise _too_long(summary_setup.info, contents.tokens, contents.limit)
 
-    async def _write_in_parts(self, summary_setup: StepSetup, result_chars: int) -> None:
-        progress = self._stage_selector(summary_setup).stage_progress(
-            self._log.view(), result_chars
-        )
+    async def _write_in_parts(self, result_chars: int) -> None:
+        progress = self._stage_selector().stage_progress(self._log.view(), result_chars)
         while True:
             # Each answer's usage recalibrates our estimate.
-            selector = self._stage_selector(summary_setup)
+            selector = self._stage_selector()
             numbers = selector.next_stage_numbers(self._log.view(), result_chars, progress)
             if numbers is None or SummaryStage.from_numbers(numbers) is None:
-                raise _too_long(summary_setup, progress.total, selector.limit)
+                raise _too_long(self._summary_setup.info, progress.total, selector.limit)
             numbers_now = functools.partial(
-                self._current_stage_numbers, summary_setup, result_chars, progress, numbers
+                self._current_stage_numbers, result_chars, progress, numbers
             )
-            stage = SummaryStage.from_numbers(
-                await self._decide_contents(summary_setup, numbers, numbers_now)
-            )
+            decided_numbers = await self._decide_contents(numbers, numbers_now)
+            stage = SummaryStage.from_numbers(decided_numbers)
             assert stage is not None
-            request_id = await self._request(summary_setup, is_last=stage.is_final)
+            request_id = await self._request(is_last=stage.is_final)
             if stage.is_final:
                 return
-            self._keep_draft(summary_setup, request_id)
+            self._keep_draft(request_id)
             progress = progress.after_request(stage, request_id)
 
-    def _stage_selector(self, summary_setup: StepSetup) -> StageSelector:
-        """Return the selector of the next request's contents."""
+    def _stage_selector(self) -> StageSelector:
+        setup = self._summary_setup
+        calibration = calibration_ratio(self._log.state, setup.info)
         return StageSelector(
-            self._marker_id,
-            summary_setup.system,
-            summary_setup.info,
-            summary_setup.policy,
-            summary_setup.count,
-            calibration_ratio(self._log.state, summary_setup.info),
+            self._marker_id, setup.system, setup.info, setup.policy, setup.count, calibration
         )
 
     def _current_stage_numbers(
-        self,
-        summary_setup: StepSetup,
-        result_chars: int,
-        progress: StageProgress,
-        numbers_before: dict[str, Any],
+        self, result_chars: int, progress: StageProgress, numbers_before: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the next stage's contents now; ``numbers_before`` where they no longer fit."""
-        view, selector = self._log.view(), self._stage_selector(summary_setup)
+        view, selector = self._log.view(), self._stage_selector()
         return selector.next_stage_numbers(view, result_chars, progress) or numbers_before
 
     async def _decide_contents(
-        self,
-        summary_setup: StepSetup,
-        numbers: dict[str, Any],
-        numbers_now: Callable[[], dict[str, Any]],
+        self, numbers: dict[str, Any], numbers_now: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
         """Decide the next request's contents; after a hold they are those that ``numbers_now`` returns then."""
-        requests = self._requests
+        requests, summary_setup = self._requests, self._summary_setup
 
         async def propose() -> ProposedRequest:
-            decision = self._stage_selector(summary_setup).decision("dec_proposed1", numbers_now())
+            decision = self._stage_selector().decision("dec_proposed1", numbers_now())
             return propose_summary(requests.log, summary_setup, self._marker_id, decision)
 
         hold = requests.request_hold()
@@ -249,30 +235,28 @@ class SummaryWriter:
                 await requests.wait_for_budget(summary_setup.info)
             numbers = numbers_now()
         self._newest_numbers = numbers
-        decision = self._stage_selector(summary_setup).decision(self._log.ids.new("dec"), numbers)
+        decision = self._stage_selector().decision(self._log.ids.new("dec"), numbers)
         facts = facts_for(self._log, summary_setup)
         self._log.append(DecisionMade(decision=decision, facts=facts))
         return numbers
 
     # One request
 
-    async def _request(self, summary_setup: StepSetup, *, is_last: bool) -> str:
+    async def _request(self, *, is_last: bool) -> str:
         """Send the decided request and stream its answer; returns the request's id."""
-        requests, self._summary_setup = self._requests, summary_setup
+        requests, summary_setup = self._requests, self._summary_setup
         assembled = build_request(
             requests, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
         if not assembled.budget_check.fits:
             budget_check = assembled.budget_check
-            raise _too_long(summary_setup, budget_check.tokens, budget_check.budget)
+            raise _too_long(summary_setup.info, budget_check.tokens, budget_check.budget)
+        record, window = assembled.record, summary_setup.info.window
+        cutter = output_cutter(self._log, summary_setup, record.facts)
         self._processor = StreamProcessor(
-            self._log,
-            self.message,
-            output_cutter(self._log, summary_setup, assembled.record.facts),
-            request_id=assembled.record.id,
-            window=summary_setup.info.window,
+            self._log, self.message, cutter, request_id=record.id, window=window
         )
-        requests.log.append(StepRequested(request=assembled.record), sync=True)
+        requests.log.append(StepRequested(request=record), sync=True)
         seconds = summary_setup.policy.recovery.compaction_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -297,7 +281,7 @@ class SummaryWriter:
         if called_tools and not (summary_setup.policy.compact.judge and has_text):
             message = CALLED_A_TOOL.format(tool=called_tools[0])
             raise ModelFailed(UnknownError(message=message, explained=True))
-        return assembled.record.id
+        return record.id
 
     def _add_usage(self, step_finished: StepFinished, *, is_last: bool) -> None:
         """Add up tokens and cost; only the last request sets the summary's finish reason."""
@@ -307,7 +291,7 @@ class SummaryWriter:
         finish = step_finished.reason if is_last else None
         self._update(tokens=self.message.tokens.plus(step_finished.usage), cost=cost, finish=finish)
 
-    def _keep_draft(self, summary_setup: StepSetup, request_id: str) -> None:
+    def _keep_draft(self, request_id: str) -> None:
         """Mark the text of a stage as a draft, which only the next request contains."""
         chars = 0
         for part in self._answer_texts():
@@ -315,12 +299,11 @@ class SummaryWriter:
             metadata = {**(part.metadata or {}), DRAFT: request_id}
             draft = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=draft))
-        compact = summary_setup.policy.compact
+        compact = self._setup.policy.compact
         if chars < (compact.min_summary_chars if compact.judge else 1):
             raise ModelFailed(UnknownError(message=TOO_SHORT_PART.format(chars=chars)))
 
     def _answer_texts(self) -> tuple[TextPart, ...]:
-        """Return the texts of the newest request's answer."""
         message = self._log.state.message(self.message.id)
         parts = message.parts if message is not None else ()
         texts = (part for part in parts if isinstance(part, TextPart) and not part.ignored)
@@ -348,6 +331,6 @@ def _makes_model_unusable(error: ErrorValue) -> bool:
     return isinstance(error, AuthError | UnknownError)
 
 
-def _too_long(summary_setup: StepSetup, tokens: int, budget: int) -> ModelFailed:
-    message = TOO_LONG.format(model=summary_setup.info.ref.id, tokens=tokens, budget=budget)
+def _too_long(info: ModelInfo, tokens: int, budget: int) -> ModelFailed:
+    message = TOO_LONG.format(model=info.ref.id, tokens=tokens, budget=budget)
     return ModelFailed(ContextOverflowError(message=message, tokens=tokens, budget=budget))

@@ -150,10 +150,12 @@ def _reduction_decision(
         }
         return decision.model_copy(update=update)
     policy = setup.policy.truncate.model_copy(update=hook_answer.limits)
-    cut = truncate(
+    truncation = truncate(
         decision.id, part.id, decision.message_id or "", full_output, policy, facts, setup.count
     )
-    return cut.model_copy(update={"rule": hook_answer.rule}) if cut is not None else ""
+    return (
+        truncation.model_copy(update={"rule": hook_answer.rule}) if truncation is not None else ""
+    )
 
 
 async def with_compacting_hooks(
@@ -181,8 +183,8 @@ async def with_request_hooks(
     requests: RequestServices, setup: StepSetup, assembled: Assembled
 ) -> Assembled:
     """Let hooks replace a request's messages; such a request is stored whole."""
-    plain = tuple(without_marks(message) for message in assembled.request.messages)
-    answer = await requests.hooks.request(setup.info.ref.id, plain)
+    plain_messages = tuple(without_marks(message) for message in assembled.request.messages)
+    answer = await requests.hooks.request(setup.info.ref.id, plain_messages)
     if answer is None:
         return assembled
     rule, changed = answer

@@ -1,5 +1,7 @@
 """Build one model request from the session, and record everything needed to build it again."""
 
+import base64
+import binascii
 import functools
 import json
 from collections.abc import Callable, Sequence
@@ -15,10 +17,10 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.budget.request_tokens import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
+from palimpsest.context.reduction.picture_limits import SentPicture, ShrunkPicture
 from palimpsest.context.request_assembly.fit import DecisionBatch, MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.model_requests.picture_shrinking import shrink_picture
 from palimpsest.loop.run_inputs.request_chunks import (
     Assembly,
     Recorded,
@@ -31,14 +33,19 @@ from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
 from palimpsest.paused_collection import collection_paused
 from palimpsest.processor.session_log import GuardedState, SessionLog
+from palimpsest.store.interface import Store
+from palimpsest.tools.calls.images import SHRUNK_SIDE_PIXELS, smaller_image
 from palimpsest.transcript.context_values.decisions import ContextItem, Facts, Purpose, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.messages import AssistantMessage, Messages, reported_usage
 from palimpsest.transcript.session_record.events import DecisionMade
 from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec
 
 JSON = "application/json"
+MAX_HEAD_CHARS = 40
+"""Maximum characters of a ``data:`` url before its data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +64,19 @@ def facts_for(log: SessionLog, setup: StepSetup, used_tokens: int | None = None)
     state = log.state
     if used_tokens is None:
         used_tokens = state.request.tokens if state.request is not None else 0
-    now = log.clock()
+    now, info, cache_age_seconds = log.clock(), setup.info, None
+    if info.caching and state.request is not None and state.request.model.ref == info.ref:
+        # The provider read this session's prompt last with the request before.
+        cache_age_seconds = max(now - state.request.facts.now, 0) / 1000
     return Facts(
         now=now,
         estimator=setup.policy.estimator,
         calibration=calibration_ratio(state, setup.info),
         window=setup.info.window,
         reserve=reserved_tokens(setup.policy, setup.info),
-        cache_age_seconds=_cache_age(state.request, setup.info, now),
+        cache_age_seconds=cache_age_seconds,
         used_tokens=used_tokens,
     )
-
-
-def _cache_age(request: StepRequest | None, info: ModelInfo, now: int) -> float | None:
-    """Return the seconds since the provider last read this session's prompt, if it caches prompts."""
-    if not info.caching or request is None or request.model.ref != info.ref:
-        return None
-    return max(now - request.facts.now, 0) / 1000
 
 
 def calibration_ratio(state: GuardedState, info: ModelInfo) -> float:
@@ -104,16 +107,8 @@ def build_request(
     assembly = assembly_of(requests, setup, marker_id)
     total_tokens = assembly.projection.total
     facts = facts_for(requests.log, setup, total_tokens)
-    return record_request(
-        requests,
-        setup,
-        assembly,
-        facts,
-        check_budget(total_tokens, facts),
-        message_id,
-        parameters,
-        purpose,
-    )
+    check = check_budget(total_tokens, facts)
+    return record_request(requests, setup, assembly, facts, check, message_id, parameters, purpose)
 
 
 @collection_paused()
@@ -275,6 +270,32 @@ def message_request(
         model=setup.info,
         shrink_picture=functools.partial(shrink_picture, log.blobs),
     )
+
+
+def shrink_picture(
+    blobs: Store, picture: SentPicture, max_side: int, max_bytes: int | None
+) -> ShrunkPicture | None:
+    """Return a stored smaller version of a picture that fits; None where none can be made or stored.
+
+    The stored version is sent from then on, so that a request can be rebuilt byte by byte under any version of Pillow;
+    without Pillow, pictures are left out instead. ``max_side`` is in pixels, 0 where unknown; ``max_bytes`` counts the
+    version as Base64 in a ``data:`` url.
+    """
+    try:
+        content = base64.b64decode(picture.url.partition(",")[2])
+    except (binascii.Error, ValueError):
+        return None
+    max_image_bytes = None if max_bytes is None else (max_bytes - MAX_HEAD_CHARS) * 3 // 4
+    image = smaller_image(content, max_side or SHRUNK_SIDE_PIXELS, max_image_bytes)
+    if image is None:
+        return None
+    mime, small, size = image
+    try:
+        blob = blobs.put_blob(small, mime)
+    except StorageFailed:
+        return None
+    length = len(f"data:{mime};base64,") + len(base64.b64encode(small))
+    return ShrunkPicture(f"blob:{blob.sha256}", mime, size, length)
 
 
 def write_decisions(log: SessionLog, batch: DecisionBatch) -> None:

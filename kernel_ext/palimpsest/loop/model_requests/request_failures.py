@@ -23,7 +23,7 @@ from palimpsest.transcript.errors import (
     UnknownError,
 )
 from palimpsest.transcript.ids import short_id
-from palimpsest.transcript.messages import AssistantMessage, MessageInfo, Messages
+from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import RetryPart, Span
 from palimpsest.transcript.session_record.events import PartUpdated, SessionStatus
 from palimpsest.transcript.session_record.sessions import Busy, Retrying
@@ -110,7 +110,9 @@ def suspected_overflow(
         status, body, is_final = None, None, bool(error.explained)
     else:
         return error
-    was_tried = any(_was_suspected(message.info) for message in turn_of(messages_before, prompt_id))
+    infos = (message.info for message in turn_of(messages_before, prompt_id))
+    errors = [info.error for info in infos if isinstance(info, AssistantMessage)]
+    was_tried = any(isinstance(e, ContextOverflowError) and e.suspected for e in errors)
     if is_final or was_tried or not (policy.auto and has_history_to_summarise(messages_before)):
         return error
     error_text = server_message(body, error.message)
@@ -125,11 +127,6 @@ def suspected_overflow(
         suspected=True,
         response_body=body,
     )
-
-
-def _was_suspected(info: MessageInfo) -> bool:
-    error = info.error if isinstance(info, AssistantMessage) else None
-    return isinstance(error, ContextOverflowError) and bool(error.suspected)
 
 
 async def wait_before_retry(

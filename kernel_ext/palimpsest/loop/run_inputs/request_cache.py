@@ -30,7 +30,7 @@ from palimpsest.transcript.values import BlobRef
 NEWEST_MESSAGES = 64
 """Number of the newest messages, among which two states of a session nearly always differ."""
 
-CHUNK_MESSAGES = 16
+MIN_CHUNK_MESSAGES = 16
 """Minimum messages of a chunk that ends with a turn: smaller chunks cost more to write, larger ones more to change."""
 
 RESTING_REQUESTS = 20
@@ -204,10 +204,9 @@ class _CachedRequest:
 
     def _all_pins_shown(self) -> bool:
         """Return whether every pinned part is shown, so that none must be quoted."""
-        shown = self._chunks.sent_part_ids
-        return self._pinned_by_decision <= shown and all(
-            part_id in shown for _, part_id in self._marked_pinned
-        )
+        shown_ids = self._chunks.sent_part_ids
+        marked_ids = {part_id for _, part_id in self._marked_pinned}
+        return self._pinned_by_decision | marked_ids <= shown_ids
 
     def _index_messages(self, messages: Messages, first_index: int, read_text: Read) -> None:
         if not messages:
@@ -271,7 +270,7 @@ def _chunk_spans(messages: Messages) -> Iterator[tuple[int, int]]:
     """Yield the span of each chunk: some turns, or the rest of a turn."""
     span_start = 0
     for index, message in enumerate(messages):
-        if index - span_start >= CHUNK_MESSAGES and isinstance(message.info, UserMessage):
+        if index - span_start >= MIN_CHUNK_MESSAGES and isinstance(message.info, UserMessage):
             yield span_start, index
             span_start = index
     yield span_start, len(messages)

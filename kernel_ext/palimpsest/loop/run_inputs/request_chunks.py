@@ -118,27 +118,27 @@ def write_messages(
     A message that was sent before, unchanged, keeps its recorded tokens.
     """
     provider = provider_messages(messages, model)
-    hashes = tuple(message_hash(written.body) for written in provider)
+    hashes = tuple(message_hash(message.body) for message in provider)
     known_items = _recorded_items(provider, hashes, recorded_rows) if recorded_rows else {}
     items = [
-        _recorded_item(written, sha256, known_items)
-        for written, sha256 in zip(provider, hashes, strict=True)
+        _recorded_item(message, sha256, known_items)
+        for message, sha256 in zip(provider, hashes, strict=True)
     ]
     unrecorded_ids = {
         part
-        for written, item in zip(provider, items, strict=True)
+        for message, item in zip(provider, items, strict=True)
         if not item
-        for part in written.part_ids
+        for part in message.part_ids
     }
     weights = tuple(_weights(message, known_items, unrecorded_ids, count) for message in messages)
     if None in items:
         by_part = _by_part(messages, weights)
         items = [
-            item or _context_item(written, sha256, by_part, count)
-            for item, written, sha256 in zip(items, provider, hashes, strict=True)
+            item or _context_item(message, sha256, by_part, count)
+            for item, message, sha256 in zip(items, provider, hashes, strict=True)
         ]
     return WrittenMessages(
-        bodies=tuple(written.body for written in provider),
+        bodies=tuple(message.body for message in provider),
         hashes=hashes,
         items=tuple(item for item in items if item is not None),
         tokens=tuple(MESSAGE_TOKENS + sum(weighed) for weighed in weights),

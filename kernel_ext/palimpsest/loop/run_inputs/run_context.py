@@ -4,12 +4,11 @@ The loop neither opens sessions nor knows front ends. The session layer builds o
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
-from palimpsest.loop.run_inputs.hook_protocol import Hooks
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
@@ -20,6 +19,12 @@ from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.session_record.hook_values import (
+    Compacting,
+    CompactingEvent,
+    DecideEvent,
+    HookDecision,
+)
 from palimpsest.transcript.session_record.sessions import Spent
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
@@ -71,6 +76,34 @@ class ProjectFiles:
     """Why no snapshot was taken at the last step; empty when one was."""
     background: set[asyncio.Task[Any]] = field(default_factory=set)
     """Tasks that still write the changes of turns that have ended."""
+
+
+class Hooks(Protocol):
+    """Calls the hooks of a session; the session layer implements it.
+
+    Contract: returns the hooks' answers in their order; never raises. A hook that fails, is slow or gives an
+    invalid answer is skipped, and ``take_notices`` then returns a sentence about it, once in a turn.
+    """
+
+    def has_hook(self, name: str) -> bool:
+        """Return whether there is a hook of this name at all."""
+
+    async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
+        """Return the decisions of hooks about what to leave out or keep."""
+
+    async def compacting(self, event: CompactingEvent) -> Compacting | None:
+        """Return the hooks' additions to the request for a summary."""
+
+    async def request(
+        self, model: str, messages: Sequence[Mapping[str, Any]]
+    ) -> tuple[str, tuple[dict[str, Any], ...]] | None:
+        """Return the rule of the last hook that changed a request's messages, and the messages; else None."""
+
+    def note_skipped(self, rule: str, reason: str) -> None:
+        """Note that the answer of a hook could not be used."""
+
+    def take_notices(self) -> tuple[tuple[str, str], ...]:
+        """Return and clear the pending notices for the user: a topic and a sentence each."""
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from palimpsest.recordings.captured_http.captured_requests import (
     CapturedRequest,
     SharedMessages,
     all_marks,
-    by_program,
+    written_by_program,
 )
 from palimpsest.recordings.format_parts.claude_code_blocks import (
     PROGRAM_TEXT,
@@ -15,16 +15,10 @@ from palimpsest.recordings.format_parts.claude_code_blocks import (
     provider_results,
 )
 from palimpsest.recordings.message_formats.chat_messages import usage_of
-from palimpsest.recordings.message_formats.content_blocks import block_part, content_parts
-from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, Parts
+from palimpsest.recordings.message_formats.content_blocks import content_parts
+from palimpsest.recordings.message_formats.repeated_inputs import InputMessage
 from palimpsest.recordings.reading.json_fields import JsonValue
-from palimpsest.recordings.reading.recorded import (
-    Call,
-    ResultRead,
-    Text,
-    media_of,
-    text_of_parts,
-)
+from palimpsest.recordings.reading.recorded import Call, ResultRead, Text, media_of, text_of_parts
 from palimpsest.transcript.values import Usage
 
 CONTEXT_EDIT_NOTE = (
@@ -48,7 +42,7 @@ def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessag
 
 def read_answer(request: CapturedRequest, answer: JsonValue) -> None:
     """Fill a captured request with its answer and what the provider reported about it."""
-    request.answer = tuple(_answer_parts(answer))
+    request.answer = tuple(content_parts(answer.list_at("content")))
     request.results = tuple(provider_results(answer))
     request.usage = _usage(answer.at("usage"))
     request.finish = answer.finish("stop_reason")
@@ -67,12 +61,6 @@ def session_of(body: JsonValue) -> str:
     return session_id or (user.rpartition("_session_")[2] if "_session_" in user else "")
 
 
-def _answer_parts(answer: JsonValue) -> Parts:
-    return tuple(
-        part for block in answer.objects("content") if (part := block_part(block)) is not None
-    )
-
-
 def _message(message: JsonValue) -> InputMessage:
     content = message.get("content")
     blocks = [] if isinstance(content, str) else message.objects("content")
@@ -84,23 +72,22 @@ def _message(message: JsonValue) -> InputMessage:
         case "user":
             return InputMessage("user", parts, results)
         case _:
-            return InputMessage("user", by_program(parts), results)
+            return InputMessage("user", written_by_program(parts), results)
 
 
 def _user_part(part: Any) -> Any:
     """Return a part of a user message; texts that the client's program wrote are marked."""
     is_by_program = isinstance(part, Text) and part.text.lstrip().startswith(PROGRAM_TEXT)
-    return by_program((part,))[0] if is_by_program else part
+    return written_by_program((part,))[0] if is_by_program else part
 
 
 def _result(block: JsonValue) -> ResultRead:
     inner = tuple(content_parts(block.get("content"))) if block.get("content") else ()
     parts = tuple(part for part in inner if not isinstance(part, Call))
-    known_types = {"text", "image", "document"}
     other_blocks = [
-        Text(JsonValue(other.raw).as_text())
+        Text(other.as_text())
         for other in block.objects("content")
-        if other.get("type") not in known_types
+        if other.get("type") not in {"text", "image", "document"}
     ]
     return ResultRead(
         block.id("tool_use_id"),

@@ -10,16 +10,16 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from palimpsest.recordings.captured_http.captured_requests import CapturedRequest
-from palimpsest.recordings.captured_http.captured_sessions import sent_values, sessions_of
+from palimpsest.recordings.captured_http.captured_sessions import sessions_of
 from palimpsest.recordings.captured_http.exchanges import har_exchanges, line_exchanges
-from palimpsest.recordings.captured_http.model_requests import model_requests
+from palimpsest.recordings.captured_http.model_requests import RequestReader
 from palimpsest.recordings.import_journal.captured_answers import answer_names
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.recorded import MessageRead, Recorded, SentRead
 from palimpsest.recordings.reading.sources import discard_report
 from palimpsest.transcript.errors import UserError
 
-HEAD_BYTES = 4_096
+SEARCHED_BYTES = 4_096
 _HAR_START = re.compile(rb'\A\s*\{\s*"log"\s*:\s*\{')
 _HAR_FIELDS = (b'"creator"', b'"entries"')
 _EXCHANGE_LINE = re.compile(rb'"request"\s*:\s*\{\s*"(?:timestamp|method|url|path)"\s*:')
@@ -34,7 +34,7 @@ class CapturedHttpImporter:
 
     def recognises(self, head: Head) -> bool:
         """Return whether a file begins like a HAR file, or with a line whose request has a time, method or address."""
-        beginning = head.start[:HEAD_BYTES]
+        beginning = head.start[:SEARCHED_BYTES]
         if _HAR_START.match(beginning):
             return any(name in head.start for name in _HAR_FIELDS)
         return beginning.lstrip()[:1] == b"{" and _EXCHANGE_LINE.search(beginning) is not None
@@ -48,26 +48,27 @@ class CapturedHttpImporter:
 
     def sent_requests(self, path: Path) -> Iterator[tuple[tuple[str, ...], SentRead]]:
         """Yield the names of each request's answer, and what the request contained besides its messages."""
-        for request, sent in sent_values(_requests(path, discard_report)):
-            yield _names_of(request), sent
+        for request in _requests(path, discard_report):
+            yield _names_of(request), request.sent_parts
 
     def read_rest(
         self, path: Path, report: Report, joined_answers: Collection[str]
     ) -> Iterator[Recorded]:
         """Yield the sessions in which no answer has its first name, the most reliable one, in ``joined_answers``."""
         requests = _requests(path, report)
-        joined_requests = [
+        joined_indexes = [
             index
             for index, request in enumerate(requests)
             if any(name in joined_answers for name in _names_of(request)[:1])
         ]
-        yield from sessions_of(requests, self.name, report, joined_requests)
+        yield from sessions_of(requests, self.name, report, joined_indexes)
 
 
 def _requests(path: Path, report: Report) -> list[CapturedRequest]:
     with path.open("rb") as file:
-        is_har = _HAR_START.match(file.read(HEAD_BYTES)) is not None
-    return model_requests((har_exchanges if is_har else line_exchanges)(path, report), report)
+        is_har = _HAR_START.match(file.read(SEARCHED_BYTES)) is not None
+    exchanges = har_exchanges(path, report) if is_har else line_exchanges(path, report)
+    return RequestReader(report).requests(exchanges)
 
 
 def _names_of(request: CapturedRequest) -> tuple[str, ...]:

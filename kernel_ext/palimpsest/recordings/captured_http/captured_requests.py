@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, Parts
 from palimpsest.recordings.reading.json_fields import JsonValue, fingerprint
-from palimpsest.recordings.reading.recorded import CacheMark, Call, Json, ResultRead, Text
+from palimpsest.recordings.reading.recorded import CacheMark, Call, Json, ResultRead, SentRead, Text
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 from palimpsest.transcript.redaction.secret_removal import redacted_value
@@ -64,6 +64,11 @@ class CapturedRequest:
         """Whether it has no answer that a later request could repeat."""
         return not self.answer
 
+    @property
+    def sent_parts(self) -> SentRead:
+        """The system prompt, tools and cache marks of its body."""
+        return SentRead(self.system, self.tools, self.marks)
+
 
 class SharedMessages:
     """Converts each different message once, since the requests of a conversation repeat their messages."""
@@ -80,11 +85,10 @@ class SharedMessages:
         """Add a message to a request; ``convert`` is called for a content that is new."""
         text = json.dumps(without_marks(raw), sort_keys=True)
         key = fingerprint(text)
-        message = self._messages.get(key)
-        if message is None:
-            message = self._messages[key] = convert(JsonValue(raw))
+        if key not in self._messages:
+            self._messages[key] = convert(JsonValue(raw))
             self.held_bytes += len(text)
-        request.messages.append(message)
+        request.messages.append(self._messages[key])
         request.message_hashes.append(key)
 
     def shared_text(self, text: str) -> str:
@@ -128,9 +132,14 @@ def without_marks(value: Any) -> Any:
 def marks_in(place: str, blocks: Iterable[Any]) -> Iterator[CacheMark]:
     """Yield the cache marks of a list of blocks; ``place`` is the name of such a block without its number."""
     for number, block in enumerate(blocks, 1):
-        mark = JsonValue(block).get(MARK_KEY)
-        if isinstance(mark, dict):
-            yield CacheMark(f"{place} {number}", JsonValue(mark).text("ttl")[:10])
+        if (lifetime := _lifetime_of_mark(block)) is not None:
+            yield CacheMark(f"{place} {number}", lifetime)
+
+
+def _lifetime_of_mark(block: Any) -> str | None:
+    """Return the lifetime in the cache mark of a block, which may be empty; None for a block without a mark."""
+    value = JsonValue(block)
+    return value.text(MARK_KEY, "ttl")[:10] if isinstance(value.get(MARK_KEY), dict) else None
 
 
 def all_marks(tools: list[Any], system: Any, messages: list[Any]) -> tuple[CacheMark, ...]:
@@ -139,13 +148,12 @@ def all_marks(tools: list[Any], system: Any, messages: list[Any]) -> tuple[Cache
     in_messages: list[CacheMark] = []
     texts_after: Counter[str] = Counter()
     for number, message in reversed([*enumerate(messages, 1)]):
-        found = [*_marks_of_message(number, JsonValue(message), texts_after)]
-        in_messages = [*found, *in_messages]
+        in_messages[:0] = _marks_of_message(number, JsonValue(message), texts_after)
     return tuple([*marks, *in_messages][:MAX_MARKS])
 
 
 def _marks_of_message(
-    number: int, message: JsonValue, texts_after: "Counter[str]"
+    number: int, message: JsonValue, texts_after: Counter[str]
 ) -> Iterator[CacheMark]:
     """Yield the cache marks of a message; ``texts_after`` counts the texts of the messages after it, and is added to."""
     content = message.get("content")
@@ -157,25 +165,13 @@ def _marks_of_message(
     for name in reversed(names):
         named.insert(0, f"{name} {texts_after[name]}" if name.startswith("text ") else name)
         texts_after[name] += 1
-    for mark, index in zip(
-        marks_in(f"message {number}, block", message.list_at("content")),
-        _marked_indexes(blocks),
-        strict=False,
-    ):
-        yield replace(mark, block=named[min(index, len(named) - 1)])
-    if isinstance(message.get(MARK_KEY), dict):
+    for index, block in enumerate(message.list_at("content")):
+        if (lifetime := _lifetime_of_mark(block)) is not None:
+            place = f"message {number}, block {index + 1}"
+            yield CacheMark(place, lifetime, named[min(index, len(named) - 1)])
+    if (lifetime := _lifetime_of_mark(message.raw)) is not None:
         is_system = message.get("role") in ("system", "developer")
-        block = "system" if is_system else named[-1]
-        yield CacheMark(f"message {number}", message.text(MARK_KEY, "ttl")[:10], block)
-
-
-def _marked_indexes(blocks: Sequence[Any]) -> list[int]:
-    """Return the indexes of the blocks with a cache mark."""
-    return [
-        index
-        for index, block in enumerate(blocks)
-        if isinstance(JsonValue(block).get(MARK_KEY), dict)
-    ]
+        yield CacheMark(f"message {number}", lifetime, "system" if is_system else named[-1])
 
 
 def _name_of_block(block: JsonValue) -> str:
@@ -191,7 +187,7 @@ def _name_of_block(block: JsonValue) -> str:
             return ""
 
 
-def by_program(parts: Parts) -> Parts:
+def written_by_program(parts: Parts) -> Parts:
     """Return the parts of a message that the client's program wrote in the user's place."""
     return tuple(
         replace(part, synthetic=True) if isinstance(part, Text) else part for part in parts

@@ -1,6 +1,6 @@
 """Turn the conversations of a capture into sessions, and return what a capture adds to another recording's requests."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from palimpsest.recordings.captured_http.captured_requests import CapturedRequest
@@ -49,23 +49,16 @@ def sessions_of(
     for conversation in conversations:
         if id(conversation) not in left_out:
             yield from _CapturedSession(conversation, names, format_name).values(left_out)
-    only_captured = [
-        request
+    only_captured = sum(
+        id(request) not in joined_requests
         for conversation in conversations
         if id(conversation) in left_out
         for request in conversation.requests
-        if id(request) not in joined_requests
-    ]
+    )
     if joined_indexes:
         report("", JOINED_SENTENCE.format(count=len(joined_requests)))
     if only_captured:
-        report("", ONLY_CAPTURED.format(count=len(only_captured)))
-
-
-def sent_values(requests: Iterable[CapturedRequest]) -> Iterator[tuple[CapturedRequest, SentRead]]:
-    """Yield each request with the system prompt, tools and cache marks of its body."""
-    for request in requests:
-        yield request, SentRead(request.system, request.tools, request.marks)
+        report("", ONLY_CAPTURED.format(count=only_captured))
 
 
 def _session_names(conversations: Sequence[CapturedConversation]) -> dict[int, str]:
@@ -84,8 +77,6 @@ def _session_names(conversations: Sequence[CapturedConversation]) -> dict[int, s
 
 @dataclass(slots=True)
 class _CapturedSession:
-    """Yields the values of one conversation."""
-
     conversation: CapturedConversation
     names: dict[int, str]
     """The session ids of all conversations, by the conversation's identity."""
@@ -116,14 +107,10 @@ class _CapturedSession:
             branch_of=self.names[id(main)] if has_main_session else None,
         )
         for index, request in enumerate(conversation.requests):
-            writer = conversation.summaries.get(index)
-            reduction = (
-                RecordedReduction(written_by=self.names[id(writer)])
-                if writer is not None and id(writer) not in left_out
-                else RecordedReduction()
-                if writer is not None
-                else None
-            )
+            reduction = None
+            if (writer := conversation.summaries.get(index)) is not None:
+                name = None if id(writer) in left_out else self.names[id(writer)]
+                reduction = RecordedReduction(written_by=name)
             yield from self._request(request, reduction)
 
     def _request(
@@ -145,8 +132,7 @@ class _CapturedSession:
             self._whole_input.append(InputMessage("assistant", request.answer, request.results))
 
     def _answer(self, request: CapturedRequest) -> MessageRead:
-        parts_before = self._sent_parts
-        self._sent_parts = SentRead(request.system, request.tools, request.marks)
+        parts_before, self._sent_parts = self._sent_parts, request.sent_parts
         return MessageRead(
             request.id or request.place,
             "assistant",

@@ -8,9 +8,10 @@ begin branches: a request for a summary, or messages that the user took back.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from palimpsest.recordings.captured_http.captured_requests import CapturedRequest, calls_in
-from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, Parts
+from palimpsest.recordings.message_formats.repeated_inputs import Parts
 from palimpsest.recordings.reading.json_fields import fingerprint
 from palimpsest.recordings.reading.recorded import Text, text_of_parts
 
@@ -65,9 +66,7 @@ def conversations_of(requests: Sequence[CapturedRequest]) -> list[CapturedConver
             by_request[request_index] = conversation
             conversation.requests.append(requests[request_index])
             candidates = successors.get(request_index, [])
-            continuation = max(
-                candidates, key=lambda candidate: newest_descendants[candidate], default=None
-            )
+            continuation = max(candidates, key=newest_descendants.__getitem__, default=None)
             branch_starts += [
                 (candidate, conversation) for candidate in candidates if candidate != continuation
             ]
@@ -151,16 +150,13 @@ class _Links:
 
     def _summary_writer(self, request: CapturedRequest, predecessor: int | None) -> int | None:
         """Return the request whose answer is the summary in this one's first messages."""
-        earlier_keys = (
-            set(self._requests[predecessor].message_hashes) if predecessor is not None else set()
-        )
+        earlier_keys: set[bytes] = set()
+        if predecessor is not None:
+            earlier_keys.update(self._requests[predecessor].message_hashes)
+        first_messages = zip(request.messages, request.message_hashes, strict=True)
         texts = [
-            _prompt_text(message)
-            for message, key in zip(
-                request.messages[:SUMMARY_SEARCH_MESSAGES],
-                request.message_hashes[:SUMMARY_SEARCH_MESSAGES],
-                strict=True,
-            )
+            text_of_parts(message.parts)
+            for message, key in islice(first_messages, SUMMARY_SEARCH_MESSAGES)
             if message.role == "user" and key not in earlier_keys
         ]
         if not texts:
@@ -179,11 +175,9 @@ class _Links:
             return None
         is_named = request.interface == "responses" and bool(request.conversation)
         earlier_keys = set(self._requests[newest_request].message_hashes[1:])
-        return (
-            newest_request
-            if is_named or any(key in earlier_keys for key in request.message_hashes)
-            else None
-        )
+        if is_named or any(key in earlier_keys for key in request.message_hashes):
+            return newest_request
+        return None
 
 
 def _thread_of(request: CapturedRequest) -> tuple[str, ...]:
@@ -204,10 +198,6 @@ def answer_key(parts: Parts) -> bytes:
         return fingerprint("\0".join(["calls", *calls]))
     call_texts = [f"{call.tool} {call.input}" for call in calls_in(parts)]
     return fingerprint("\0".join(["text", text_of_parts(parts).strip(), *call_texts]))
-
-
-def _prompt_text(message: InputMessage) -> str:
-    return "\n".join(part.text for part in message.parts if isinstance(part, Text))
 
 
 def _find_parents(conversations: Sequence[CapturedConversation]) -> None:

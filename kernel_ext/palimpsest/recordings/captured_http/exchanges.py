@@ -18,19 +18,14 @@ from palimpsest.recordings.reading.archives import MAX_RATIO, SMALL_BYTES
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.reading_budget import spend
-from palimpsest.recordings.reading.sources import (
-    MAX_LINE_BYTES,
-    json_lines,
-    json_objects,
-    too_deep,
-)
+from palimpsest.recordings.reading.sources import MAX_LINE_BYTES, json_lines, json_objects, too_deep
 from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 
 HAR_ENTRIES = "log.entries.item"
 READ_HEADERS = frozenset(
     {"user-agent", "x-claude-code-session-id", "x-claude-code-agent-id", "session_id"}
 )
-HEADER_CHARS = 200
+MAX_HEADER_CHARS = 200
 WEBSOCKET = "WEBSOCKET"
 """The method of an exchange over a WebSocket, as claude-tap writes it."""
 _GZIP_START = b"\x1f\x8b"
@@ -103,20 +98,19 @@ def har_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
         request, response = entry.at("request"), entry.at("response")
         started = entry.time_ms("startedDateTime")
         host, url_path = _host_and_path(request.text("url"))
-        posted_data, content = request.at("postData"), response.at("content")
         yield CapturedExchange(
             place,
             _method(request),
             host,
             url_path,
             response.count("status"),
-            _text_body(posted_data, request),
-            _text_body(content, response),
+            _text_body(request.at("postData"), request),
+            _text_body(response.at("content"), response),
             headers=_read_headers(
                 (header.text("name"), header.text("value")) for header in request.objects("headers")
             ),
             started=started,
-            ended=_shifted_time(started, entry.get("time")),
+            ended=_shifted_time(started, entry.integer("time")),
         )
 
 
@@ -127,16 +121,13 @@ def line_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
         if not request:
             report(f"line {number}", "It is no captured exchange and was left out.")
             continue
-        is_trace = "timestamp" in request
         ended = line.time_ms("timestamp")
-        started = _shifted_time(ended, line.count("duration_ms"), sign=-1)
-        if is_trace:
+        started = _shifted_time(ended, -line.count("duration_ms"))
+        if "timestamp" in request:  # a line of claude-trace
             started, ended = request.time_ms("timestamp"), response.time_ms("timestamp")
-        address = request.text("url") or line.text("upstream_base_url")
-        host, url_path = _host_and_path(address)
+        host, url_path = _host_and_path(request.text("url") or line.text("upstream_base_url"))
         if path_of_line := request.text("path"):
             url_path = _host_and_path(path_of_line)[1]
-        raw_body = response.text("body_raw")
         yield CapturedExchange(
             f"line {number}",
             _method(request),
@@ -144,7 +135,7 @@ def line_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
             url_path,
             response.count("status") or response.count("status_code"),
             _value_body(request.get("body")),
-            _value_body(raw_body or response.get("body")),
+            _value_body(response.text("body_raw") or response.get("body")),
             tuple(event.get("data") for event in response.objects("sse_events")),
             _read_headers((name, value) for name, value in request.fields("headers").items()),
             started,
@@ -159,13 +150,12 @@ def too_large(error: BuildsTooMuch) -> str:
 
 
 def _method(request: JsonValue) -> str:
-    return request.text("method").upper()[:HEADER_CHARS]
+    return request.text("method").upper()[:MAX_HEADER_CHARS]
 
 
-def _shifted_time(moment: int | None, duration: Any, *, sign: int = 1) -> int | None:
-    """Return the time that is a number of milliseconds after a moment, or before it with a ``sign`` of -1."""
-    milliseconds = JsonValue(duration).integer()
-    return moment if moment is None or milliseconds is None else moment + sign * milliseconds
+def _shifted_time(moment: int | None, milliseconds: int | None) -> int | None:
+    """Return the time that is a number of milliseconds after a moment, or before it where the number is negative."""
+    return moment if moment is None or milliseconds is None else moment + milliseconds
 
 
 def _host_and_path(address: str) -> tuple[str, str]:
@@ -180,7 +170,7 @@ def _host_and_path(address: str) -> tuple[str, str]:
 def _read_headers(headers: Iterator[tuple[str, Any]]) -> JsonValue:
     return JsonValue(
         {
-            name.lower(): JsonValue(value).text()[:HEADER_CHARS]
+            name.lower(): JsonValue(value).text()[:MAX_HEADER_CHARS]
             for name, value in headers
             if name.lower() in READ_HEADERS
         }
@@ -210,14 +200,13 @@ def _text_body(content: JsonValue, message: JsonValue) -> CapturedBody:
 
 
 def _content_encoding(message: JsonValue) -> str:
-    return next(
-        (
-            header.text("value").lower()
-            for header in message.objects("headers")
-            if header.text("name").lower() == "content-encoding"
-        ),
-        "",
+    headers = message.objects("headers")
+    encodings = (
+        header.text("value").lower()
+        for header in headers
+        if header.text("name").lower() == "content-encoding"
     )
+    return next(encodings, "")
 
 
 def unpacked_body(packed_body: bytes, encoding: str = "") -> bytes:

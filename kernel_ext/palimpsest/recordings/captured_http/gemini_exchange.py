@@ -69,18 +69,14 @@ def _parts(content: JsonValue) -> Iterator[Text | Thinking | Media | Call]:
     """Yield the parts of a content; consecutive texts of one kind, such as pieces of a stream, form one part."""
     texts, is_thought = list[str](), False
     for part in content.objects("parts"):
-        text = part.text("text")
-        if text and part.get("thought") is True is not is_thought and texts:
-            yield _text(texts, is_thought=is_thought)
+        text, was_thought = part.text("text"), is_thought
+        is_thought = part.get("thought") is True
+        if texts and (not text or is_thought is not was_thought):
+            yield _text(texts, is_thought=was_thought)
             texts = []
         if text:
-            is_thought = part.get("thought") is True
             texts.append(text)
-            continue
-        if texts:
-            yield _text(texts, is_thought=is_thought)
-            texts = []
-        if call := part.at("functionCall"):
+        elif call := part.at("functionCall"):
             yield Call(call.id("id"), call.text("name") or "unknown", call.tool_input("args"))
         elif data := part.text("inlineData", "data"):
             yield Media(part.text("inlineData", "mimeType") or "image/png", data)

@@ -2,14 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from palimpsest.recordings.captured_http import (
-    anthropic_exchange,
-    gemini_exchange,
-    openai_exchange,
-)
+from palimpsest.recordings.captured_http import anthropic_exchange, gemini_exchange, openai_exchange
 from palimpsest.recordings.captured_http.captured_requests import CapturedRequest, SharedMessages
 from palimpsest.recordings.captured_http.exchanges import (
     WEBSOCKET,
@@ -35,12 +31,12 @@ MAX_HELD_BYTES = 256_000_000
 """Maximum bytes of different messages, system prompts and tools that are held of one capture."""
 MAX_NAMED_KINDS = 8
 """Maximum kinds of other exchanges that are named; all are counted."""
-NAME_CHARS = 80
-SEGMENT_CHARS = 32
+MAX_NAME_CHARS = 80
+MAX_SEGMENT_CHARS = 32
 """A longer part of a path may be a key and is not named."""
 COUNT_PATH = re.compile(r"(?:/count_tokens|:countTokens|/input_tokens)$")
 """Ends of the paths of calls that only count tokens: they are no requests of a session."""
-ERROR_CHARS = 500
+MAX_ERROR_CHARS = 500
 HELD_TOO_MUCH = (
     "The capture holds more than {most:,} MB of different messages: what follows was left out. Save fewer sessions in one "
     "capture."
@@ -48,6 +44,7 @@ HELD_TOO_MUCH = (
 COUNTS_LEFT_OUT = "Calls that only counted tokens are no requests and were left out: {count:,}."
 OTHERS_LEFT_OUT = "Exchanges that are no requests to a model were left out: {names}."
 CUT_SENTENCE = "The capture has only the beginning of the answer."
+_HTTP_METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "PATCH", "OPTIONS", "CONNECT")
 _PROGRAM_VERSION = re.compile(r"\A[\w.-]{1,40}/(\d[\w.+-]{0,39})")
 
 
@@ -99,17 +96,16 @@ class RequestReader:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._shared = SharedMessages()
-        self._others: Counter[str] = Counter()
-        self._counting = 0
-        self._seen: set[tuple[str, str]] = set()
+        self._other_exchanges: Counter[str] = Counter()
+        self._counting_calls = 0
+        self._read_answers: set[tuple[str, str]] = set()
         """The ids of answers with the time of their requests: a file may hold an exchange twice."""
 
     def requests(self, exchanges: Iterable[CapturedExchange]) -> list[CapturedRequest]:
-        """Return the requests; report what was left out."""
+        """Return the requests to models among exchanges; report what was left out."""
         requests: list[CapturedRequest] = []
         for exchange in exchanges:
-            request = self._request(exchange)
-            if request is not None:
+            if (request := self._request(exchange)) is not None:
                 requests.append(request)
             if self._shared.held_bytes > MAX_HELD_BYTES:
                 self._report(exchange.place, HELD_TOO_MUCH.format(most=MAX_HELD_BYTES // 1_000_000))
@@ -122,9 +118,9 @@ class RequestReader:
         interface = _interface_of(exchange)
         if interface is None:
             if exchange.method == "POST" and COUNT_PATH.search(exchange.path):
-                self._counting += 1
+                self._counting_calls += 1
             else:
-                self._others[_name_of(exchange)] += 1
+                self._other_exchanges[_name_of(exchange)] += 1
             return None
         request = CapturedRequest(
             interface.name,
@@ -146,10 +142,10 @@ class RequestReader:
         interface.read_request(request, body, self._shared)
         self._answer(request, exchange, interface)
         key = request.id, str(exchange.started)
-        if request.id and key in self._seen:
+        if request.id and key in self._read_answers:
             self._report(exchange.place, "The capture holds this exchange twice; it counts once.")
             return None
-        self._seen.add(key)
+        self._read_answers.add(key)
         return request
 
     def _answer(
@@ -165,43 +161,33 @@ class RequestReader:
         request.model = full_model_name(document.text("model")) or request.model
         has_failed = exchange.status >= 400 or document.get("type") == "error"
         if has_failed or (answer.error and not document):
-            words = document.text("error", "message") or answer.error
-            request.error = (words or f"The server answered with status {exchange.status}.")[
-                :ERROR_CHARS
-            ]
-            request.finish = "error"
+            reason = document.text("error", "message") or answer.error
+            reason = reason or f"The server answered with status {exchange.status}."
+            request.error, request.finish = reason[:MAX_ERROR_CHARS], "error"
             return
         interface.read_answer(request, document)
         if answer.error:
-            request.error, request.finish = answer.error[:ERROR_CHARS], "error"
+            request.error, request.finish = answer.error[:MAX_ERROR_CHARS], "error"
         elif not answer.is_whole:
-            request.finish = "aborted"
-            request.error = CUT_SENTENCE
+            request.error, request.finish = CUT_SENTENCE, "aborted"
         if interface.name == "gemini":
             request.model = full_model_name(request.model)
 
     def _report_others(self) -> None:
-        if self._counting:
-            self._report("", COUNTS_LEFT_OUT.format(count=self._counting))
-        if self._others:
-            names = [
-                f"{count:,} {name}" for name, count in self._others.most_common(MAX_NAMED_KINDS)
-            ]
-            unnamed_kinds = len(self._others) - len(names)
-            named = sum(count for _, count in self._others.most_common(MAX_NAMED_KINDS))
-            unnamed = self._others.total() - named
-            more = (
-                f", and {unnamed:,} to {unnamed_kinds:,} more places" if unnamed_kinds > 0 else ""
-            )
-            self._report("", OTHERS_LEFT_OUT.format(names=", ".join(names) + more))
+        if self._counting_calls:
+            self._report("", COUNTS_LEFT_OUT.format(count=self._counting_calls))
+        named_kinds = self._other_exchanges.most_common(MAX_NAMED_KINDS)
+        names = ", ".join(f"{count:,} {name}" for name, count in named_kinds)
+        if unnamed_kinds := len(self._other_exchanges) - len(named_kinds):
+            unnamed = self._other_exchanges.total() - sum(count for _, count in named_kinds)
+            names += f", and {unnamed:,} to {unnamed_kinds:,} more places"
+        if names:
+            self._report("", OTHERS_LEFT_OUT.format(names=names))
 
 
 def _interface_of(exchange: CapturedExchange) -> Interface | None:
-    if exchange.method != "POST":
-        return None
-    return next(
-        (interface for interface in INTERFACES if interface.path.search(exchange.path)), None
-    )
+    interfaces = (interface for interface in INTERFACES if interface.path.search(exchange.path))
+    return next(interfaces, None) if exchange.method == "POST" else None
 
 
 def _whole_answer(exchange: CapturedExchange, interface: Interface) -> WholeAnswer:
@@ -230,18 +216,15 @@ def _model_name(exchange: CapturedExchange, body: JsonValue) -> str:
     name = body.text("model")
     if not name and "/models/" in exchange.path:  # Gemini's is in the path
         name = exchange.path.rpartition("/models/")[2].partition(":")[0]
-    return full_model_name(name[:NAME_CHARS])
+    return full_model_name(name[:MAX_NAME_CHARS])
 
 
 def _conversation_of(exchange: CapturedExchange, body: JsonValue) -> str:
     headers = exchange.headers
     session = headers.text("x-claude-code-session-id") or headers.text("session_id")
-    session = session or body.id("prompt_cache_key") or _anthropic_session(body)
+    session = session or body.id("prompt_cache_key")
+    session = session or anthropic_exchange.session_of(body)[:MAX_NAME_CHARS]
     return "/".join(word for word in (session, headers.text("x-claude-code-agent-id")) if word)
-
-
-def _anthropic_session(body: JsonValue) -> str:
-    return anthropic_exchange.session_of(body)[:NAME_CHARS]
 
 
 def _version_of(user_agent: str) -> str:
@@ -253,16 +236,9 @@ def _version_of(user_agent: str) -> str:
 def _name_of(exchange: CapturedExchange) -> str:
     """Return the name of an exchange in a report: method, host and path, without anything that could be a key."""
     segments = [
-        segment if len(segment) <= SEGMENT_CHARS else "…" for segment in exchange.path.split("/")
+        segment if len(segment) <= MAX_SEGMENT_CHARS else "…"
+        for segment in exchange.path.split("/")
     ]
     method = exchange.method if exchange.method in (*_HTTP_METHODS, WEBSOCKET) else "?"
     name = visible_line(scrub(f"{method} {exchange.host}{'/'.join(segments)}"))
-    return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1]}…"
-
-
-_HTTP_METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "PATCH", "OPTIONS", "CONNECT")
-
-
-def model_requests(exchanges: Iterator[CapturedExchange], report: Report) -> list[CapturedRequest]:
-    """Return the requests to models among exchanges, in the order in which they were sent."""
-    return RequestReader(report).requests(exchanges)
+    return name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…"

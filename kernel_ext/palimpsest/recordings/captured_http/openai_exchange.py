@@ -1,15 +1,17 @@
 """Read requests to OpenAI's chat completions and responses, and their answers."""
 
+from itertools import takewhile
+
 from palimpsest.recordings.captured_http.captured_requests import (
     CapturedRequest,
     SharedMessages,
     all_marks,
-    by_program,
+    written_by_program,
 )
 from palimpsest.recordings.format_parts.codex_items import (
     CALL_TYPES,
     OUTPUT_TYPES,
-    answer_part,
+    answer_parts,
     is_written_by_codex,
     message_parts,
     provider_result,
@@ -26,14 +28,7 @@ from palimpsest.recordings.message_formats.chat_messages import (
 from palimpsest.recordings.message_formats.chat_stream import result_ids
 from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, Parts
 from palimpsest.recordings.reading.json_fields import JsonValue
-from palimpsest.recordings.reading.recorded import (
-    Call,
-    Json,
-    ResultRead,
-    Text,
-    media_of,
-    text_of_parts,
-)
+from palimpsest.recordings.reading.recorded import Call, ResultRead, Text, media_of, text_of_parts
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 
@@ -62,14 +57,7 @@ def read_chat_answer(request: CapturedRequest, answer: JsonValue) -> None:
 
 
 def _leading_system_count(messages: list[JsonValue]) -> int:
-    return next(
-        (
-            index
-            for index, message in enumerate(messages)
-            if message.get("role") not in SYSTEM_ROLES
-        ),
-        len(messages),
-    )
+    return sum(1 for _ in takewhile(lambda message: message.get("role") in SYSTEM_ROLES, messages))
 
 
 def _chat_answer_parts(message: JsonValue) -> Parts:
@@ -92,20 +80,16 @@ def _chat_message(message: JsonValue) -> InputMessage:
         case "user":
             return InputMessage("user", content_parts(message.get("content")))
         case _:
-            return InputMessage("user", by_program(content_parts(message.get("content"))))
+            return InputMessage("user", written_by_program(content_parts(message.get("content"))))
 
 
 def read_responses_request(
     request: CapturedRequest, body: JsonValue, shared: SharedMessages
 ) -> None:
     """Add the body of a request for a response: instructions, and system messages at the beginning of the input."""
-    input_value = body.get("input")
-    items = (
-        [JsonValue({"role": "user", "content": input_value})]
-        if isinstance(input_value, str)
-        else []
-    )
-    items += body.objects("input")
+    items = body.objects("input")
+    if isinstance(prompt := body.get("input"), str):
+        items = [JsonValue({"role": "user", "content": prompt})]
     system_count = _leading_system_count(items)
     instructions = body.text("instructions")
     system_texts = [
@@ -124,25 +108,17 @@ def read_responses_request(
 def read_responses_answer(request: CapturedRequest, answer: JsonValue) -> None:
     """Add a response, streamed or not."""
     items = answer.objects("output")
-    request.answer = tuple(part for item in items for part in answer_part(item))
+    request.answer = tuple(part for item in items for part in answer_parts(item))
     request.results = tuple(provider_result(item, None) for item in items if ran_at_provider(item))
     request.usage = usage_of(answer.get("usage"), answer.get("service_tier"))
     status = answer.text("status")
     reason = answer.text("incomplete_details", "reason")
     request.error = answer.text("error", "message") or request.error
-    request.finish = (
-        "length"
-        if reason == "max_output_tokens"
-        else "content-filter"
-        if reason
-        else "error"
-        if status == "failed"
-        else "tool-calls"
-        if any(isinstance(part, Call) for part in request.answer)
-        else "stop"
-        if status == "completed"
-        else None
-    )
+    request.finish = {"failed": "error", "completed": "stop"}.get(status)
+    if reason:
+        request.finish = "length" if reason == "max_output_tokens" else "content-filter"
+    elif status != "failed" and any(isinstance(part, Call) for part in request.answer):
+        request.finish = "tool-calls"
 
 
 def _groups(items: list[JsonValue]) -> list[list[JsonValue]]:
@@ -170,7 +146,9 @@ def _grouped_message(group: JsonValue) -> InputMessage:
     items = group.objects("items")
     first_item = items[0]
     if _is_of_answer(first_item):
-        parts = tuple(part for item in items for part in answer_part(JsonValue(_with_type(item))))
+        # A message may leave out its type.
+        typed_items = [JsonValue({"type": "message", **item.fields()}) for item in items]
+        parts = tuple(part for item in typed_items for part in answer_parts(item))
         results = tuple(provider_result(item, None) for item in items if ran_at_provider(item))
         return InputMessage("assistant", parts, results)
     if first_item.get("type") in OUTPUT_TYPES:
@@ -179,9 +157,4 @@ def _grouped_message(group: JsonValue) -> InputMessage:
     is_by_program = first_item.get("role") in SYSTEM_ROLES or is_written_by_codex(
         text_of_parts(parts)
     )
-    return InputMessage("user", by_program(parts) if is_by_program else parts)
-
-
-def _with_type(item: JsonValue) -> Json:
-    """Return an item with the type that a message may leave out."""
-    return {"type": "message", **item.fields()}
+    return InputMessage("user", written_by_program(parts) if is_by_program else parts)

@@ -50,19 +50,19 @@ class _Lines:
 
     def blocks(self) -> Iterator[AiderBlock]:
         """Yield the blocks."""
-        user: list[str] = []
+        prompt_lines: list[str] = []
         while (line := self._next()) is not None:
             if self._is_own(line, "####"):
-                user.append(_content(line, 4))
+                prompt_lines.append(_content(line, 4))
                 continue
-            if user:
-                yield AiderBlock("user", "\n".join(user))
-                user, self._in_answer = [], False
+            if prompt_lines:
+                yield AiderBlock("user", "\n".join(prompt_lines))
+                prompt_lines, self._in_answer = [], False
             block = self._block(line)
             self._in_answer = block.kind == "answer" and (self._in_answer or bool(line.strip()))
             yield block
-        if user:
-            yield AiderBlock("user", "\n".join(user))
+        if prompt_lines:
+            yield AiderBlock("user", "\n".join(prompt_lines))
 
     def _next(self) -> str | None:
         self._answer_lines = max(0, self._answer_lines - 1)
@@ -77,14 +77,11 @@ class _Lines:
             return AiderBlock("start", header[1])
         if self._is_own(line, ">"):
             return AiderBlock("own", _content(line, 1))
-        if self._marked and line.startswith("> ") and self._may_begin_text(line):
-            rest = self._lines_to_end()
-            if rest:
+        if self._marked and line.startswith("> "):
+            may_begin_text = not self._in_answer or line[2:].startswith(FIRST_AFTER_ANSWER)
+            if may_begin_text and (rest := self._lines_to_end()):
                 return AiderBlock("own", "\n".join((line[2:], *rest)))
         return AiderBlock("answer", line)
-
-    def _may_begin_text(self, line: str) -> bool:
-        return not self._in_answer or line[2:].startswith(FIRST_AFTER_ANSWER)
 
     def _lines_to_end(self) -> list[str]:
         """Take the further lines of a text of Aider's; none where it has no end, since it is a line of an answer then."""

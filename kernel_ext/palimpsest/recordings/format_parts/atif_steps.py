@@ -65,7 +65,7 @@ def usage_of_metrics(metrics: JsonValue) -> Usage | None:
     return normalised_usage(
         prompt or 0,
         answer or 0,
-        metrics.token_field("cached_tokens") or 0,
+        metrics.tokens("cached_tokens"),
         _first_number(extra, CACHE_WRITES),
         _first_number(extra, REASONING_FIELDS),
     )
@@ -120,7 +120,6 @@ class StepReader:
         effort = step.get("reasoning_effort")
         thinking = (Thinking(reasoning),) if reasoning else ()
         parts = (*thinking, *parts_of(step.get("message")), *_attachments(step), *calls)
-        finish = extra.text("finish")
         return MessageRead(
             name,
             "assistant",
@@ -131,7 +130,7 @@ class StepReader:
             effort=None if effort is None or isinstance(effort, dict | list) else str(effort),
             usage=usage_of_metrics(metrics) if has_usage else None,
             cost=metrics.cost("cost_usd", may_be_free=True),
-            finish=finish or ("tool-calls" if calls else "stop"),
+            finish=extra.text("finish") or ("tool-calls" if calls else "stop"),
             error=extra.text("error") or None,
         )
 

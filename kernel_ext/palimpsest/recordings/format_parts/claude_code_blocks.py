@@ -18,8 +18,8 @@ from palimpsest.transcript.provider_calls import result_error, result_text
 from palimpsest.transcript.values import Usage, priced_tier
 
 FORMAT = "claude-code"
-REASON_CHARS = 60
-VERSION_CHARS = 40
+MAX_REASON_CHARS = 60
+MAX_VERSION_CHARS = 40
 PROGRAM_TEXT = (
     "<local-command-stdout>",
     "<local-command-stderr>",
@@ -47,7 +47,7 @@ def answer_of(node: str, records: Sequence[JsonValue], model: str) -> MessageRea
     messages = [record.at("message") for record in records]
     last_message, last_record = messages[-1], records[-1]
     has_failed = last_record.get("isApiErrorMessage") is True or bool(last_record.text("error"))
-    parts = tuple(part for answer in messages for part in content_parts(answer.get("content")))
+    parts = tuple(part for message in messages for part in content_parts(message.get("content")))
     costs = [cost for record in records if (cost := record.cost("costUSD")) is not None]
     return MessageRead(
         id=node,
@@ -56,7 +56,7 @@ def answer_of(node: str, records: Sequence[JsonValue], model: str) -> MessageRea
         created=records[0].time_ms("timestamp"),
         completed=last_record.time_ms("timestamp"),
         model=model,
-        client=last_record.text("version")[:VERSION_CHARS],
+        client=last_record.text("version")[:MAX_VERSION_CHARS],
         cache_miss=cache_miss_of(last_message),
         usage=None
         if last_message.text("model") == SYNTHETIC_MODEL
@@ -95,17 +95,15 @@ def result_of(
 def compaction_of(record: JsonValue, node: str, head: str, writer: str | None) -> CompactionRead:
     """Return the compaction that a record marks, without its summary, which the session ``writer`` wrote."""
     metadata = record.either("compactMetadata", "compact_metadata")
-    tokens_before, tokens_after = (
-        metadata.either(f"{name}Tokens", f"{name}_tokens") for name in ("pre", "post")
-    )
+
     return CompactionRead(
         id=node,
         summary=None,
         keeps_from=head or None,
         created=record.time_ms("timestamp"),
         is_automatic=metadata.get("trigger") != "manual",
-        tokens_before=None if tokens_before.raw is None else tokens_before.count(),
-        tokens_after=None if tokens_after.raw is None else tokens_after.count(),
+        tokens_before=metadata.either("preTokens", "pre_tokens").integer(),
+        tokens_after=metadata.either("postTokens", "post_tokens").integer(),
         written_by=writer,
     )
 
@@ -133,8 +131,7 @@ def cache_miss_of(message: JsonValue) -> str:
 
     It is ``diagnostics.cache_miss_reason.type`` of an answer (platform.claude.com, "Cache diagnostics", 2026).
     """
-    reason = message.at("diagnostics", "cache_miss_reason")
-    return reason.text("type")[:REASON_CHARS]
+    return message.text("diagnostics", "cache_miss_reason", "type")[:MAX_REASON_CHARS]
 
 
 def provider_results(message: JsonValue) -> Iterator[ResultRead]:

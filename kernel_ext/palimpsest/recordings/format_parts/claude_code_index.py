@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from palimpsest.recordings.format_parts.claude_code_blocks import result_blocks
 from palimpsest.recordings.reading.json_fields import JsonValue
 
 BOUNDARY_SUBTYPE = "compact_boundary"
@@ -96,11 +97,7 @@ class ClaudeIndex:
     def main_messages(self) -> list[str]:
         """Return the ids of the messages on the newest path of the main session, in order."""
         thread = self.threads.get("")
-        return (
-            []
-            if thread is None or thread.newest_message is None
-            else _path(thread, thread.newest_message)
-        )
+        return _path(thread, thread.newest_message) if thread and thread.newest_message else []
 
     def _thread_of(
         self, record: JsonValue, name: str, number: int
@@ -125,29 +122,21 @@ class ClaudeIndex:
         self, thread: ClaudeThread, record: JsonValue, name: str, parent: str | None, number: int
     ) -> str | None:
         message = record.at("message")
-        content = message.get("content")
-        results = [
-            block.text("tool_use_id")
-            for block in message.objects("content")
-            if block.get("type") == "tool_result"
-        ]
-        if results:
-            calling_message = next(
-                (self._calls[call] for call in results if call in self._calls), parent
-            )
+        calls = [block.text("tool_use_id") for block in result_blocks(message)]
+        if calls:
             agent = record.get("toolUseResult", "agentId")
             if isinstance(agent, str):
-                self.agent_calls.setdefault(agent, results[0])
+                self.agent_calls.setdefault(agent, calls[0])
             run = record.get("toolUseResult", "runId")
             if isinstance(run, str):
-                self.workflow_calls.setdefault(run, results[0])
-            return calling_message
+                self.workflow_calls.setdefault(run, calls[0])
+            return next((self._calls[call] for call in calls if call in self._calls), parent)
         if record.get("isCompactSummary") is True and parent is not None:
             node = thread.nodes.get(parent)
             if node is not None and node.kind == "compaction":
                 return parent
         if not thread.nodes:
-            thread.prompt = prompt_key(content)
+            thread.prompt = prompt_key(message.get("content"))
         thread.nodes.setdefault(name, ClaudeNode(name, "user", parent, number))
         return name
 

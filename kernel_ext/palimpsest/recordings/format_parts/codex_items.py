@@ -1,6 +1,7 @@
 """Read the items of Codex rollouts: messages, thinking, calls and results in OpenAI's form."""
 
 import json
+from itertools import chain
 
 from palimpsest.recordings.reading.json_fields import (
     NO_VALUE,
@@ -37,8 +38,6 @@ PROGRAM_TEXT = (
     "<user_shell_command>",
 )
 """Beginnings of texts that Codex wrote as user messages."""
-
-
 PAYLOAD_HEADING = "\nPayload:\n"
 INHERITED_SENTENCE = "It began with what the session that began it was shown; that stands as messages of the program."
 
@@ -61,7 +60,7 @@ def message_parts(content: JsonValue) -> tuple[Text | Media, ...]:
     return tuple(parts)
 
 
-def answer_part(item: JsonValue) -> list[Text | Thinking | Media | Call]:
+def answer_parts(item: JsonValue) -> list[Text | Thinking | Media | Call]:
     """Return the parts of one item of an answer."""
     match item.get("type"):
         case "message":
@@ -110,16 +109,12 @@ def provider_result(item: JsonValue, time: int | None) -> ResultRead:
 
 def agent_message(item: JsonValue) -> tuple[tuple[Text | Media, ...], int]:
     """Return the parts of a message between agents, and the number of its encrypted characters."""
-    parts_of_item = tuple(
-        part
-        for message_part in message_parts(item.at("content"))
-        for part in _payload(message_part)
-    )
+    parts = tuple(chain.from_iterable(map(_split_payload, message_parts(item.at("content")))))
     encrypted_texts = [block.text("encrypted_content") for block in item.objects("content")]
-    return parts_of_item, sum(len(text) for text in encrypted_texts)
+    return parts, sum(map(len, encrypted_texts))
 
 
-def _payload(part: Text | Media) -> tuple[Text | Media, ...]:
+def _split_payload(part: Text | Media) -> tuple[Text | Media, ...]:
     """Split a text between agents into its head, which names sender and recipient, and its content."""
     if not isinstance(part, Text):
         return (part,)
@@ -139,7 +134,7 @@ def inherited_parts(item: JsonValue) -> tuple[Text | Media, ...]:
         Text(f"{part.tool} {json.dumps(part.input, ensure_ascii=False)}", synthetic=True)
         if isinstance(part, Call)
         else Text(part.text, synthetic=True)
-        for part in answer_part(item)
+        for part in answer_parts(item)
         if isinstance(part, Call) or (isinstance(part, Thinking) and part.text)
     )
 

@@ -16,7 +16,7 @@ from palimpsest.recordings.format_parts.codex_items import (
     OUTPUT_TYPES,
     ReportedUsage,
     agent_message,
-    answer_part,
+    answer_parts,
     inherited_parts,
     is_written_by_codex,
     message_parts,
@@ -28,17 +28,16 @@ from palimpsest.recordings.format_parts.codex_threads import NamedThreads, threa
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import (
-    Call,
     CompactionRead,
     GapRead,
     Media,
+    MessagePart,
     MessageRead,
     Recorded,
     RemovedRead,
     ResultRead,
     SessionBegin,
     Text,
-    Thinking,
     UsageRead,
     text_of_parts,
 )
@@ -73,7 +72,7 @@ class CodexRollout:
         """The service tier of the turn, if it has a price of its own."""
         self._reports = ReportedUsage()
         self._count = 0
-        self._parts: list[Text | Thinking | Media | Call] = []
+        self._parts: list[MessagePart] = []
         """Parts of the answer that is not complete yet."""
         self._created: int | None = None
         self._held_results: list[Recorded] = []
@@ -112,7 +111,7 @@ class CodexRollout:
 
     def _begin_session(self, meta: JsonValue, time: int | None) -> Iterator[Recorded]:
         self._provider = meta.text("model_provider") or self._provider
-        model, window = self._look_ahead()
+        model, window = self._first_model_and_window()
         instructions = meta.at("base_instructions")
         system = instructions.get("text") if "text" in instructions else meta.get("instructions")
         header = thread_header(meta, recorded_name(self._path.stem))
@@ -138,19 +137,19 @@ class CodexRollout:
         if header.problem:
             self._report("line 1", header.problem)
 
-    def _look_ahead(self) -> tuple[str, int | None]:
+    def _first_model_and_window(self) -> tuple[str, int | None]:
         model, window = "", None
         for number, record in json_lines(self._path, discard_report):
             kind, payload = _type_and_payload(record)
             if kind == "turn_context" and not model:
-                model = self._name_model(payload)
+                model = self._full_model_name(payload)
             usage_info = payload if payload.get("model_context_window") else payload.at("info")
             window = window or usage_info.count("model_context_window") or None
             if (model and window) or number > SEARCHED_LINES:
                 break
         return model, window
 
-    def _name_model(self, context: JsonValue) -> str:
+    def _full_model_name(self, context: JsonValue) -> str:
         name = context.text("model")
         return f"{self._provider}/{name}" if name else ""
 
@@ -163,12 +162,9 @@ class CodexRollout:
             case "event_msg":
                 yield from self._read_event(payload, time)
             case "turn_context":
-                self._model = self._name_model(payload) or self._model
+                self._model = self._full_model_name(payload) or self._model
                 mode = payload.at("collaboration_mode", "settings")
-                effort = (
-                    payload.at("effort") if payload.get("effort") else mode.at("reasoning_effort")
-                )
-                self._effort = effort.text() or None
+                self._effort = payload.text("effort") or mode.text("reasoning_effort") or None
                 self._tier = priced_tier(payload.get("service_tier"))
             case "compacted":
                 yield from self._complete_answer(time)
@@ -229,13 +225,13 @@ class CodexRollout:
             name = item.text("id") or f"{item.get('type')} {place}"
             item = JsonValue({**item.raw, "id": name})
             self._provider_results.append(provider_result(item, time))
-        self._parts.extend(answer_part(item))
+        self._parts.extend(answer_parts(item))
         self.threads.add_call(item)
 
     def _message(
         self,
         role: Literal["user", "assistant"],
-        parts: tuple[Text | Thinking | Media | Call, ...],
+        parts: tuple[MessagePart, ...],
         created: int | None,
         **facts: Any,
     ) -> MessageRead:
@@ -266,10 +262,7 @@ class CodexRollout:
         return message
 
     def _complete_answer(
-        self,
-        time: int | None,
-        usage: Usage | None = None,
-        finish: str | None = None,
+        self, time: int | None, usage: Usage | None = None, finish: str | None = None
     ) -> Iterator[Recorded]:
         """Yield the current answer, if there is one, and the results that came before it was complete."""
         if not self._parts:
@@ -288,15 +281,13 @@ class CodexRollout:
         self.threads.add_event(event)
         match event.get("type"):
             case "token_count":
-                usage = self._reports.usage_of_event(event, self._tier)
-                if usage is not None:
+                if usage := self._reports.usage_of_event(event, self._tier):
                     yield from self._add_usage(usage, time)
             case "turn_aborted":
                 yield from self._complete_answer(time, finish="aborted")
             case "thread_rolled_back":
                 yield from self._complete_answer(time)
-                removed = self._last_turns(event.count("num_turns"))
-                if removed:
+                if removed := self._remove_last_turns(event.count("num_turns")):
                     yield RemovedRead(removed, created=time)
             case _:
                 pass  # for the screen only
@@ -311,17 +302,15 @@ class CodexRollout:
             yield (answer := self._message("assistant", (), time, usage=usage))
             yield GapRead(NO_ANSWER, message=answer.id)
 
-    def _last_turns(self, count: int) -> tuple[str, ...]:
-        """Return the messages of the newest turns, and remove them from the history."""
-        begins = [
-            index for index, (_, begins_turn) in enumerate(self._shown_messages) if begins_turn
-        ]
+    def _remove_last_turns(self, count: int) -> tuple[str, ...]:
+        """Remove the newest turns from the history, and return their messages."""
+        messages = self._shown_messages
+        begins = [index for index, (_, begins_turn) in enumerate(messages) if begins_turn]
         if not count or not begins:
             return ()
-        first = begins[-count] if count <= len(begins) else begins[0]
-        removed = tuple(name for name, _ in self._shown_messages[first:])
-        del self._shown_messages[first:]
-        return removed
+        first = begins[-min(count, len(begins))]
+        self._shown_messages, removed = messages[:first], messages[first:]
+        return tuple(name for name, _ in removed)
 
     def _compaction(self, payload: JsonValue, time: int | None) -> CompactionRead:
         summary = payload.text("message")

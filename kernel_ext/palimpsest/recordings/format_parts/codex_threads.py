@@ -95,9 +95,8 @@ class NamedThreads:
         elif kind == "collab_agent_spawn_end":
             self._add_started(event.text("call_id"), event.get("new_thread_id"))
         elif item is not event:
-            self._add_thread(
-                event.get("thread_id")
-            )  # the thread of a review, whose events its parent repeats
+            # The thread of a review, whose events its parent repeats.
+            self._add_thread(event.get("thread_id"))
 
     def add_call(self, item: JsonValue) -> None:
         """Add a call by the model."""
@@ -138,11 +137,8 @@ class NamedThreads:
             self._paths[path_text] = self._paths[path_text.rpartition("/")[2]] = thread
 
     def _add_thread(self, thread: Any) -> bool:
-        if (
-            not isinstance(thread, str)
-            or thread == self.own_thread
-            or not THREAD_ID.fullmatch(thread)
-        ):
+        is_thread = isinstance(thread, str) and THREAD_ID.fullmatch(thread) is not None
+        if not is_thread or thread == self.own_thread:
             return False
         if len(self.possible_children) < MAX_THREADS:
             self.possible_children[thread] = None

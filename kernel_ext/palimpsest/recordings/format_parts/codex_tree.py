@@ -25,7 +25,7 @@ MAX_NAMES = 50_000
 """Maximum file names that are considered."""
 MAX_HEADERS = 500
 """Maximum headers that are read to find threads that file names do not show."""
-HEADER_BYTES = 1_000_000
+MAX_HEADER_BYTES = 1_000_000
 MAX_CHILD_BYTES = 256_000_000
 """Largest rollout that is read as a subagent; one that is imported directly may have any size."""
 DAY_FOLDER = re.compile(r"\d{4}/\d{2}/\d{2}")
@@ -101,7 +101,6 @@ def _folders(path: Path) -> Iterable[Path]:
 
 
 def _numbered_folders(folder: Path) -> list[Path]:
-    """Return the folders with numbers as names."""
     return _matching_entries(
         folder,
         MAX_NAMES,
@@ -138,14 +137,12 @@ def _header(file: Path) -> ThreadHeader | None:
         if not is_regular(file):
             return None
         with open_regular(file) as opened:
-            line = (opened.read(HEADER_BYTES) or b"").split(b"\n", 1)[0]
+            line = (opened.read(MAX_HEADER_BYTES) or b"").split(b"\n", 1)[0]
     except OSError:
         return None
     record = JsonValue(line).decoded()
     meta = record.at("payload")
     is_header = isinstance(meta.raw, dict) and record.get("type") == "session_meta"
-    return (
-        thread_header(meta, recorded_name(file.stem))
-        if is_header and not too_deep(meta.raw)
-        else None
-    )
+    if not is_header or too_deep(meta.raw):
+        return None
+    return thread_header(meta, recorded_name(file.stem))

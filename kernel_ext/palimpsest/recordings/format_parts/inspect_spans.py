@@ -11,40 +11,6 @@ from palimpsest.recordings.reading.json_fields import JsonValue
 
 
 @dataclass(slots=True)
-class _SampleSpans:
-    """The spans of a sample, which show to which scorer or subagent an event belongs."""
-
-    types: dict[str, str] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-
-    def add(self, event: JsonValue) -> None:
-        span = event.id("id")
-        self.types.setdefault(span, event.text("type"))
-        self.parents.setdefault(span, event.id("parent_id"))
-
-    def enclosing(self, span: str) -> Iterator[str]:
-        """Yield a span and the spans around it; stop where a parent repeats."""
-        seen = set[str]()
-        while span in self.types and span not in seen:
-            seen.add(span)
-            yield span
-            span = self.parents[span]
-
-    def is_scorer(self, span: str) -> bool:
-        return any(self.types[outer] in {"scorers", "scorer"} for outer in self.enclosing(span))
-
-    def subagent(self, span: str) -> tuple[str, str]:
-        """Return the innermost agent that runs inside a tool's span, and the tool's span; both empty where there is none."""
-        agent = ""
-        for outer in self.enclosing(span):
-            if self.types[outer] == "agent":
-                agent = agent or outer
-            elif self.types[outer] == "tool" and agent:
-                return agent, outer
-        return "", ""
-
-
-@dataclass(slots=True)
 class SampleEvents:
     """The requests and compactions of a sample, by their agent, and the runs of tools."""
 
@@ -54,7 +20,10 @@ class SampleEvents:
     """The event of each tool's run, by its call."""
     scorer_requests: int = 0
     """Number of requests of scorers."""
-    _spans: _SampleSpans = field(default_factory=_SampleSpans)
+    _types: dict[str, str] = field(default_factory=dict)
+    """The type of each span."""
+    _parents: dict[str, str] = field(default_factory=dict)
+    """The span around each span."""
     _tool_spans: dict[str, str] = field(default_factory=dict)
     """The tool's span in which each subagent ran."""
     _calls: dict[str, str] = field(default_factory=dict)
@@ -66,9 +35,11 @@ class SampleEvents:
         """Add the next event."""
         kind, span = event.text("event"), event.id("span_id")
         if kind == "span_begin":
-            self._spans.add(event)
+            name = event.id("id")
+            self._types.setdefault(name, event.text("type"))
+            self._parents.setdefault(name, event.id("parent_id"))
             if event.get("type") == "tool":
-                self._newest_tool_span = event.id("id")
+                self._newest_tool_span = name
         elif kind == "step" and event.get("type") == "scorer":  # logs from before there were spans
             self._scorer_depth += 1 if event.get("action") == "begin" else -1
         elif kind == "tool":
@@ -76,15 +47,36 @@ class SampleEvents:
             self.runs[call] = event
             # The tool's event follows the beginning of the tool's span, but is recorded in the span around it.
             self._calls.setdefault(self._newest_tool_span, call)
-        elif kind == "model" and (self._scorer_depth > 0 or self._spans.is_scorer(span)):
+        elif kind == "model" and (self._scorer_depth > 0 or self._is_scorer(span)):
             self.scorer_requests += 1
         elif kind in {"model", "compaction"}:
-            agent, tool_span = self._spans.subagent(span)
+            agent, tool_span = self._subagent(span)
             self.by_agent[agent].append(event)
             self._tool_spans[agent] = tool_span
 
     def started_by(self, agent: str) -> tuple[str, str]:
         """Return the agent that started a subagent, and the call that did so; empty where not known."""
         tool_span = self._tool_spans[agent]
-        parent, _ = self._spans.subagent(self._spans.parents.get(tool_span, ""))
+        parent, _ = self._subagent(self._parents.get(tool_span, ""))
         return parent, self._calls.get(tool_span, "")
+
+    def _enclosing(self, span: str) -> Iterator[str]:
+        """Yield a span and the spans around it; stop where a parent repeats."""
+        seen = set[str]()
+        while span in self._types and span not in seen:
+            seen.add(span)
+            yield span
+            span = self._parents[span]
+
+    def _is_scorer(self, span: str) -> bool:
+        return any(self._types[outer] in {"scorers", "scorer"} for outer in self._enclosing(span))
+
+    def _subagent(self, span: str) -> tuple[str, str]:
+        """Return the innermost agent that runs inside a tool's span, and the tool's span; both empty where there is none."""
+        agent = ""
+        for outer in self._enclosing(span):
+            if self._types[outer] == "agent":
+                agent = agent or outer
+            elif self._types[outer] == "tool" and agent:
+                return agent, outer
+        return "", ""

@@ -35,14 +35,12 @@ class KimiCompaction:
     """The program's own estimate."""
 
 
+@dataclass(frozen=True, slots=True)
 class KimiContexts:
     """The system prompt and the compactions in the context files of one session."""
 
-    def __init__(
-        self, system: str | None = None, compactions: tuple[KimiCompaction, ...] = ()
-    ) -> None:
-        self.system = system
-        self._compactions = compactions
+    system: str | None = None
+    compactions: tuple[KimiCompaction, ...] = ()
 
     @classmethod
     def of_folder(cls, folder: Path, report: Report) -> "KimiContexts":
@@ -56,15 +54,6 @@ class KimiContexts:
             if compaction is not None and compaction not in compactions[-1:]:
                 compactions.append(compaction)
         return cls(system, tuple(compactions))
-
-    @property
-    def count(self) -> int:
-        """Number of compactions in the files."""
-        return len(self._compactions)
-
-    def compaction(self, number: int) -> KimiCompaction:
-        """Return the compaction with a number, from 0."""
-        return self._compactions[number]
 
 
 def _context_files(folder: Path) -> list[Path]:

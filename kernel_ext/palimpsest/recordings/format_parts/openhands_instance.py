@@ -54,24 +54,22 @@ def event_session(
 ) -> Iterator[Recorded]:
     """Yield the session of a list of events, with the usage in ``metrics``, then the sessions of its delegates."""
     system = next((event for event in events if event.get("action") == "system"), NO_VALUE)
-    reported = reported_requests(metrics)
+    requests = reported_requests(metrics)
     first = events[0] if events else NO_VALUE
     yield replace(
         begin,
         created=first.milliseconds("timestamp"),
-        window=next((request.window for request in reported.values() if request.window), None),
+        window=next((request.window for request in requests.values() if request.window), None),
         system=system.text("args", "content") or None,
         tools=system.tool_specs("args", "tools"),
     )
-    response_ids = frozenset(map(response_id, events))
-    reader = InstanceEvents(reported, begin.model, response_ids)
+    reader = InstanceEvents(requests, begin.model, frozenset(map(response_id, events)))
     delegates = _Delegates(reader, begin)
     for event in events:
         yield from delegates.records(event)
     if metrics.list_at("condenser") and not delegates.condensed:
         yield GapRead(CONDENSED_SENTENCE)
-    for ended in delegates.ended:
-        yield from ended
+    yield from chain.from_iterable(delegates.sessions)
     if delegates.left_out:
         report("", TOO_MANY.format(count=delegates.left_out))
 
@@ -102,7 +100,7 @@ class _Delegates:
     def __init__(self, reader: InstanceEvents, begin: SessionBegin) -> None:
         self._active = [_Delegate(reader, begin.id, [])]
         self._session_begin = begin
-        self.ended: list[list[Recorded]] = []
+        self.sessions: list[list[Recorded]] = []
         """The values of each delegate's session, in the order in which they were started."""
         self.left_out = 0
         """Number of events that were left out, of delegates that are too deep or too many."""
@@ -118,39 +116,37 @@ class _Delegates:
             self.left_out += 1
         else:
             agent = self._active[-1]
-            yielded = agent.reader.records(event)
+            values = agent.reader.records(event)
             if agent is self._active[0]:
-                yield from yielded
+                yield from values
             else:
-                agent.add(event, yielded)
+                agent.add(event, values)
             self.condensed = self.condensed or agent.reader.condensations > 0
         if event.get("action") == DELEGATE_TOOL:
             self._begin_delegate(event)
 
     def _begin_delegate(self, event: JsonValue) -> None:
         level, parent = len(self._active), self._active[-1]
-        if self._skipped or level > MAX_LEVELS or len(self.ended) >= MAX_DELEGATES:
+        if self._skipped or level > MAX_LEVELS or len(self.sessions) >= MAX_DELEGATES:
             self._skipped += 1
             return
-        session_id = f"{self._session_begin.id}/{len(self.ended) + 1}"
+        session_id = f"{self._session_begin.id}/{len(self.sessions) + 1}"
         reader = InstanceEvents(
             parent.reader.reported_requests,
             parent.reader.model,
             parent.reader.response_ids,
             parent.reader.position,
         )
-        begin = SessionBegin(
-            session_id,
-            self._session_begin.format,
-            format_version=self._session_begin.format_version,
+        begin = replace(
+            self._session_begin,
+            id=session_id,
             title=event.text("args", "agent"),
             created=event.milliseconds("timestamp"),
-            model=self._session_begin.model,
             parent=parent.id,
             parent_call=parent.reader.call_of(event),
         )
         child = _Delegate(reader, session_id, [begin])
-        self.ended.append(child.values)
+        self.sessions.append(child.values)
         self._active.append(child)
 
     def _end(self) -> None:

@@ -82,17 +82,15 @@ class EventIndex:
     def forgotten_messages(self, events: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the messages whose events are all forgotten, and the other calls whose result is forgotten."""
         forgotten_ids = dict.fromkeys(events)
-        affected = dict.fromkeys(
-            self.messages[id_] for id_ in forgotten_ids if id_ in self.messages
-        )
-        lost_events = {
+        affected = {self.messages[id_] for id_ in forgotten_ids if id_ in self.messages}
+        lost_messages = {
             message: None
             for message in sorted(affected, key=self.order.__getitem__)
             if all(name in forgotten_ids for name in self.events[message])
         }
         calls = dict.fromkeys(self.results[name] for name in forgotten_ids if name in self.results)
-        return tuple(lost_events), tuple(
-            name for name in calls if self.callers.get(name, "") not in lost_events
+        return tuple(lost_messages), tuple(
+            name for name in calls if self.callers.get(name, "") not in lost_messages
         )
 
 
@@ -116,7 +114,7 @@ class InstanceEvents:
     report_index: dict[str, int] = field(init=False)
     """Position of each response in the reports."""
     condensations: int = 0
-    user_requested: bool = False
+    is_requested: bool = False
     """Whether the user requested the next condensation."""
     count: int = 0
 
@@ -135,7 +133,7 @@ class InstanceEvents:
         if action == "condensation":
             yield from self._condensation(event, name)
         elif action == "condensation_request":
-            self.user_requested = True
+            self.is_requested = True
         elif action == "recall":
             return  # the recalled knowledge follows as its observation
         elif action and event.get("source") != "agent":
@@ -171,11 +169,10 @@ class InstanceEvents:
         if message:
             text = message.text("content") or _thought(event)
             calls = [_call(value) for value in message.objects("tool_calls")]
+        elif action == "message":
+            text, calls = event.text("args", "content") or event.text("message"), []
         else:
-            text = _thought(event) if action != "message" else event.text("args", "content")
-            text = text or (event.text("message") if action == "message" else "")
-            action_call = Call(f"call-{name}", action, event.fields("args"))
-            calls = [] if action == "message" else [action_call]
+            text, calls = _thought(event), [Call(f"call-{name}", action, event.fields("args"))]
         calls = [replace(call, id=self._unique_call_id(call.id)) for call in calls]
         for call in calls:
             self.index.callers[call.id] = name
@@ -237,12 +234,10 @@ class InstanceEvents:
                 metadata={"exit_code": code} if has_exit_code and abs(code) < MAX_NUMBERS else {},
             )
         elif kind == "recall" or output:
-            recalled = _knowledge(event.at("extras")) if kind == "recall" else ()
-            words = "\n\n".join(recalled) or output
+            recalled_texts = _knowledge(event.at("extras")) if kind == "recall" else ()
+            text = Text("\n\n".join(recalled_texts) or output, synthetic=True)
             self.index.add(name, name)
-            yield MessageRead(
-                name, "user", (Text(words, synthetic=True),), created, by_program=True
-            )
+            yield MessageRead(name, "user", (text,), created, by_program=True)
 
     def _condensation(self, event: JsonValue, name: str) -> Iterator[Recorded]:
         self.condensations += 1
@@ -258,10 +253,10 @@ class InstanceEvents:
                 f"c-{name}",
                 args.text("summary"),
                 created=event.milliseconds("timestamp"),
-                is_automatic=not self.user_requested,
+                is_automatic=not self.is_requested,
             ),
         )
-        self.user_requested = False
+        self.is_requested = False
 
 
 def forgotten_events(

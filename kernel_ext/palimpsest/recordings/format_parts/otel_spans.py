@@ -15,26 +15,20 @@ from palimpsest.recordings.reading.sources import head_of, json_items, json_line
 
 SPAN_PATH = "resourceSpans.item.scopeSpans.item.spans.item"
 NANOSECONDS_PER_MS = 1_000_000
-"""Nanoseconds in a millisecond."""
 
 
 def read_spans(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
     """Yield the spans of a file in one of these forms, each with its position for reports."""
     start = head_of(path).start.lstrip()
     first, newline, _ = start.partition(b"\n")
-    if start.startswith(b"["):
-        for n, span in enumerate(json_items(path, "item", report), 1):
-            yield f"span {n}", JsonValue(span)
-    elif newline and first.strip().endswith(b"}"):
-        for number, line in json_lines(path, report):
-            for span in _spans_in(line):
-                yield f"line {number}", span
-    elif b'"resourceSpans"' in start[:200]:
-        for n, span in enumerate(json_items(path, SPAN_PATH, report), 1):
-            yield f"span {n}", JsonValue(span)
-    else:
-        for number, line in json_lines(path, report):
-            yield f"line {number}", line
+    is_list, has_lines = start.startswith(b"["), newline and first.strip().endswith(b"}")
+    if is_list or (not has_lines and b'"resourceSpans"' in start[:200]):
+        spans = json_items(path, "item" if is_list else SPAN_PATH, report)
+        yield from ((f"span {n}", JsonValue(span)) for n, span in enumerate(spans, 1))
+        return
+    for number, line in json_lines(path, report):
+        for span in _spans_in(line):
+            yield f"line {number}", span
 
 
 def _spans_in(line: JsonValue) -> Iterator[JsonValue]:

@@ -76,16 +76,16 @@ class PiTree:
                 continue
             name = f"{session}/{own_entries[0]}" if number else session
             shared_entries = [entry for entry in path if entry in branch_of_entry]
-            parent_branch = (
-                branch_of_entry[shared_entries[-1]]
-                if shared_entries
-                else (session if number else None)
-            )
-            branches_at = self.last_message(shared_entries)
-            for entry in own_entries:
-                branch_of_entry[entry] = name
+            parent_branch = session if number else None
+            if shared_entries:
+                parent_branch = branch_of_entry[shared_entries[-1]]
+            branch_of_entry |= dict.fromkeys(own_entries, name)
             yield PiBranch(
-                name, frozenset(path), parent_branch, branches_at, frozenset(shared_entries)
+                name,
+                frozenset(path),
+                parent_branch,
+                self.last_message(shared_entries),
+                frozenset(shared_entries),
             )
         if not leaves:
             yield PiBranch(session, frozenset())

@@ -28,6 +28,7 @@ from palimpsest.recordings.reading.recorded import (
     Text,
     Thinking,
     TotalsRead,
+    UniqueGaps,
 )
 from palimpsest.recordings.reading.sources import file_lines, head_of
 from palimpsest.transcript.errors import UserError
@@ -90,19 +91,14 @@ class AiderImporter:
         lines = (_text_of(line).removesuffix("\r") for _, line in file_lines(path, report))
         used_ids: dict[str, int] = {}
         session = _AiderSession("", used_ids)
-        is_empty = True
         for block in aider_blocks(lines, ends_are_marked=ends_are_marked):
-            values = session.read(block)
             if block.kind == "start":
-                values = session.end()
+                yield from session.end()
                 session = _AiderSession(block.text, used_ids)
-            for value in values:
-                is_empty = False
-                yield value
-        for value in session.end():
-            is_empty = False
-            yield value
-        if is_empty:
+            else:
+                yield from session.read(block)
+        yield from session.end()
+        if not used_ids:
             raise UserError(f"{str(path)!r} holds no message of Aider.")
 
 
@@ -123,8 +119,9 @@ class _AiderAnswer:
 class _AiderSession:
     """Reads the blocks of one session."""
 
-    def __init__(self, start_text: str, used_ids: dict[str, int]) -> None:
-        self._started = start_text
+    def __init__(self, start_time: str, used_ids: dict[str, int]) -> None:
+        """``used_ids`` counts the sessions of the file that have messages, by the ids that their times give them."""
+        self._start_time = start_time
         self._used_ids = used_ids
         self._version = ""
         self._model = ""
@@ -136,8 +133,8 @@ class _AiderSession:
         """The user's prompt, until an answer or the next prompt comes."""
         self._is_for_editor = False
         """Whether the messages are for the editor model, whose prompt is the previous answer."""
-        self._sent: list[str] = []
-        """The messages that the next request would have."""
+        self._context_ids: list[str] = []
+        """Ids of the messages that the next request would have."""
         self._is_cleared = False
         """Whether these messages were cleared; they are removed only when another message follows."""
         self._editor_messages: list[str] = []
@@ -148,7 +145,7 @@ class _AiderSession:
         """Lines that Aider printed since the newest answer."""
         self._printed_chars = 0
         self._answer: _AiderAnswer | None = None
-        self._reported: set[str] = set()
+        self._gaps = UniqueGaps()
 
     def read(self, block: AiderBlock) -> Iterator[Recorded]:
         """Yield the values that a block completes."""
@@ -175,32 +172,27 @@ class _AiderSession:
         Aider prints its version and model before the first message.
         """
         if self._is_cleared:
-            yield RemovedRead(tuple(self._sent))
-            self._sent, self._is_cleared = [], False
+            yield RemovedRead(tuple(self._context_ids))
+            self._context_ids, self._is_cleared = [], False
         if self._has_begun:
             return
         self._has_begun = True
         spend(SESSION_BYTES)
-        name = f"aider-{self._started.replace(' ', 'T')}"
+        name = f"aider-{self._start_time.replace(' ', 'T')}"
         count = self._used_ids[name] = self._used_ids.get(name, 0) + 1
         yield SessionBegin(
             id=name if count == 1 else f"{name}#{count}",
             format=AiderImporter.name,
             format_version=self._version,
-            created=JsonValue(self._started).time_ms(),
+            created=JsonValue(self._start_time).time_ms(),
             model=self._model,
         )
         yield from (GapRead(NO_CONTEXT), GapRead(WEAK_MODEL))
 
-    def _gap_once(self, sentence: str) -> Iterator[Recorded]:
-        if sentence not in self._reported:
-            self._reported.add(sentence)
-            yield GapRead(sentence)
-
     def _next_id(self) -> str:
         self._count += 1
         name = f"m{self._count}"
-        self._sent.append(name)
+        self._context_ids.append(name)
         if self._is_for_editor:
             self._editor_messages.append(name)
         return name
@@ -208,11 +200,10 @@ class _AiderSession:
     # The user and Aider
 
     def _user(self, text: str) -> Iterator[Recorded]:
-        yield from self._finish_answer()
-        yield from self._send_prompt(is_answered=False)
+        yield from self.end()
         if self._editor_messages:
             yield RemovedRead(tuple(self._editor_messages))
-            self._sent = self._sent[: -len(self._editor_messages)]
+            self._context_ids = self._context_ids[: -len(self._editor_messages)]
             self._editor_messages = []
         self._prompt = text if text != "<blank>" else None
         self._is_for_editor = bool(self._answer_hash) and _text_hash(text) == self._answer_hash
@@ -242,7 +233,8 @@ class _AiderSession:
         if self._answer is not None:
             self._answer.is_closed = True
         if text in CLEARED_LINES:
-            yield from self._clear()
+            yield from self._finish_answer()
+            self._is_cleared = bool(self._context_ids)
         self._read_fact(text)
         if self._printed_chars < MAX_SHOWN_CHARS:
             self._printed_lines.append(text[:MAX_SHOWN_CHARS])
@@ -259,10 +251,6 @@ class _AiderSession:
         elif match := EDITOR_MODEL.fullmatch(text):
             self._editor_model = full_model_name(match[1])
 
-    def _clear(self) -> Iterator[Recorded]:
-        yield from self._finish_answer()
-        self._is_cleared = bool(self._sent)
-
     def _forget_printed(self) -> None:
         self._printed_lines, self._printed_chars = [], 0
 
@@ -278,7 +266,7 @@ class _AiderSession:
         answer.size += len(line) + 1
         if answer.size > MAX_VALUE_BYTES:
             yield from self._begin_session()
-            yield from self._gap_once(TOO_LONG)
+            yield from self._gaps.once(TOO_LONG)
             return
         answer.lines.append(line)
 
@@ -317,9 +305,9 @@ class _AiderSession:
         if cost:
             yield TotalsRead(RecordedTotals(cost=_dollars(cost[2])))
         if is_rounded:
-            yield from self._gap_once(ROUNDED_SENTENCE)
+            yield from self._gaps.once(ROUNDED_SENTENCE)
         elif usage is None:
-            yield from self._gap_once(NO_USAGE)
+            yield from self._gaps.once(NO_USAGE)
 
 
 def _text_hash(text: str) -> bytes:

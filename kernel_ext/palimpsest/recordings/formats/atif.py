@@ -6,7 +6,7 @@ that replaced them.
 """
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,8 @@ PRUNED_SENTENCE = "Older messages were taken out of the context here; which ones
 COPIED_FROM_ELSEWHERE = "These steps were copied from a trajectory that is not in the recording."
 Child = tuple[Trajectory, str | None, str | None]
 """A subagent's trajectory, the session that started it, and the call of that session which did."""
+ContextStep = tuple[tuple[str, ...], bytes]
+"""A step in the context: the ids of its messages, and the hash of its content."""
 STEP_SOURCES = ("user", "agent", "system")
 
 
@@ -99,8 +101,8 @@ class _SessionReader:
         self._delegations: list[tuple[JsonValue, str | None]] = []
         """The references to subagents' trajectories, each with the call that started the subagent."""
         self._embedded: dict[str, Trajectory] = {}
-        self._context: list[tuple[tuple[str, ...], bytes]] = []
-        """The steps in the context, each as the ids of its messages and the hash of its content."""
+        self._context: list[ContextStep] = []
+        """The steps in the context."""
         self._count = 0
         self._name = self._free_name(used_ids)
 
@@ -123,17 +125,13 @@ class _SessionReader:
         agent = value.at("agent")
         steps = value.objects("steps")
         system = self._system(steps)
+        times = (step.milliseconds("timestamp", round_number=round) for step in steps)
         yield SessionBegin(
             id=self._name,
             format=AtifImporter.name,
             format_version=value.text("schema_version"),
             title=value.text("extra", "title"),
-            created=next(
-                filter(
-                    None, (step.milliseconds("timestamp", round_number=round) for step in steps)
-                ),
-                None,
-            ),
+            created=next(filter(None, times), None),
             model=full_model_name(agent.get("model_name")),
             window=agent.integer("extra", "context_window"),
             system=system,
@@ -143,11 +141,8 @@ class _SessionReader:
         )
         totals = NO_TOTALS
         for number, document in enumerate(self._files.chain(self._first)):
-            totals = (
-                _total_of_both(totals, totals_of(document.value))
-                if number
-                else totals_of(document.value)
-            )
+            document_totals = totals_of(document.value)
+            totals = _total_of_both(totals, document_totals) if number else document_totals
             self._embedded |= embedded_trajectories(document, self._report)
             yield from self._document(document, is_first=number == 0, has_system=system is not None)
         if totals != NO_TOTALS:
@@ -169,10 +164,9 @@ class _SessionReader:
 
     def _system(self, steps: list[JsonValue]) -> str | None:
         first = steps[0] if steps else NO_VALUE
-        is_system_prompt = first.get("source") == "system" and not first.at(
-            "extra", "context_management"
-        )
-        return joined_text(first.get("message")) if is_system_prompt else None
+        if first.get("source") != "system" or first.at("extra", "context_management"):
+            return None
+        return joined_text(first.get("message"))
 
     def _document(
         self, document: Trajectory, *, is_first: bool, has_system: bool
@@ -240,7 +234,7 @@ class _SessionReader:
         if not summary and later_steps and later_steps[0].get("source") == "user":
             summary, later_steps = joined_text(later_steps[0].get("message")), later_steps[1:]
         copied_steps, later_steps = _split_copied(later_steps)
-        kept_count = self._shared_end(copied_steps)
+        kept_count = _equal_count(reversed(copied_steps), reversed(self._context))
         management, metrics = (step.at("extra", key) for key in ("context_management", "metrics"))
         name = self._next_name()
         tail = self._context[len(self._context) - kept_count :]
@@ -261,14 +255,9 @@ class _SessionReader:
 
     def _changes_in_copy(self, copied_steps: list[JsonValue]) -> Iterator[Recorded]:
         """Yield how the copied steps of a continuation differ from the context before it."""
-        hashes = [_content_hash(step) for step in copied_steps]
-        same_count = 0
-        while same_count < min(len(copied_steps), len(self._context)) and (
-            self._context[same_count][1] == hashes[same_count]
-        ):
-            same_count += 1
-        kept_count = min(
-            self._shared_end(copied_steps[same_count:]), len(self._context) - same_count
+        same_count = _equal_count(copied_steps, self._context)
+        kept_count = _equal_count(
+            reversed(copied_steps[same_count:]), reversed(self._context[same_count:])
         )
         end = len(self._context) - kept_count
         replaced_names = tuple(entry for ids, _ in self._context[same_count:end] for entry in ids)
@@ -282,12 +271,6 @@ class _SessionReader:
         elif replaced_names:
             yield RemovedRead(replaced_names)
             del self._context[same_count:end]
-
-    def _shared_end(self, copied_steps: list[JsonValue]) -> int:
-        """Return how many of the last copied steps equal the last steps in the context."""
-        pairs = zip(reversed(copied_steps), reversed(self._context), strict=False)
-        are_equal = (_content_hash(step) == content_hash for step, (_, content_hash) in pairs)
-        return sum(1 for _ in takewhile(bool, are_equal))
 
     def _reductions(self, management: JsonValue) -> Iterator[Recorded]:
         """Yield the output reductions that Palimpsest's export records; for other programs, a gap."""
@@ -327,6 +310,13 @@ def _split_copied(steps: list[JsonValue]) -> tuple[list[JsonValue], list[JsonVal
     """Return the copied steps at the beginning, and the others."""
     copied = list(takewhile(lambda step: step.get("is_copied_context") is True, steps))
     return copied, steps[len(copied) :]
+
+
+def _equal_count(steps: Iterable[JsonValue], context: Iterable[ContextStep]) -> int:
+    """Return how many steps, from the first one on, equal those in the context."""
+    pairs = zip(steps, context, strict=False)
+    are_equal = (_content_hash(step) == content_hash for step, (_, content_hash) in pairs)
+    return sum(1 for _ in takewhile(bool, are_equal))
 
 
 def _content_hash(step: JsonValue) -> bytes:

@@ -3,9 +3,9 @@
 Formats with an unmistakable beginning come first; those that resemble others come last.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib import import_module
-from typing import overload
 
 from palimpsest.recordings.import_journal.registry import ImporterRegistry
 from palimpsest.recordings.reading.importer import AnyImporter
@@ -31,35 +31,20 @@ IMPORTER_PATHS = (
 """Names of modules in ``recordings``, each with its class."""
 
 
-class ImportersInOrder(Sequence[AnyImporter]):
-    """The importers of named classes; each module is imported when its importer is first asked for."""
+class BuiltInImporters(Iterable[AnyImporter]):
+    """The importers of ``IMPORTER_PATHS``; each module is imported when its importer is first asked for."""
 
-    def __init__(self, importer_paths: Sequence[str]) -> None:
-        self._classes = importer_paths
-        self._made: dict[str, AnyImporter] = {}
-
-    @overload
-    def __getitem__(self, index: int) -> AnyImporter: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[AnyImporter]: ...
-
-    def __getitem__(self, index: int | slice) -> AnyImporter | Sequence[AnyImporter]:
-        """Return the importer at a place."""
-        if isinstance(index, slice):
-            return [self._importer(name) for name in self._classes[index]]
-        return self._importer(self._classes[index])
-
-    def __len__(self) -> int:
-        return len(self._classes)
-
-    def _importer(self, name: str) -> AnyImporter:
-        if name not in self._made:
-            module, _, class_name = name.rpartition(".")
-            importer_class = getattr(import_module(f"palimpsest.recordings.{module}"), class_name)
-            self._made[name] = importer_class()
-        return self._made[name]
+    def __iter__(self) -> Iterator[AnyImporter]:
+        return map(_importer, IMPORTER_PATHS)
 
 
-BUILT_IN = ImportersInOrder(IMPORTER_PATHS)
+@cache
+def _importer(path: str) -> AnyImporter:
+    module, _, class_name = path.rpartition(".")
+    importer_class = getattr(import_module(f"palimpsest.recordings.{module}"), class_name)
+    importer: AnyImporter = importer_class()
+    return importer
 
+
+BUILT_IN = BuiltInImporters()
 REGISTRY = ImporterRegistry(BUILT_IN)

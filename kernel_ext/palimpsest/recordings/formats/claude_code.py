@@ -87,10 +87,8 @@ class ClaudeCodeImporter:
 
     def files_beside(self, path: Path) -> Iterator[str]:
         """Yield the names of the files beside a session that hold its subagents, as Claude Code 2.0 wrote them."""
-        if is_printed_by_claude(head_of(path)):
-            return
-        session = _session_of(path)
-        yield from (file.name for file in _agent_files_beside(path, session))
+        if not is_printed_by_claude(head_of(path)):
+            yield from (file.name for file in _agent_files_beside(path, _session_of(path)))
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session, its other branches, then its subagents."""
@@ -104,16 +102,14 @@ class ClaudeCodeImporter:
         is_whole = "" in index.threads
         if is_whole:
             writers = _summary_writers(path, session, index)
-            shared_part = shared_beginning(path, self, index.main_messages())
-            begin = SessionBegin(
-                session,
-                FORMAT,
-                branch_of=None if shared_part is None else shared_part.session,
-                branch_at=None if shared_part is None else shared_part.messages[-1],
-                copied_messages=frozenset()
-                if shared_part is None
-                else frozenset(shared_part.messages),
-            )
+            begin = SessionBegin(session, FORMAT)
+            if shared_part := shared_beginning(path, self, index.main_messages()):
+                begin = replace(
+                    begin,
+                    branch_of=shared_part.session,
+                    branch_at=shared_part.messages[-1],
+                    copied_messages=frozenset(shared_part.messages),
+                )
             yield from _thread(path, index, "", begin, report, writers)
         parent = session if is_whole else None
         files = _subagents(path, session, report) if is_whole else ()
@@ -202,11 +198,8 @@ def _agent_files_beside(path: Path, session: str) -> list[Path]:
     if _AGENT_FILE.fullmatch(path.name):
         return []
     folder = path.parent
-    return [
-        folder / name
-        for name, of in _agent_sessions(folder, modified_time(folder))
-        if of == session
-    ]
+    agents = _agent_sessions(folder, modified_time(folder))
+    return [folder / name for name, session_of_agent in agents if session_of_agent == session]
 
 
 @lru_cache(maxsize=4)
@@ -275,8 +268,10 @@ class _PathReader:
             thread, node = self._index.lines.get(number, ("", ""))
             is_on_path = node and thread == self._thread and node in self._branch_path.nodes
             if not is_on_path:
-                if has_begun and not self._thread:
-                    yield from self._title(record)
+                title = record.text("aiTitle") or record.text("customTitle")
+                is_title = title and record.get("type") in ("ai-title", "custom-title")
+                if is_title and has_begun and not self._thread:
+                    yield from self._answers.in_order(TitleRead(title))
                 continue
             if not has_begun:
                 has_begun = True
@@ -285,28 +280,26 @@ class _PathReader:
             if number in self._index.gaps:
                 yield from self._answers.in_order(GapRead("Records before this one are missing."))
             yield from self._record(record, node, number)
-        yield from self._finish()
+        yield from self._answers.finish()
+        if self._compaction is not None:
+            yield self._compaction
 
     def _path_begin(self, record: JsonValue) -> SessionBegin:
         begin, branch_path = self._session_begin, self._branch_path
-        is_branch = branch_path.first_own_message is not None
-        return SessionBegin(
-            id=f"{begin.id}/{branch_path.first_own_message}" if is_branch else begin.id,
-            format=FORMAT,
+        if branch_path.first_own_message is not None:
+            begin = SessionBegin(
+                f"{begin.id}/{branch_path.first_own_message}",
+                FORMAT,
+                branch_of=begin.id,
+                branch_at=branch_path.branches_at,
+                copied_messages=branch_path.copied_messages,
+            )
+        return replace(
+            begin,
             format_version=record.text("version"),
             directory=record.text("cwd"),
             created=record.time_ms("timestamp"),
-            parent=None if is_branch else begin.parent,
-            parent_call=None if is_branch else begin.parent_call,
-            branch_of=begin.id if is_branch else begin.branch_of,
-            branch_at=branch_path.branches_at if is_branch else begin.branch_at,
-            copied_messages=branch_path.copied_messages if is_branch else begin.copied_messages,
         )
-
-    def _title(self, record: JsonValue) -> Iterator[Recorded]:
-        title = record.text("aiTitle") or record.text("customTitle")
-        if record.get("type") in ("ai-title", "custom-title") and title:
-            yield from self._answers.in_order(TitleRead(title))
 
     def _record(self, record: JsonValue, node: str, number: int) -> Iterator[Recorded]:
         match record.get("type"):
@@ -325,11 +318,6 @@ class _PathReader:
                 pass
         if node in self._answers and number >= self._nodes[node].last_record:
             yield from self._answers.complete(node)
-
-    def _finish(self) -> Iterator[Recorded]:
-        yield from self._answers.finish()
-        if self._compaction is not None:
-            yield self._compaction
 
     # Answers
 

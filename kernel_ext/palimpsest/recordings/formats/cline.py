@@ -25,13 +25,13 @@ from palimpsest.recordings.reading.recorded import (
     CompactionRead,
     GapRead,
     Media,
+    MessagePart,
     MessageRead,
     Recorded,
     ReducedRead,
     ResultRead,
     SessionBegin,
     Text,
-    Thinking,
     media_of,
     text_of_parts,
 )
@@ -67,19 +67,17 @@ class ClineImporter:
 
     def own_files(self, names: Collection[str]) -> Collection[str]:
         """Return the files with messages, with the state of a compaction, and with a session's settings."""
-        sessions = [
-            name.removesuffix(MESSAGES_SUFFIX) for name in names if name.endswith(MESSAGES_SUFFIX)
-        ]
         return {
-            session + ending
-            for session in sessions
+            name.removesuffix(MESSAGES_SUFFIX) + ending
+            for name in names
+            if name.endswith(MESSAGES_SUFFIX)
             for ending in (MESSAGES_SUFFIX, COMPACTION_SUFFIX, ".json")
         }
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a file, or the sessions of a folder."""
         if not path.is_dir():
-            yield from _session(path, None, report)
+            yield from _session(path, NO_VALUE, report)
             return
         names = [child.name for child in path.iterdir() if child.name.endswith(MESSAGES_SUFFIX)]
         # The main session of the folder comes first, then its subagents.
@@ -89,18 +87,16 @@ class ClineImporter:
         for name in names:
             state_file = path / f"{name.removesuffix(MESSAGES_SUFFIX)}{COMPACTION_SUFFIX}"
             if (path / name).is_symlink() or state_file.is_symlink():
-                report(
-                    name, "It is a link and was left out."
-                )  # a name in a copied folder may lead anywhere
+                # A name in a copied folder may lead anywhere.
+                report(name, "It is a link and was left out.")
             else:
-                yield from _session(
-                    path / name, state_file if state_file.is_file() else None, report
-                )
+                state = _state(state_file, report) if state_file.is_file() else NO_VALUE
+                yield from _session(path / name, state, report)
 
 
-def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Recorded]:
+def _session(path: Path, state: JsonValue, report: Report) -> Iterator[Recorded]:
+    """Yield the session of a file; ``state`` is that of its last compaction."""
     session = json_field(path, "sessionId").id() or path.name.removesuffix(MESSAGES_SUFFIX)
-    state = _state(compaction, report)
     reader = _ClineMessages()
     first_message = json_field(path, "messages.item", report)
     if not first_message:
@@ -137,9 +133,7 @@ def _parent(session: str, path: Path) -> str | None:
     return parent if parent and parent != session and _is_child(path) else None
 
 
-def _state(path: Path | None, report: Report) -> JsonValue:
-    if path is None:
-        return NO_VALUE
+def _state(path: Path, report: Report) -> JsonValue:
     try:
         return json_document(path)
     except UserError:
@@ -149,8 +143,6 @@ def _state(path: Path | None, report: Report) -> JsonValue:
 
 @dataclass(slots=True)
 class _ClineMessages:
-    """Reads the messages of one session."""
-
     ids: dict[str, str] = field(default_factory=dict)
     """The ids of the yielded messages; a repeated id gets a number."""
     results: dict[str, bytes] = field(default_factory=dict)
@@ -182,11 +174,7 @@ class _ClineMessages:
             self.only_results.add(name)
 
     def _answer(
-        self,
-        message: JsonValue,
-        name: str,
-        parts: Sequence[Text | Thinking | Media | Call],
-        created: int | None,
+        self, message: JsonValue, name: str, parts: Sequence[MessagePart], created: int | None
     ) -> MessageRead:
         metrics = message.at("metrics")
         names = (message.text("modelInfo", name) for name in ("provider", "id"))
@@ -247,8 +235,8 @@ def _compaction(
     )
 
 
-def _content(value: JsonValue) -> tuple[list[Text | Thinking | Media | Call], list[ResultRead]]:
-    parts: list[Text | Thinking | Media | Call] = []
+def _content(value: JsonValue) -> tuple[list[MessagePart], list[ResultRead]]:
+    parts: list[MessagePart] = []
     results: list[ResultRead] = []
     if text := value.text():
         parts.append(Text(text))

@@ -65,9 +65,8 @@ def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Re
     while waiting_threads:
         parent, parent_report, level = waiting_threads.pop(0)
         if level > MAX_LEVELS:
-            parent_report(
-                "", f"Its subagents are deeper than {MAX_LEVELS} levels and were left out."
-            )
+            too_deep = f"Its subagents are deeper than {MAX_LEVELS} levels and were left out."
+            parent_report("", too_deep)
             continue
         for thread, file in tree.children(parent, parent_report):
             if thread in seen_threads:

@@ -11,8 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.recordings.printed_streams.gemini_stream import is_printed_by_gemini, printed_chat
-from palimpsest.recordings.printed_streams.gemini_tokens import FORMAT, gemini_usage
+from palimpsest.recordings.printed_streams.gemini_stream import (
+    FORMAT,
+    gemini_usage,
+    is_printed_by_gemini,
+    printed_chat,
+)
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue, fingerprint, media_at
 from palimpsest.recordings.reading.recorded import (
@@ -148,8 +152,6 @@ def _document(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
 
 @dataclass(slots=True)
 class _GeminiChat:
-    """Reads the records of one chat."""
-
     folder_name: str
     """Name of the chat's folder; for a subagent, the id of the session that started it."""
     has_begun: bool = False
@@ -172,9 +174,9 @@ class _GeminiChat:
         if not self.has_begun:
             self.has_begun = True
             yield self._begin(record, place)
-        if isinstance(rewound := record.get("$rewindTo"), str):
+        if isinstance(rewind_target := record.get("$rewindTo"), str):
             yield from self.finish()
-            yield from self._rewind(rewound)
+            yield from self._rewind(rewind_target)
         elif isinstance(record.get("$set"), dict):
             changes = record.at("$set")
             if isinstance(changes.get("messages"), list):
@@ -266,8 +268,7 @@ class _GeminiChat:
     def _update(self, name: str, record: JsonValue) -> Iterator[Recorded]:
         """Yield the usage, results or changes that a later record adds to a message."""
         former_content, had_tokens = self.yielded_records[name]
-        usage = gemini_usage(record.at("tokens"))
-        if usage and not had_tokens:
+        if not had_tokens and (usage := gemini_usage(record.at("tokens"))):
             yield UsageRead(name, usage)
         yield from self._changed_results(record)
         if fingerprint(record.as_text("content")) != former_content:
@@ -370,10 +371,9 @@ def _output(value: JsonValue) -> str:
     outputs = list[str]()
     for value_part in _parts(value):
         if response := value_part.at("functionResponse", "response"):
-            result_fields = {"output", "error"} & response.fields().keys()
-            outputs.append(
-                (response.either("output", "error") if result_fields else response).as_text()
-            )
+            if "output" in response or "error" in response:
+                response = response.either("output", "error")
+            outputs.append(response.as_text())
         else:
             outputs += [part.text for part in _content(value_part) if isinstance(part, Text)]
     return "\n".join(outputs)

@@ -93,8 +93,6 @@ def _header(archive: JsonArchive) -> JsonValue:
 
 @dataclass(slots=True)
 class _InspectSample:
-    """One sample of a log."""
-
     sample: JsonValue
     header: JsonValue
     file_name: str
@@ -158,7 +156,7 @@ class _InspectSample:
     ) -> Iterator[Recorded]:
         inputs = RepeatedInputs()
         reduction: RecordedReduction | None = None
-        results_yielded, calls = set[str](), list[str]()
+        calls_with_result, calls = set[str](), list[str]()
         for n, event in enumerate(events):
             next_event = events[n + 1] if n + 1 < len(events) else NO_VALUE
             if event.get("event") == "compaction":
@@ -166,15 +164,15 @@ class _InspectSample:
                 continue
             if _writes_summary(event, next_event):
                 # Later requests may contain the summary in place of the results of the calls so far.
-                yield from self._missing_results(calls, results_yielded, runs)
+                yield from self._missing_results(calls, calls_with_result, runs)
                 continue
             new_system, messages = self._input(event)
             created = event.milliseconds("timestamp")
             for record in inputs.input(messages, created, reduction):
                 if not isinstance(record, ResultRead):
                     yield record
-                elif record.call not in results_yielded:
-                    results_yielded.add(record.call)
+                elif record.call not in calls_with_result:
+                    calls_with_result.add(record.call)
                     yield _with_times(record, runs.get(record.call, NO_VALUE))
             reduction = None
             if event.get("pending") is True:
@@ -188,14 +186,14 @@ class _InspectSample:
                 yield GapRead(OTHER_SYSTEM, message=answer.id, chars=len(new_system))
             if event.get("cache") == "read":
                 yield GapRead(FROM_CACHE, message=answer.id)
-        yield from self._missing_results(calls, results_yielded, runs)
+        yield from self._missing_results(calls, calls_with_result, runs)
 
     def _missing_results(
-        self, calls: list[str], results_yielded: set[str], runs: dict[str, JsonValue]
+        self, calls: list[str], calls_with_result: set[str], runs: dict[str, JsonValue]
     ) -> Iterator[Recorded]:
         for call in calls:
-            if call not in results_yielded and (run := runs.get(call)):
-                results_yielded.add(call)
+            if call not in calls_with_result and (run := runs.get(call)):
+                calls_with_result.add(call)
                 output = self._text(run.at("result")) or run.as_text("result")
                 problem = run.text("error", "message")
                 yield _with_times(ResultRead(call, problem or output, is_error=bool(problem)), run)

@@ -1,7 +1,7 @@
 """Read Kimi CLI's ``wire.jsonl``: the events of a session's turns and steps, and those of its subagents.
 
 A step is a request: its parts and calls come first, then a status with its usage. The system prompt and the summaries of
-compactions are read from the ``context.jsonl`` child_report it, and from the earlier ones that Kimi CLI renames to
+compactions are read from the ``context.jsonl`` beside it, and from the earlier ones that Kimi CLI renames to
 ``context_1.jsonl`` and so on. A subagent's events are read from its own file, or where there is none, from its parent's.
 """
 
@@ -20,11 +20,7 @@ from palimpsest.recordings.format_parts.kimi_contexts import (
 from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS_KEY, CallNames
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
-from palimpsest.recordings.reading.reading_budget import (
-    MAX_VALUE_BYTES,
-    PART_BYTES,
-    value_bytes,
-)
+from palimpsest.recordings.reading.reading_budget import MAX_VALUE_BYTES, PART_BYTES, value_bytes
 from palimpsest.recordings.reading.recorded import (
     Call,
     CompactionRead,
@@ -38,6 +34,7 @@ from palimpsest.recordings.reading.recorded import (
     SessionBegin,
     Text,
     Thinking,
+    UniqueGaps,
     media_of,
     text_of_parts,
 )
@@ -117,25 +114,25 @@ class KimiCliImporter:
         if not session.has_events:
             raise UserError(f"{str(path)!r} holds no event of Kimi CLI.")
         for agent in files:
-            session.children.setdefault(agent, _Child(agent, session.call_of_agent.get(agent)))
-        for number, child in enumerate(session.children.values()):
+            session.children.setdefault(agent, session.call_of_agent.get(agent))
+        for number, (child, call) in enumerate(session.children.items()):
             if number == MAX_SUBAGENTS:
                 report(wire.name, TOO_MANY)
                 return
             begin = SessionBegin(
-                session.child_id(child.name),
+                session.child_id(child),
                 self.name,
                 window=begin.window,
                 parent=name,
-                parent_call=child.call,
+                parent_call=call,
             )
-            if file := files.get(child.name):
+            if file := files.get(child):
                 child_report = report_beside(report, file.parent.name)
-                reader = _KimiSession(begin, KimiContexts.of_folder(file.parent, child_report))
-                yield from reader.read(_events(file, child_report))
+                contexts = KimiContexts.of_folder(file.parent, child_report)
+                events = _events(file, child_report)
             else:
-                reader = _KimiSession(begin, KimiContexts())
-                yield from reader.read(_events_of_child(wire, child.name))
+                contexts, events = KimiContexts(), _events_of_child(wire, child)
+            yield from _KimiSession(begin, contexts).read(events)
 
 
 def _is_wire(head: Head) -> bool:
@@ -199,12 +196,6 @@ def _child_name(payload: JsonValue) -> str:
     return payload.id("agent_id") or _parent_call(payload)
 
 
-@dataclass(frozen=True, slots=True)
-class _Child:
-    name: str
-    call: str | None
-
-
 @dataclass(slots=True)
 class _Step:
     """A request whose answer is being read."""
@@ -250,9 +241,10 @@ class _KimiSession:
         self._command_output = ""
         self._step: _Step | None = None
         self._context_tokens: int | None = None
-        self._reported: set[str] = set()
+        self._gaps = UniqueGaps()
         self.has_events = False
-        self.children: dict[str, _Child] = {}
+        self.children: dict[str, str | None] = {}
+        """The call that started each subagent, by the subagent's id, in the order in which they began."""
         self.call_of_agent: dict[str, str] = {}
 
     def child_id(self, name: str) -> str:
@@ -264,26 +256,11 @@ class _KimiSession:
         for event in events:
             if not self.has_events:
                 self.has_events = True
-                yield from self._beginning(event)
-            yield from self._values(event)
+                yield replace(self._begin, created=event.time, system=self._contexts.system)
+                yield from (GapRead(NO_MODEL), GapRead(NO_TOOLS), GapRead(NO_REMINDERS))
+            if handler := self._handlers.get(event.kind):
+                yield from handler(self, event.payload, event.time)
         yield from self._finish_answer(None)
-
-    def _beginning(self, event: _Event) -> Iterator[Recorded]:
-        begin = self._begin
-        yield SessionBegin(
-            id=begin.id,
-            format=begin.format,
-            created=event.time,
-            window=begin.window,
-            system=self._contexts.system,
-            parent=begin.parent,
-            parent_call=begin.parent_call,
-        )
-        yield from (GapRead(NO_MODEL), GapRead(NO_TOOLS), GapRead(NO_REMINDERS))
-
-    def _values(self, event: _Event) -> Iterator[Recorded]:
-        if handler := self._handlers.get(event.kind):
-            yield from handler(self, event.payload, event.time)
 
     # Turns and steps
 
@@ -302,18 +279,13 @@ class _KimiSession:
 
     def _retry_step(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
         self._step = _Step(time) if self._step else None
-        yield from self._gap_once(RETRIED_SENTENCE)
+        yield from self._gaps.once(RETRIED_SENTENCE)
 
     def _interrupt_step(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
         yield from self._finish_answer(time, finish="aborted")
 
     def _side_question(self, _payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
-        yield from self._gap_once(SIDE_QUESTION)
-
-    def _gap_once(self, sentence: str) -> Iterator[GapRead]:
-        if sentence not in self._reported:
-            self._reported.add(sentence)
-            yield GapRead(sentence)
+        yield from self._gaps.once(SIDE_QUESTION)
 
     # Messages
 
@@ -361,7 +333,7 @@ class _KimiSession:
         elif self._step.add_size(sum(value_bytes(part) for part in parts)):
             self._step.parts += parts
         else:
-            yield from self._gap_once(TOO_LONG)
+            yield from self._gaps.once(TOO_LONG)
 
     def _add_call(self, payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
         function = payload.at("function")
@@ -369,10 +341,10 @@ class _KimiSession:
         if self._step is None:
             return
         if not self._step.add_size(len(arguments) + len(tool)):
-            yield from self._gap_once(TOO_LONG)
+            yield from self._gaps.once(TOO_LONG)
             return
         if tool == TIME_TRAVEL:
-            yield from self._gap_once(WENT_BACK)
+            yield from self._gaps.once(WENT_BACK)
         self._step.arguments[len(self._step.parts)] = [arguments]
         self._step.parts.append(Call(self._calls.new_id(payload.id("id")), tool, {}))
 
@@ -383,7 +355,7 @@ class _KimiSession:
         if self._step.add_size(len(piece)):
             self._step.arguments[max(self._step.arguments)].append(piece)
         else:
-            yield from self._gap_once(TOO_LONG)
+            yield from self._gaps.once(TOO_LONG)
 
     def _status(self, payload: JsonValue, time: int | None) -> Iterator[Recorded]:
         context_tokens = payload.integer("context_tokens")
@@ -433,7 +405,8 @@ class _KimiSession:
         parts += kimi_parts(value.get("output"))
         output = text_of_parts(parts, "")
         match = AGENT_ID.search(output[:2_000])
-        agent = match[1] if match else next(self._children_of(recorded_id), None)
+        started_agents = (child for child, caller in self.children.items() if caller == recorded_id)
+        agent = match[1] if match else next(started_agents, None)
         if agent:
             self.call_of_agent.setdefault(agent, call)
         result = ResultRead(
@@ -451,18 +424,15 @@ class _KimiSession:
         elif self._step.add_size(value_bytes(result)):
             self._step.results.append(result)
         else:
-            yield from self._gap_once(TOO_LONG)
-
-    def _children_of(self, call: str) -> Iterator[str]:
-        return (child.name for child in self.children.values() if child.call == call)
+            yield from self._gaps.once(TOO_LONG)
 
     def _subagent(self, payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
         if self._begin.parent is not None:
-            yield from self._gap_once(NESTED_SENTENCE)
+            yield from self._gaps.once(NESTED_SENTENCE)
             return
         name, call = _child_name(payload), _parent_call(payload)
         if name and len(self.children) <= MAX_SUBAGENTS:
-            self.children.setdefault(name, _Child(name, self._calls.newest_call(call)))
+            self.children.setdefault(name, self._calls.newest_call(call))
 
     # Compactions
 
@@ -480,9 +450,9 @@ class _KimiSession:
             tokens_before=self._context_tokens,
             tokens_after=None if recorded_compaction is None else recorded_compaction.tokens_after,
         )
-        yield from self._gap_once(NO_SUMMARY_USAGE)
+        yield from self._gaps.once(NO_SUMMARY_USAGE)
         if recorded_compaction is None:
-            yield from self._gap_once(KEPT_UNKNOWN)
+            yield from self._gaps.once(KEPT_UNKNOWN)
         start = self._ids.index(keeps_from) if keeps_from else len(self._ids)
         self._ids = [name, *self._ids[start:]]
         self._ids_since_clear.append(name)
@@ -494,8 +464,9 @@ class _KimiSession:
 
         A compaction is recognised by the messages that it kept, since a context file may be missing.
         """
-        for number in range(self._passed_compactions, self._contexts.count):
-            compaction = self._contexts.compaction(number)
+        compactions = self._contexts.compactions
+        for number in range(self._passed_compactions, len(compactions)):
+            compaction = compactions[number]
             kept = (self._ids_by_content.get(key) for key in compaction.kept_keys)
             keeps_from = next((message for message in kept if message in self._ids), None)
             if keeps_from or not compaction.kept_keys:

@@ -156,10 +156,10 @@ def _as_chat(message: JsonValue) -> JsonValue:
     if message.get("type") == "function_call_output":
         content, call = message.get("output"), message.get("call_id")
         chat_message: Json = {"role": "tool", "content": content, "tool_call_id": call}
+    elif message.get("object") == "response":
+        chat_message = _response_as_chat(message)
     else:
-        chat_message = (
-            _response_as_chat(message) if message.get("object") == "response" else message.raw
-        )
+        chat_message = message.raw
     return JsonValue({**chat_message, "extra": extra.raw, "message_type": kind})
 
 
@@ -194,12 +194,10 @@ def _failed_answer(message: JsonValue) -> JsonValue:
     response = extra.at("response")
     if not extra.get("interrupt_type") or not response:
         return NO_VALUE
-    is_response = response.get("object") == "response"
-    chat_message = (
-        _response_as_chat(response)
-        if is_response
-        else response.first_entry("choices").fields("message")
-    )
+    if response.get("object") == "response":
+        chat_message = _response_as_chat(response)
+    else:
+        chat_message = response.first_entry("choices").fields("message")
     return JsonValue({**chat_message, "role": "assistant", "extra": extra.raw})
 
 

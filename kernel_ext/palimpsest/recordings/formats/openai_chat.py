@@ -23,20 +23,13 @@ from palimpsest.recordings.reading.document_beginning import (
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import GapRead, Recorded, SessionBegin
-from palimpsest.recordings.reading.sources import (
-    head_of,
-    json_document,
-    json_lines,
-    json_objects,
-)
+from palimpsest.recordings.reading.sources import head_of, json_document, json_lines, json_objects
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
 NO_USAGE = "No tokens are recorded of most or all requests."
 CUT_SENTENCE = "The requests were not recorded as such; one is cut at each answer."
 SYSTEM_ROLES = frozenset({"system", "developer"})
-
-
 PAIR_WITHOUT_ANSWER = "Its response holds no answer; its request was read."
 OTHER_CHOICES = "Its response holds several answers; the first was read."
 CHAT_ROLES = frozenset({*SYSTEM_ROLES, "user", "assistant", "tool", "function"})
@@ -69,7 +62,7 @@ class OpenAIChatImporter:
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield each conversation as a session."""
         session: _Conversation | None = None
-        number = 0
+        session_count = 0
         for place, entry in _entries(path, report):
             line, is_pair = _as_line(entry, place, report), _is_pair(entry)
             messages = [
@@ -82,9 +75,9 @@ class OpenAIChatImporter:
                 continue
             message_keys = [message_key(message) for message in messages]
             if session is None or not session.continues(message_keys):
-                number += 1
+                session_count += 1
                 session = _Conversation()
-                yield self._begin(line, messages, f"{recorded_name(path.stem)}-{number}")
+                yield self._begin(line, messages, f"{recorded_name(path.stem)}-{session_count}")
                 answers = sum(message.get("role") == "assistant" for message in messages)
                 if not is_pair or answers > 1:
                     yield GapRead(CUT_SENTENCE)
@@ -224,19 +217,15 @@ class _Conversation:
         """Yield the messages that a line adds."""
         new_messages = messages[len(self._keys) :]
         self._keys, self._line = message_keys, line
-        answers = [
-            index
-            for index, message in enumerate(new_messages)
-            if message.get("role") == "assistant"
-        ]
-        for index, message in enumerate(new_messages):
+        answers = [message for message in new_messages if message.get("role") == "assistant"]
+        for message in new_messages:
             if message.get("role") in SYSTEM_ROLES:
                 continue
-            self._is_last_answer = bool(answers) and index == answers[-1]
+            self._is_last_answer = bool(answers) and message is answers[-1]
             gaps, entry = self._stream.read_message(message)
             yield from (*gaps, entry)
         if answers and usage_of(line.get("usage")) is None:
-            yield from self._stream.report_once(NO_USAGE)
+            yield from self._stream.gaps.once(NO_USAGE)
 
     def _facts(self, message: JsonValue) -> dict[str, Any]:
         """Return a line's facts about its last answer."""

@@ -30,7 +30,7 @@ from palimpsest.recordings.reading.recorded import (
     Call,
     CompactionRead,
     GapRead,
-    Media,
+    MessagePart,
     MessageRead,
     Recorded,
     RemovedRead,
@@ -238,7 +238,7 @@ class _JoinedActions:
     event: JsonValue
     name: str
     response: str
-    parts: list[Text | Thinking | Media | Call] = field(default_factory=list)
+    parts: list[MessagePart] = field(default_factory=list)
     results: list[ResultRead] = field(default_factory=list)
     """Results that came before the answer was known to be complete."""
 
@@ -397,8 +397,8 @@ class _ConversationReader:
         self.condensation_requested = False
 
 
-def _content(value: JsonValue) -> list[Text | Thinking | Media | Call]:
-    parts: list[Text | Thinking | Media | Call] = []
+def _content(value: JsonValue) -> list[MessagePart]:
+    parts: list[MessagePart] = []
     for block in value.objects():
         if isinstance(block.get("image_urls"), list):
             parts += [media_at(url, "image/png") for url in block.list_at("image_urls")]
@@ -407,9 +407,9 @@ def _content(value: JsonValue) -> list[Text | Thinking | Media | Call]:
     return parts
 
 
-def _thoughts(value: JsonValue) -> list[Text | Thinking | Media | Call]:
+def _thoughts(value: JsonValue) -> list[MessagePart]:
     """Return the reasoning of an answer: its blocks, or else the text that all providers have."""
-    parts: list[Text | Thinking | Media | Call] = []
+    parts: list[MessagePart] = []
     for block in value.objects("thinking_blocks"):
         thought = block.text("thinking")
         parts.append(Thinking(thought, encrypted=not thought))

@@ -35,6 +35,7 @@ from palimpsest.recordings.reading.recorded import (
     Call,
     GapRead,
     Media,
+    MessagePart,
     MessageRead,
     Recorded,
     ResultRead,
@@ -57,7 +58,6 @@ OTHER_SYSTEM = "Another system prompt was sent from here on."
 COMPACTED_BY_PROVIDER = (
     "The provider compacted the conversation here; what it kept is not recorded."
 )
-Parts = list[Text | Thinking | Media | Call]
 
 
 class OtelGenAiImporter:
@@ -104,7 +104,7 @@ class _GenAiSpan:
     system: str = ""
     tools: tuple[ToolSpec, ...] | None = None
     messages: list[InputMessage] | None = None
-    answer: tuple[Text | Thinking | Media | Call, ...] = ()
+    answer: tuple[MessagePart, ...] = ()
     finish: str = ""
     is_compacted: bool = False
 
@@ -133,7 +133,7 @@ class _TracedSession:
             parent=self.parent or None,
             parent_call=self.parent_call or None,
         )
-        inputs, results_yielded, calls = RepeatedInputs(), set[str](), list[str]()
+        inputs, calls_with_result, calls = RepeatedInputs(), set[str](), list[str]()
         system, is_without_content = first_request.system, False
         for n, request in enumerate(self.requests, 1):
             if request.messages is not None:
@@ -142,7 +142,7 @@ class _TracedSession:
                     request.messages, _milliseconds(request.start), reduction
                 ):
                     if isinstance(message, ResultRead):
-                        results_yielded.add(message.call)
+                        calls_with_result.add(message.call)
                         yield _with_times(message, runs.get(message.call))
                     else:
                         yield message
@@ -154,11 +154,9 @@ class _TracedSession:
                 yield GapRead(OTHER_SYSTEM, message=answer.id, chars=len(system))
             if request.is_compacted and request.messages is None:
                 yield GapRead(COMPACTED_BY_PROVIDER, message=answer.id)
-            is_without_content = is_without_content or (
-                request.messages is None and not answer.parts
-            )
+            is_without_content |= request.messages is None and not answer.parts
         for call in calls:
-            if call not in results_yielded and (run := runs.get(call)):
+            if call not in calls_with_result and (run := runs.get(call)):
                 output = run.attributes.as_text("gen_ai.tool.call.result")
                 yield _with_times(ResultRead(call, output, is_error=bool(run.error)), run)
         if is_without_content:
@@ -209,14 +207,14 @@ class _GenAiTrace:
 
     def _request(self, span: _GenAiSpan, attributes: JsonValue) -> None:
         instructions = decoded_attribute(attributes.at("gen_ai.system_instructions"))
-        system = [block.text("content") for block in instructions.objects()]
+        system_texts = [block.text("content") for block in instructions.objects()]
         span.tools = decoded_attribute(attributes.at("gen_ai.tool.definitions")).tool_specs()
         input_messages = decoded_attribute(attributes.at("gen_ai.input.messages"))
         if isinstance(input_messages.raw, list):
             messages = [self._message(message) for message in input_messages.objects()]
-            system += [message for message in messages if isinstance(message, str)]
+            system_texts += [message for message in messages if isinstance(message, str)]
             span.messages = [message for message in messages if isinstance(message, InputMessage)]
-        span.system = "\n\n".join(message for message in system if message)
+        span.system = "\n\n".join(filter(None, system_texts))
         outputs = decoded_attribute(attributes.at("gen_ai.output.messages")).objects()
         span.answer = tuple(part for output in outputs for part in _parts(output)[0])
         reason = next(iter(attributes.list_at("gen_ai.response.finish_reasons")), "")
@@ -254,8 +252,7 @@ class _GenAiTrace:
             if session.parent not in by_id:
                 session.parent = session.parent_call = ""
         return sorted(
-            by_id.values(),
-            key=lambda conversation: (conversation.depth, conversation.requests[0].start),
+            by_id.values(), key=lambda session: (session.depth, session.requests[0].start)
         )
 
     def _session(self, span: _GenAiSpan) -> _TracedSession:
@@ -304,8 +301,8 @@ def _input_message(value: JsonValue) -> InputMessage | str:
     )
 
 
-def _parts(message: JsonValue) -> tuple[Parts, list[ResultRead]]:
-    parts: Parts = []
+def _parts(message: JsonValue) -> tuple[list[MessagePart], list[ResultRead]]:
+    parts: list[MessagePart] = []
     results: list[ResultRead] = []
     for part in message.objects("parts"):
         match part.get("type"):
@@ -334,7 +331,6 @@ def _parts(message: JsonValue) -> tuple[Parts, list[ResultRead]]:
 
 def _answer(request: _GenAiSpan, name: str) -> MessageRead:
     attributes = request.attributes
-    finish = JsonValue(request.finish).finish()
     return MessageRead(
         attributes.id("gen_ai.response.id") or request.id or name,
         "assistant",
@@ -345,7 +341,7 @@ def _answer(request: _GenAiSpan, name: str) -> MessageRead:
         effort=attributes.text("gen_ai.request.reasoning.level") or None,
         usage=_usage(attributes),
         cost=attributes.cost("gen_ai.usage.cost"),
-        finish="error" if request.error else finish,
+        finish="error" if request.error else JsonValue(request.finish).finish(),
         error=request.error or None,
     )
 
@@ -362,8 +358,7 @@ SERVICE_TIER = (
     "gen_ai.openai.response.service_tier",
     "gen_ai.response.service_tier",
 )
-"""Attributes with the tier in which a request was answered, newest first; the requested tier has no effect on the
-price."""
+"""Attributes with the tier of an answer, newest first; the requested tier has no effect on the price."""
 
 
 def _usage(attributes: JsonValue) -> Usage | None:
@@ -374,9 +369,8 @@ def _usage(attributes: JsonValue) -> Usage | None:
     prompt = attributes.tokens("gen_ai.usage.input_tokens") or attributes.tokens(
         "gen_ai.usage.prompt_tokens"
     )
-    if (
-        cache_read + cache_written > prompt
-    ):  # this instrumentation's input does not include the cached tokens
+    # The input of some instrumentations does not include the cached tokens.
+    if cache_read + cache_written > prompt:
         prompt += cache_read + cache_written
     usage_read = usage_of_whole_prompt(
         prompt,

@@ -37,7 +37,7 @@ from palimpsest.recordings.reading.sources import discard_report, first_object, 
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage
 
-FIRST_TREE = 2
+FIRST_TREE_VERSION = 2
 """The first version whose lines have ids."""
 ENTRY_TYPES = frozenset(
     {
@@ -59,6 +59,7 @@ BRANCH_SUMMARY = (
     "<summary>\n{}</summary>"
 )
 CUT_SENTENCE = "The output was cut before it was recorded."
+ENTRY_PLACE = re.compile("0|[1-9][0-9]{0,17}")
 
 
 class PiImporter:
@@ -85,8 +86,7 @@ class PiImporter:
         if not header:
             report(f"line {number}", HEADER_LOST)
         session = header.text("id") or recorded_name(path.stem)
-        is_tree = not header or header.count("version") >= FIRST_TREE
-        if not is_tree:
+        if header and header.count("version") < FIRST_TREE_VERSION:
             yield from _PiPath(header, PiBranch(session)).read(path, report)
             return
         tree = PiTree(path, report)
@@ -115,9 +115,6 @@ class PiImporter:
     def message_ids(self, path: Path) -> Collection[str]:
         """Return the ids of all entries of a session's file."""
         return PiTree(path, discard_report).entries()
-
-
-A_PLACE = re.compile("0|[1-9][0-9]{0,17}")
 
 
 class KeptMessages:
@@ -159,7 +156,7 @@ class KeptMessages:
     def first_at(self, entry: Any) -> str | None:
         """Return the first message at or after an entry; None for an unknown one, and where none came yet."""
         name = str(entry)
-        if not self._names or not A_PLACE.fullmatch(name):
+        if not self._names or not ENTRY_PLACE.fullmatch(name):
             return self._by_id.get(name)
         at = bisect_left(self._ends, int(name))
         return self._names[at] if at < len(self._names) and self._begins[at] <= int(name) else None
@@ -239,8 +236,8 @@ class _PiPath:
             case "custom" | "hookMessage":
                 yield self._user_message(entry, texts_and_media(message.get("content")), message)
             case "branchSummary":
-                words = BRANCH_SUMMARY.format(message.text("summary"))
-                yield self._user_message(entry, (Text(words),), message)
+                summary = BRANCH_SUMMARY.format(message.text("summary"))
+                yield self._user_message(entry, (Text(summary),), message)
             case _:
                 report(place, f"It is by {role!r}, which is not known, and was left out.")
 
@@ -272,14 +269,13 @@ class _PiPath:
 
     def _answer(self, message: JsonValue, entry: JsonValue) -> MessageRead:
         usage, cost = _usage(message.at("usage"))
-        model = _model(message, "model")
         return MessageRead(
             id=self._message_id(entry),
             role="assistant",
             parts=tuple(content_parts(message.get("content"))),
             created=_time(message, entry),
             completed=entry.time_ms("timestamp"),
-            model=model or self._model,
+            model=_model(message, "model") or self._model,
             effort=self._effort,
             usage=usage,
             cost=cost,
@@ -295,9 +291,7 @@ class _PiPath:
             summary=entry.text("summary"),
             keeps_from=self._kept.first_at(first_kept),
             created=entry.time_ms("timestamp"),
-            tokens_before=None
-            if entry.get("tokensBefore") is None
-            else entry.count("tokensBefore"),
+            tokens_before=entry.integer("tokensBefore"),
             usage=_usage(entry.at("usage"))[0],
         )
 
@@ -349,10 +343,7 @@ def _result(message: JsonValue, entry: JsonValue) -> Iterator[Recorded]:
 def _user_command_text(message: JsonValue) -> str:
     """Return the text that pi sends to the model about a command that the user ran."""
     output = message.text("output")
-    lines = [
-        f"Ran `{message.text('command')}`",
-        f"```\n{output}\n```" if output else "(no output)",
-    ]
+    lines = [f"Ran `{message.text('command')}`", f"```\n{output}\n```" if output else "(no output)"]
     code = message.get("exitCode")
     if message.get("cancelled"):
         lines.append("\n(command cancelled)")

@@ -92,15 +92,11 @@ class SweAgentImporter:
 
 def totals_of(stats: JsonValue) -> Iterator[TotalsRead]:
     """Yield the totals in ``model_stats``; a cost of 0 is unknown."""
-    sent_tokens, received_tokens = (
-        stats.token_field("tokens_sent"),
-        stats.token_field("tokens_received"),
-    )
     totals = RecordedTotals(
         cost=stats.cost("instance_cost"),
         # Where the provider sent no usage, the counters stay at 0.
-        input=sent_tokens or None,
-        output=received_tokens or None,
+        input=stats.token_field("tokens_sent") or None,
+        output=stats.token_field("tokens_received") or None,
         requests=stats.token_field("api_calls") or None,
     )
     if totals != NO_TOTALS:

@@ -20,7 +20,7 @@ from palimpsest.recordings.reading.recorded import (
     text_of_parts,
 )
 
-TEXT_CHARS = 12
+MIN_TEXT_CHARS = 12
 """An answer without calls and without a known id is recognised by its text from this length on, with its usage."""
 MAX_ANSWERS = 1_000_000
 PARTLY_CAPTURED = (
@@ -34,7 +34,7 @@ def answer_names(answer: MessageRead) -> tuple[str, ...]:
     calls = tuple(f"call {part.id}" for part in answer.parts if isinstance(part, Call) and part.id)
     own_name = (f"answer {answer.id}",) if answer.id else ()
     text, usage = text_of_parts(answer.parts), answer.usage
-    if calls or usage is None or len(text) < TEXT_CHARS:
+    if calls or usage is None or len(text) < MIN_TEXT_CHARS:
         return (*own_name, *calls)
     counts = f"{usage.prompt} {usage.output + usage.reasoning}"
     return (*own_name, f"text {fingerprint(text).hex()} {counts}")
@@ -79,28 +79,26 @@ class CapturedAnswers:
         """Return the captured data of an answer's request, and count the request as joined."""
         for name in answer_names(answer):
             if name in self._sent_by_answer:
-                surest, sent = self._sent_by_answer[name]
-                self.joined_answers.add(surest)
+                surest_name, sent = self._sent_by_answer[name]
+                self.joined_answers.add(surest_name)
                 return sent
         return None
 
 
 @dataclass(slots=True)
 class _SessionJoin:
-    """The join of one session."""
-
     captured: CapturedAnswers
     session: str
     gap: GapRead | None = None
     """The gap that says that the recording lacks data of its requests; it is held back until the first answer."""
     _sent_before: SentRead = field(default_factory=SentRead)
-    _requests: int = 0
+    _request_count: int = 0
     _joined_count: int = 0
 
     def answer(self, answer: MessageRead) -> Iterator[Recorded]:
         """Yield an answer; the gap precedes the first answer whose request was not captured."""
         sent = self.captured.find_sent(answer)
-        self._requests += answer.usage is not None or sent is not None
+        self._request_count += answer.usage is not None or sent is not None
         if sent is None:
             yield from self._gap()
             yield answer
@@ -118,10 +116,10 @@ class _SessionJoin:
     def end(self, report: Report) -> Iterator[Recorded]:
         """Yield a gap that is still held back, and report a session whose requests were only partly captured."""
         yield from self._gap()
-        if 0 < self._joined_count < self._requests:
+        if 0 < self._joined_count < self._request_count:
             report(
                 "",
                 PARTLY_CAPTURED.format(
-                    total=self._requests, session=self.session[:80], known=self._joined_count
+                    total=self._request_count, session=self.session[:80], known=self._joined_count
                 ),
             )

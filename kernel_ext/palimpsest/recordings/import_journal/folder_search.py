@@ -4,14 +4,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.recordings.reading.compressed_files import PASSED_OVER, compressed_files
 from palimpsest.recordings.reading.importer import AnyImporter, FilesBeside, FolderFormat
 from palimpsest.store.project_folder.names import FOLDER
 from palimpsest.store.session_notes import NOTES_ENDING
 
 MAX_DEPTH = 6
 """Depth to which folders are searched for recordings; Codex sorts its own by year, month and day."""
-MAX_RECORDINGS = 10_000
+MAX_ENTRIES = 10_000
+"""Maximum entries of one folder that are considered."""
+COMPRESSED_SUFFIXES = frozenset({".gz", ".xz", ".bz2", ".zst", ".zip"})
+"""Endings of compressed files: a recording in one is ``session.jsonl.gz``."""
+COMPRESSED_SENTENCE = "It is compressed and was passed over: unpack it, and import what comes out."
 RECORDING_SUFFIXES = frozenset(
     {".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson", ".har"}
 )
@@ -33,20 +36,16 @@ class FolderContents:
 
     def left_out(self) -> Iterator[tuple[Path, str]]:
         """Yield the files that were left out, with a sentence; those without a recording together, by the first."""
-        yield from ((path, PASSED_OVER) for path in self.compressed)
-        if len(self.unrecognised_files) == 1:
-            yield (
-                self.unrecognised_files[0],
-                "It is no recording of a known format and was left out.",
-            )
-        elif self.unrecognised_files:
-            other_names = [path.name for path in self.unrecognised_files[1 : MAX_NAMED_FILES + 1]]
-            rest = len(self.unrecognised_files) - 1 - len(other_names)
-            more = f" and {rest} more" if rest else ""
-            yield (
-                self.unrecognised_files[0],
-                f"It is no recording of a known format and was left out, and so were {', '.join(other_names)}{more}.",
-            )
+        yield from ((path, COMPRESSED_SENTENCE) for path in self.compressed)
+        if not self.unrecognised_files:
+            return
+        first, *others = self.unrecognised_files
+        sentence = "It is no recording of a known format and was left out"
+        if others:
+            sentence += f", and so were {', '.join(path.name for path in others[:MAX_NAMED_FILES])}"
+        if len(others) > MAX_NAMED_FILES:
+            sentence += f" and {len(others) - MAX_NAMED_FILES} more"
+        yield first, f"{sentence}."
 
 
 def search_folder(
@@ -66,14 +65,14 @@ def search_folder(
     recordings = ((path, importer) for path, importer in search.recordings if path not in beside)
     unknown = (path for path in search.unrecognised_files if path not in beside)
     return FolderContents(
-        tuple(recordings),
-        tuple(unknown),
-        tuple(compressed_files(folder, RECORDING_SUFFIXES, MAX_DEPTH)),
+        tuple(recordings), tuple(unknown), tuple(_compressed_files(folder, MAX_DEPTH))
     )
 
 
 @dataclass(slots=True)
 class _Search:
+    """The recordings and other files that were found so far."""
+
     importer_of: Callable[[Path], AnyImporter | None]
     recordings: list[tuple[Path, AnyImporter]] = field(default_factory=list)
     unrecognised_files: list[Path] = field(default_factory=list)
@@ -82,37 +81,26 @@ class _Search:
         """Add the files in a folder and below it."""
         if owner is not None and not isinstance(owner, FolderFormat):
             return
-        try:
-            paths = sorted(
-                path for path, _ in zip(folder.iterdir(), range(MAX_RECORDINGS), strict=False)
-            )
-        except OSError:
-            return
-        paths = [path for path in paths if not path.is_symlink()]
+        paths = _entries(folder)
         if isinstance(owner, FolderFormat):
             own_files = owner.own_files([path.name for path in paths])
             paths = [path for path in paths if path.name not in own_files]
         # A folder named like a recording belongs to it: it holds its subagents, for example.
         names_passed_over = {FOLDER}
         for path in paths:
-            if _may_be_recording(path) and path.is_file() and self._add(path) is not None:
+            if not _may_be_recording(path) or not path.is_file():
+                continue
+            if (importer := self.importer_of(path)) is None:
+                self.unrecognised_files.append(path)
+            else:
+                self.recordings.append((path, importer))
                 names_passed_over.add(path.stem)
         for path in paths:
             if path.is_dir() and path.name not in names_passed_over:
-                importer = self.importer_of(path)
-                if importer is not None:
+                if (importer := self.importer_of(path)) is not None:
                     self.recordings.append((path, importer))
                 if depth > 1:
                     self.add_folder(path, depth - 1, importer)
-
-    def _add(self, file: Path) -> AnyImporter | None:
-        """Add a file as a recording or as none; returns its importer."""
-        importer = self.importer_of(file)
-        if importer is None:
-            self.unrecognised_files.append(file)
-        else:
-            self.recordings.append((file, importer))
-        return importer
 
 
 def _may_be_recording(file: Path) -> bool:
@@ -135,3 +123,22 @@ def _files_beside(recordings: list[tuple[Path, AnyImporter]]) -> set[Path]:
             continue
         paths |= {path.parent / name for name in names}
     return paths
+
+
+def _compressed_files(folder: Path, depth: int) -> Iterator[Path]:
+    """Yield the compressed files below a folder whose inner names have a recording's ending; links are not followed."""
+    for path in _entries(folder):
+        is_recording = Path(path.stem).suffix in RECORDING_SUFFIXES
+        if path.suffix in COMPRESSED_SUFFIXES and is_recording and path.is_file():
+            yield path
+        elif depth > 1 and not path.name.startswith(".") and path.is_dir():
+            yield from _compressed_files(path, depth - 1)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return the first entries of a folder that are no links, sorted; none where it cannot be read."""
+    try:
+        paths = sorted(path for path, _ in zip(folder.iterdir(), range(MAX_ENTRIES), strict=False))
+    except OSError:
+        return []
+    return [path for path in paths if not path.is_symlink()]

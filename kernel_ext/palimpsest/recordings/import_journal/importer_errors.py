@@ -21,8 +21,8 @@ MAX_BYTES = 1_000_000
 """Size above which the log is renamed to ``errors.log.1``, and a new log is begun."""
 MAX_CHARS = 20_000
 """Maximum characters of one error's traceback that are logged, counted from the end."""
-LINE_CHARS = 2_000
-TITLE_CHARS = 80
+MAX_LINE_CHARS = 2_000
+MAX_TITLE_CHARS = 80
 NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 """A flag for opening the log: a named pipe in its place must not block."""
 ENTRY_HEAD = "{at} Palimpsest {version}: the importer {name!r}, of {path!r}\n"
@@ -68,7 +68,7 @@ def log_importer_error(
 
 
 def _name_of(importer: Recogniser) -> str:
-    return visible_line(str(getattr(importer, "title", type(importer).__name__)), TITLE_CHARS)
+    return visible_line(str(getattr(importer, "title", type(importer).__name__)), MAX_TITLE_CHARS)
 
 
 def _entry(importer: Recogniser, source: Path, error: BaseException) -> str:
@@ -77,5 +77,5 @@ def _entry(importer: Recogniser, source: Path, error: BaseException) -> str:
         at=logged_at, version=__version__, name=_name_of(importer), path=str(source)
     )
     # A long message must not push the lines of code out of the log.
-    lines = "".join(line[:LINE_CHARS] for line in traceback.format_exception(error))
+    lines = "".join(line[:MAX_LINE_CHARS] for line in traceback.format_exception(error))
     return visible_text(scrub(f"{head}{lines[-MAX_CHARS:]}\n"))

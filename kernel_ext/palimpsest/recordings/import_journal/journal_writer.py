@@ -8,18 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.recordings.import_journal.captured_answers import (
-    CapturedAnswers,
-    answer_names,
-)
+from palimpsest.recordings.import_journal.captured_answers import CapturedAnswers, answer_names
 from palimpsest.recordings.import_journal.importer_errors import log_importer_error
 from palimpsest.recordings.import_journal.session_journal import Differs, SessionJournal
-from palimpsest.recordings.reading.importer import (
-    CaptureImporter,
-    Importer,
-    LoneReader,
-    Recogniser,
-)
+from palimpsest.recordings.reading.importer import CaptureImporter, Importer, LoneReader, Recogniser
 from palimpsest.recordings.reading.json_fields import NUMBER_NOTES
 from palimpsest.recordings.reading.reading_budget import (
     MAX_VALUE_BYTES,
@@ -55,6 +47,8 @@ from palimpsest.transcript.visible_text import visible_line
 
 MAX_PROBLEMS = 1_000
 """Maximum problems that are listed; a file with only broken lines may have millions."""
+MAX_COUNTED_FILES = 100_000
+"""Maximum files of a folder whose sizes are added."""
 TOO_LONG = (
     "It comes to {size:,} MB, which is more than the "
     f"{MAX_VALUE_BYTES // 1_000_000} MB that one may have, and was left out."
@@ -122,7 +116,7 @@ class RecordingImport:
     _journal: SessionJournal | None = None
     _recorded_id: str = ""
     _numbers: dict[str, int] = field(default_factory=dict)
-    _requests: int = 0
+    _request_count: int = 0
     """Answers of the session so far."""
     _answers: set[str] = field(default_factory=set)
     """The names of the answers that were read of a capture: another capture may hold the same exchanges."""
@@ -208,10 +202,10 @@ class RecordingImport:
         finally:
             NUMBER_NOTES.reset(token)
         if isinstance(value, SessionBegin):
-            self._requests = 0
+            self._request_count = 0
         elif isinstance(value, MessageRead) and value.role == "assistant":
-            self._requests += 1
-        place = f"request {self._requests}" if self._requests else "usage"
+            self._request_count += 1
+        place = f"request {self._request_count}" if self._request_count else "usage"
         for sentence in notes:
             self._report(place, sentence)
         return value
@@ -297,12 +291,9 @@ def counted_bytes(
         COUNT_BYTES.reset(token)
 
 
-MAX_FILES = 100_000
-
-
 def size_of(path: Path) -> int:
     """Return the bytes of a file, or of the files below a folder."""
     if not path.is_dir():
         return path.stat().st_size
-    files = (file for file, _ in zip(path.rglob("*"), range(MAX_FILES), strict=False))
+    files = (file for file, _ in zip(path.rglob("*"), range(MAX_COUNTED_FILES), strict=False))
     return sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())

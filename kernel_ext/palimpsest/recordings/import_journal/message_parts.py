@@ -15,7 +15,7 @@ from palimpsest.transcript.values import ModelRef
 
 IMPORTED_AGENT = "imported"
 """Key of the notes about the recording, in a session's metadata and as an extra field of its messages."""
-TITLE_CHARS = 80
+MAX_TITLE_CHARS = 80
 UNKNOWN_NAME = "unknown"
 _TAG = re.compile(r"</?[a-z]+(?:-[a-z]+)+>")
 """Tags that a program puts around a command, such as ``<command-name>``; they are left out of titles."""
@@ -23,11 +23,7 @@ NO_REASON = "The recording does not say what went wrong."
 
 
 def part_of(
-    value: Text | Thinking | Media,
-    ids: dict[str, Any],
-    time: int,
-    *,
-    synthetic: bool = False,
+    value: Text | Thinking | Media, ids: dict[str, Any], time: int, *, synthetic: bool = False
 ) -> Part:
     """Return a part of a message; ``ids`` are the fields with its ids, ``time`` is the time of the message."""
     match value:
@@ -66,12 +62,10 @@ def recording_note(recorded_id: str, *, has_time: bool, **facts: Any) -> dict[st
 
 def title_of(value: MessageRead) -> str:
     """Return a session's title: the beginning of the user's text."""
-    words = " ".join(
-        block.text for block in value.parts if isinstance(block, Text) and not block.synthetic
-    )
-    words = _TAG.sub(" ", words[: TITLE_CHARS * 10])
-    line = " ".join(words.split())
-    return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1]}…"
+    own_texts = [part.text for part in value.parts if isinstance(part, Text) and not part.synthetic]
+    beginning = " ".join(own_texts)[: MAX_TITLE_CHARS * 10]
+    line = " ".join(_TAG.sub(" ", beginning).split())
+    return line if len(line) <= MAX_TITLE_CHARS else f"{line[: MAX_TITLE_CHARS - 1]}…"
 
 
 def error_of(value: MessageRead) -> ErrorValue | None:

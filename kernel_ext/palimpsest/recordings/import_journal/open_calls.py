@@ -22,7 +22,6 @@ from palimpsest.transcript.provider_calls import EXECUTED
 MAX_OPEN_CALLS = 1_000
 """Maximum calls that are open at a time: a recording without results has thousands."""
 BEGINNING_CHARS = 40
-
 SUBAGENT_TOOL = "task"
 """Key in a call's metadata for the session of a subagent, as in Palimpsest's own tool."""
 NO_RESULT = "No result of this call was recorded."
@@ -161,7 +160,11 @@ def _with_result(
             output=result.output,
             metadata=metadata,
             time=time,
-            attachments=tuple(attachments_of(result.media)),
+            attachments=tuple(
+                Attachment(mime=file.mime, filename=file.name, url=data_url(file))
+                for file in result.media
+                if file.data is not None
+            ),
         )
     return _with_gaps(open_call, open_call.part.model_copy(update={"state": state}))
 
@@ -170,13 +173,6 @@ def _with_gaps(open_call: OpenCall, part: ToolPart) -> ToolPart:
     if not open_call.gaps:
         return part
     return part.model_copy(update={"metadata": {**(part.metadata or {}), "gaps": open_call.gaps}})
-
-
-def attachments_of(media: tuple[Media, ...]) -> Iterator[Attachment]:
-    """Yield the images and files whose content was recorded."""
-    for medium in media:
-        if medium.data is not None:
-            yield Attachment(mime=medium.mime, filename=medium.name, url=data_url(medium))
 
 
 def data_url(media: Media) -> str:

@@ -27,9 +27,9 @@ class RecordedNames:
         session = _session_id(self.format, self.recorded_id, self.copy)
         object.__setattr__(self, "session", session)
 
-    def other_session(self, recorded_id: str) -> str:
-        """Return the derived id of another session of the same recording."""
-        return RecordedNames(self.format, recorded_id).session
+    def other_session(self, recorded_id: str | None) -> str | None:
+        """Return the derived id of another session of the same recording; None for None."""
+        return None if recorded_id is None else RecordedNames(self.format, recorded_id).session
 
     def message(self, recorded_id: str) -> str:
         """Return the derived id of a message."""

@@ -7,25 +7,16 @@ loaded where no built-in importer recognises a source, and never by a name in a 
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
 from palimpsest.recordings.import_journal.captured_answers import CapturedAnswers
 from palimpsest.recordings.import_journal.folder_search import FolderContents, search_folder
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
-from palimpsest.recordings.import_journal.journal_writer import (
-    ImportLog,
-    RecordingImport,
-    size_of,
-)
-from palimpsest.recordings.reading.importer import (
-    AnyImporter,
-    CaptureImporter,
-    Head,
-    WholeImporter,
-)
+from palimpsest.recordings.import_journal.journal_writer import ImportLog, RecordingImport, size_of
+from palimpsest.recordings.reading.importer import AnyImporter, CaptureImporter, Head, WholeImporter
 from palimpsest.recordings.reading.reading_budget import reading_within_budget
 from palimpsest.recordings.reading.sources import head_of, is_compressed
 from palimpsest.store.exchange.import_report import ImportControl, ImportReport
@@ -45,12 +36,12 @@ class ImporterRegistry:
 
     def __init__(
         self,
-        built_in: Sequence[AnyImporter],
+        built_in: Iterable[AnyImporter],
         other_importers: Callable[[], Sequence[AnyImporter]] | None = None,
     ) -> None:
         """``other_importers`` returns the third-party importers; tests pass their own."""
         self._built_in = built_in
-        self._others = installed_importers if other_importers is None else other_importers
+        self._other_importers = installed_importers if other_importers is None else other_importers
         self._broken: set[int] = set()
         """Ids of the importers whose own error was logged, so that it is logged once."""
 
@@ -58,11 +49,9 @@ class ImporterRegistry:
         """Return the importer of a path, or None; an error of an importer is passed to ``on_failure`` or logged once."""
         head, on_failure = head_of(path), on_failure or self._log_once
         importer = _first_that_recognises(self._built_in, head, on_failure)
-        return (
-            importer
-            if importer is not None
-            else _first_that_recognises(self._others(), head, on_failure)
-        )
+        if importer is None:
+            importer = _first_that_recognises(self._other_importers(), head, on_failure)
+        return importer
 
     def _log_once(self, importer: AnyImporter, error: Exception) -> None:
         if id(importer) not in self._broken:
@@ -100,17 +89,12 @@ class ImporterRegistry:
         if captured is not None:
             contents = replace(contents, recordings=(*contents.recordings, self._capture(captured)))
         answers = _captured_answers(contents, importer, log)
-        import_one = partial(_import_with, store, clock, log, control or ImportControl(), answers)
+        task = _ImportTask(store, clock, log, control or ImportControl(), answers, contents)
         if importer is not None:
-            if without_subagents:
-                import_one(importer, path, without_subagents=True)
-            else:
-                _import_recording(
-                    path, importer, contents, log, partial(import_one, without_subagents=False)
-                )
+            task.import_recording(importer, path, without_subagents=without_subagents)
         elif is_compressed(path):
             raise UserError(f"{str(path)!r} is compressed: unpack it, and open what comes out.")
-        elif not _import_contents(contents, log, import_one):
+        elif not task.import_contents():
             if has_failed:
                 return log.import_report()
             if contents.compressed:
@@ -138,11 +122,9 @@ class ImporterRegistry:
         """Return the recordings at or below a path, sorted, and the other files; a project's folder is not a recording."""
         importer = self._importer_of(path)
         contents = search_folder(path, self._importer_of, importer)
-        return (
-            contents
-            if importer is None
-            else replace(contents, recordings=((path, importer), *contents.recordings))
-        )
+        if importer is not None:
+            contents = replace(contents, recordings=((path, importer), *contents.recordings))
+        return contents
 
     def _importer_of(self, path: Path) -> AnyImporter | None:
         try:
@@ -185,72 +167,69 @@ def _captured_answers(
     return answers
 
 
-def _import_recording(
-    path: Path,
-    importer: AnyImporter,
-    contents: FolderContents,
-    log: ImportLog,
-    import_one: Callable[..., None],
-) -> None:
-    """Import a recording, and the others beside it; raises UserError where nothing can be imported."""
-    try:
-        import_one(importer, path)
-    except UserError as error:
-        if not _import_contents(contents, log, import_one):
-            raise
-        log.report(path.name, str(error))
-    else:
-        _import_contents(contents, log, import_one)
+@dataclass(frozen=True, slots=True)
+class _ImportTask:
+    """The import of one path, with the other recordings in its folder."""
 
+    store: Store
+    clock: Callable[[], int]
+    log: ImportLog
+    control: ImportControl
+    captured: CapturedAnswers
+    contents: FolderContents
 
-def _import_contents(
-    contents: FolderContents, log: ImportLog, import_one: Callable[..., None]
-) -> bool:
-    """Import recordings, captures after those that they are joined with; returns False where there is none."""
-    in_order = sorted(contents.recordings, key=lambda found: isinstance(found[1], CaptureImporter))
-    for path, importer in in_order:
+    def import_recording(
+        self, importer: AnyImporter, path: Path, *, without_subagents: bool
+    ) -> None:
+        """Import a recording, and the others beside it; raises UserError where nothing can be imported."""
         try:
-            import_one(importer, path, without_subagents=True)
+            self._import_one(importer, path, without_subagents=without_subagents)
         except UserError as error:
-            log.report(path.name, str(error))
-        if log.is_stopped:
-            return True
-    for path, sentence in contents.left_out():
-        log.report(path.name, sentence)
-    return bool(contents.recordings)
+            if without_subagents or not self.import_contents():
+                raise
+            self.log.report(path.name, str(error))
+        else:
+            if not without_subagents:
+                self.import_contents()
 
+    def import_contents(self) -> bool:
+        """Import recordings, captures after those that they are joined with; returns False where there is none."""
+        recordings = self.contents.recordings
+        for path, importer in sorted(
+            recordings, key=lambda recording: isinstance(recording[1], CaptureImporter)
+        ):
+            try:
+                self._import_one(importer, path, without_subagents=True)
+            except UserError as error:
+                self.log.report(path.name, str(error))
+            if self.log.is_stopped:
+                return True
+        for path, sentence in self.contents.left_out():
+            self.log.report(path.name, sentence)
+        return bool(recordings)
 
-def _import_with(
-    store: Store,
-    clock: Callable[[], int],
-    log: ImportLog,
-    control: ImportControl,
-    captured: CapturedAnswers,
-    importer: AnyImporter,
-    path: Path,
-    *,
-    without_subagents: bool,
-) -> None:
-    if not isinstance(importer, WholeImporter):
-        RecordingImport(
-            store, importer, path, clock, log, control, without_subagents, captured
-        ).run()
-        return
-    try:
-        report = importer.import_whole(store, path, clock, control)
-    except (UserError, OSError):
-        raise
-    except Exception as error:  # noqa: BLE001 - an importer may be anybody's
-        _report_failure(log, path, importer, error)
-        return
-    for session in report.sessions:
-        log.add(session)
-    for problem in report.problems:
-        log.report(problem.where, problem.what)
+    def _import_one(self, importer: AnyImporter, path: Path, *, without_subagents: bool) -> None:
+        store, clock, log, control = self.store, self.clock, self.log, self.control
+        if not isinstance(importer, WholeImporter):
+            RecordingImport(
+                store, importer, path, clock, log, control, without_subagents, self.captured
+            ).run()
+            return
+        try:
+            report = importer.import_whole(store, path, clock, control)
+        except (UserError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - an importer may be anybody's
+            _report_failure(log, path, importer, error)
+            return
+        for session in report.sessions:
+            log.add(session)
+        for problem in report.problems:
+            log.report(problem.where, problem.what)
 
 
 def _first_that_recognises(
-    importers: Sequence[AnyImporter], head: Head, on_failure: FailureHandler
+    importers: Iterable[AnyImporter], head: Head, on_failure: FailureHandler
 ) -> AnyImporter | None:
     for importer in importers:
         try:

@@ -48,12 +48,7 @@ from palimpsest.transcript.messages import (
     Origin,
     UserMessage,
 )
-from palimpsest.transcript.parts import (
-    CompactionPart,
-    StepFinishPart,
-    StepStartPart,
-    TextPart,
-)
+from palimpsest.transcript.parts import CompactionPart, StepFinishPart, StepStartPart, TextPart
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     Event,
@@ -115,7 +110,7 @@ class SessionBuilder:
     def events(self, value: Recorded) -> Iterator[Event]:
         """Yield the events of the next value; raises NotJournaled for a value that does not fit the session."""
         if not (isinstance(value, MessageRead) and value.is_summary):
-            yield from self._summary_missing()
+            yield from self._missing_summary()
             self._summary_of = None
         if isinstance(value, SessionBegin):
             raise NotJournaled("A session begins inside another one.")
@@ -141,7 +136,7 @@ class SessionBuilder:
 
     def closing_events(self) -> Iterator[Event]:
         """Yield the events that end open calls and summaries at the recording's end; a grown recording may add more."""
-        yield from self._summary_missing()
+        yield from self._missing_summary()
         self._note_copied()
         for part in self._calls.unanswered():
             yield PartUpdated.unchecked(part=part)
@@ -152,7 +147,7 @@ class SessionBuilder:
         self._answers.clear()
         self._calls = OpenCalls()
 
-    def _summary_missing(self) -> Iterator[Event]:
+    def _missing_summary(self) -> Iterator[Event]:
         if self._summary_of is not None:
             marker, compaction = self._summary_of
             yield from self._summary(marker, compaction, "")
@@ -176,10 +171,9 @@ class SessionBuilder:
         if not value.by_program and (not self.facts.title_so_far or self._has_copied_title):
             self.facts.title_so_far = title_of(value) or self.facts.title_so_far
             self._has_copied_title = is_copied
-        from_child = None if value.session is None else self._names.other_session(value.session)
-        has_time = value.created is not None
-        facts = {"subagent": from_child, COPIED: is_copied or None}
-        note = recording_note(value.id, has_time=has_time, **facts)
+        subagent = self._names.other_session(value.session)
+        facts = {"subagent": subagent, COPIED: is_copied or None}
+        note = recording_note(value.id, has_time=value.created is not None, **facts)
         info = self._prompt_info(value.id, created, note, by_engine=value.by_program)
         yield MessageUpdated.unchecked(info=info)
         for index, part in enumerate(value.parts):
@@ -290,8 +284,7 @@ class SessionBuilder:
 
     def _result(self, value: ResultRead) -> Iterator[Event]:
         ended = self.facts.advance_time(value.ended if value.ended is not None else value.started)
-        subagent = None if value.session is None else self._names.other_session(value.session)
-        part = self._calls.end(value, ended, subagent)
+        part = self._calls.end(value, ended, self._names.other_session(value.session))
         if part is None:
             has_result = self._calls.place_of_ended(value.call) is not None
             raise NotJournaled(
@@ -348,9 +341,7 @@ class SessionBuilder:
         facts = {
             "tokens_before": value.tokens_before,
             "tokens_after": value.tokens_after,
-            WRITTEN_BY: None
-            if value.written_by is None
-            else self._names.other_session(value.written_by),
+            WRITTEN_BY: self._names.other_session(value.written_by),
             "replaced": None
             if value.replaced_messages is None
             else [self._names.message(name) for name in value.replaced_messages],
@@ -390,8 +381,7 @@ class SessionBuilder:
         return last_before
 
     def _summary(self, marker: str, value: CompactionRead, text: str) -> Iterator[Event]:
-        missing = True if value.summary is None else None
-        has_time = value.created is not None
+        is_missing, has_time = value.summary is None, value.created is not None
         info = AssistantMessage(
             id=self._names.message(f"{value.id}/summary"),
             session_id=self._names.session,
@@ -403,7 +393,7 @@ class SessionBuilder:
             summary=True,
             tokens=value.usage or Usage(),
             finish="stop",
-            **recording_note(value.id, has_time=has_time, not_recorded=missing),
+            **recording_note(value.id, has_time=has_time, not_recorded=is_missing or None),
         )
         self.messages += 1
         self._summarised.add(value.id)

@@ -104,7 +104,7 @@ class RecordingFacts:
             id=self.names.session,
             project_id=project_id,
             directory=begin.directory,
-            parent_id=None if begin.parent is None else self.names.other_session(begin.parent),
+            parent_id=self.names.other_session(begin.parent),
             title=self.title,
             version=begin.format_version,
             time=SessionTime(created=self.created, updated=max(self.time, self.created)),
@@ -116,7 +116,7 @@ class RecordingFacts:
 
     def origin(self) -> Json:
         """Return the known facts about the session's origin, for its metadata."""
-        begin = self.begin
+        begin, totals = self.begin, self.totals._asdict().items()
         origin_fields: Json = {
             "from": begin.format,
             "format_version": begin.format_version,
@@ -127,16 +127,11 @@ class RecordingFacts:
             "parent_call": begin.parent_call,
             "gaps": list(self._gaps) or None,
             "more_gaps": self._unlisted_gaps or None,
-            "totals": {
-                name: total for name, total in self.totals._asdict().items() if total is not None
-            }
-            or None,
+            "totals": {name: total for name, total in totals if total is not None} or None,
             **self._text_refs,
+            "branch_of": self.names.other_session(begin.branch_of),
+            "branch_at": None if begin.branch_at is None else self.names.message(begin.branch_at),
         }
-        if begin.branch_of is not None:
-            origin_fields["branch_of"] = self.names.other_session(begin.branch_of)
-        if begin.branch_at is not None:
-            origin_fields["branch_at"] = self.names.message(begin.branch_at)
         return {name: value for name, value in origin_fields.items() if value not in (None, "")}
 
 

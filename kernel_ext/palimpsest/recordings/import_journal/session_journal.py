@@ -4,7 +4,6 @@ Every batch ends with the session's own record, which contains the number of its
 import continues where it ended, and of a recording that grew only the new values are added.
 """
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -120,22 +119,19 @@ class SessionJournal:
 
     def _find_existing(self, session_id: str) -> _ExistingSession | None:
         """Return a session as an earlier import left it; raises Differs where another program wrote it."""
+        newest_seq = 0
         try:
-            records = self._store.stream(session_id)
-            first_record = next(records, None)
-        except NotFound:
-            return None
-        if first_record is None:
-            return None
-        for record in itertools.chain([first_record], records):
-            event = record.event
-            if isinstance(event, SessionDeleted):
-                raise Differs
-            if isinstance(event, SessionUpdated | SessionCreated):
-                note = (event.session.metadata or {}).get(IMPORTED_AGENT)
-                if not isinstance(note, dict) or not note.get("values"):
+            for record in self._store.stream(session_id):
+                newest_seq, event = newest_seq or record.seq, record.event
+                if isinstance(event, SessionDeleted):
                     raise Differs
-                return _ExistingSession(event.session, first_record.seq, note)
+                if isinstance(event, SessionUpdated | SessionCreated):
+                    note = (event.session.metadata or {}).get(IMPORTED_AGENT)
+                    if not isinstance(note, dict) or not note.get("values"):
+                        raise Differs
+                    return _ExistingSession(event.session, newest_seq, note)
+        except NotFound:
+            pass
         return None
 
     def _check_same(self) -> None:
@@ -186,18 +182,13 @@ class SessionJournal:
 
     def _problems(self, *, is_complete: bool) -> Json:
         """Return the unreadable places for the session's record; a stopped import also keeps the recorded ones."""
-        unread_places, further_count = [*self._unread], self._more_unread
+        unread_places = [*self._unread]
         if not is_complete and self._existing is not None:
             unread_before = self._existing.note.get("unread")
             before = unread_before if isinstance(unread_before, list) else []
-            unread_places = [*before, *(place for place in unread_places if place not in before)][
-                :MAX_KEPT_PROBLEMS
-            ]
-        return {
-            name: value
-            for name, value in (("unread", unread_places), ("more_unread", further_count))
-            if value
-        }
+            unread_places = [*before, *(place for place in unread_places if place not in before)]
+        problems = {"unread": unread_places[:MAX_KEPT_PROBLEMS], "more_unread": self._more_unread}
+        return {name: value for name, value in problems.items() if value}
 
     def finish(self, *, is_complete: bool) -> Imported:
         """Write the remaining events; ``is_complete`` is False where reading was stopped. Raises Differs."""
@@ -222,10 +213,9 @@ class SessionJournal:
             is_long = self._has_summary or self._builder.messages >= INDEXED_MESSAGES
             if is_complete and is_long and self._store.opens_from_checkpoint:
                 self._write_checkpoint()
-        new: Outcome = "copy" if self._copy else "new"
-        return self._outcome_of_import(
-            new if existing is None else "updated" if has_changed else "same"
-        )
+        if existing is None:
+            return self._outcome_of_import("copy" if self._copy else "new")
+        return self._outcome_of_import("updated" if has_changed else "same")
 
     def close(self) -> None:
         """Release the session."""
@@ -316,24 +306,22 @@ class SessionJournal:
             "at": self._now,
             **self._problems(is_complete=is_complete),
         }
-        existing_session = self._existing.session if self._existing is not None else None
-        if existing_session is None:
+        existing = self._existing
+        if existing is None:
             return info.model_copy(
                 update={"title": self._title(), "metadata": {IMPORTED_AGENT: origin}}
             )
         changes: Json = {
-            "time": existing_session.time.model_copy(update={"updated": info.time.updated}),
+            "time": existing.session.time.model_copy(update={"updated": info.time.updated}),
             "model": info.model,
             "cost": info.cost,
             "tokens": info.tokens,
             "unpriced": info.unpriced,
-            "metadata": {**(existing_session.metadata or {}), IMPORTED_AGENT: origin},
+            "metadata": {**(existing.session.metadata or {}), IMPORTED_AGENT: origin},
         }
-        if self._existing is not None and existing_session.title == self._existing.note.get(
-            "title"
-        ):
+        if existing.session.title == existing.note.get("title"):
             changes["title"] = self._title()
-        return existing_session.model_copy(update=changes)
+        return existing.session.model_copy(update=changes)
 
 
 def _reason(error: Exception) -> str:

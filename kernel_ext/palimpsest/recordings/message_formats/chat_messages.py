@@ -31,11 +31,8 @@ def full_model_name(name: Any) -> str:
     model_name = JsonValue(name).text().strip()
     if not model_name or "/" in model_name:
         return model_name
-    company = next(
-        (company_name for start, company_name in MODEL_COMPANIES if model_name.startswith(start)),
-        "unknown",
-    )
-    return f"{company}/{model_name}"
+    companies = (company for start, company in MODEL_COMPANIES if model_name.startswith(start))
+    return f"{next(companies, 'unknown')}/{model_name}"
 
 
 def text_of(content: Any) -> str:
@@ -118,8 +115,8 @@ class CallNames:
     def call_of_result(self, recorded_id: str) -> str | None:
         """Return the call of a result: by its recorded id, or without one the oldest call without a result."""
         call = self._newest.get(recorded_id) if recorded_id else next(iter(self._open), None)
-        if call in self._open:
-            self._open.remove(call)
+        if call is not None:
+            self.close(call)
         return call
 
     def newest_call(self, recorded_id: str) -> str | None:
@@ -159,10 +156,9 @@ def usage_of(value: Any, service_tier: Any = None) -> Usage | None:
     cache_written = usage.token_field("cache_creation_input_tokens")
     cache_written = cache_written or details.token_field("cache_creation_tokens")
     lifetimes = usage.at("cache_creation")
-    cache_writes = (
-        lifetimes if "cache_creation" in usage else details.at("cache_creation_token_details")
-    )
-    hour = cache_writes.token_field("ephemeral_1h_input_tokens")
+    if "cache_creation" not in usage:
+        lifetimes = details.at("cache_creation_token_details")
+    hour = lifetimes.token_field("ephemeral_1h_input_tokens")
     reasoning = completion_details.token_field("reasoning_tokens")
     normalised = normalised_usage(
         prompt or 0, answer or 0, cached or 0, cache_written or 0, reasoning or 0

@@ -4,7 +4,7 @@ An agent without tool calls writes commands as text and receives the output as a
 such an output becomes the result of a call whose input is empty, since the command is already in the answer's text.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from palimpsest.recordings.message_formats.chat_messages import (
@@ -20,6 +20,7 @@ from palimpsest.recordings.reading.recorded import (
     MessageRead,
     ResultRead,
     Text,
+    UniqueGaps,
     media_of,
     text_of_parts,
 )
@@ -59,7 +60,8 @@ class ChatStream:
         self._count = 0
         self._has_user_message = False
         self._expects_output = False
-        self._reported: set[str] = set()
+        self.gaps = UniqueGaps()
+        """The gaps of the chat."""
 
     def read_message(
         self, message: JsonValue, next_message: JsonValue = NO_VALUE, *, is_answer: bool = True
@@ -73,7 +75,7 @@ class ChatStream:
             case "assistant" | "model" if is_answer:
                 return self._answer(message, next_message)
             case "assistant" | "model":
-                return [*self.report_once(PROGRAM_ANSWERS)], self._user(message, by_program=True)
+                return [*self.gaps.once(PROGRAM_ANSWERS)], self._user(message, by_program=True)
             case "tool" | "function":
                 return [], self._result(message)
             case "user" if self._expects_output and self._is_output(message):
@@ -83,12 +85,6 @@ class ChatStream:
                     self._has_user_message or role != "user" or bool(message.get("is_demo"))
                 )
                 return [], self._user(message, by_program=is_by_program and self._text_commands)
-
-    def report_once(self, gap: str) -> Iterator[GapRead]:
-        """Yield a gap in the recording, unless the same gap was yielded before."""
-        if gap not in self._reported:
-            self._reported.add(gap)
-            yield GapRead(gap)
 
     def _new_id(self) -> str:
         self._count += 1
@@ -106,7 +102,7 @@ class ChatStream:
         calls = calls_of(message, self._names)
         self._expects_output = False
         if not calls and self._is_output(next_message):
-            gaps += self.report_once(TEXT_CALLS)
+            gaps += self.gaps.once(TEXT_CALLS)
             calls = (Call(self._names.new_id(f"{name}.command"), "command", {}),)
             self._expects_output = True
         parts = (*thinking_parts(message), *content_parts(message.get("content")), *calls)

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from palimpsest.recordings.reading.json_fields import JsonValue
-from palimpsest.recordings.reading.recorded import Call, Media, Text, Thinking
+from palimpsest.recordings.reading.recorded import Call, Media, MessagePart, Text, Thinking
 
 AT_PROVIDER = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
-def block_part(block: JsonValue) -> Text | Thinking | Media | Call | None:
+def block_part(block: JsonValue) -> MessagePart | None:
     """Return a block as a part; None for another kind of block, such as a result."""
     match block.get("type"):
         case "text":
@@ -37,7 +37,7 @@ def block_part(block: JsonValue) -> Text | Thinking | Media | Call | None:
             return None
 
 
-def content_parts(content: Any) -> Iterator[Text | Thinking | Media | Call]:
+def content_parts(content: Any) -> Iterator[MessagePart]:
     """Yield the parts of a message, whose content may be a text."""
     if isinstance(content, str):
         yield Text(JsonValue(content).text())

@@ -18,6 +18,7 @@ from palimpsest.recordings.reading.recorded import (
     CompactionRead,
     GapRead,
     Media,
+    MessagePart,
     MessageRead,
     Recorded,
     ReducedRead,
@@ -29,7 +30,7 @@ from palimpsest.recordings.reading.recorded import (
 from palimpsest.transcript.values import Usage
 
 Key = tuple[str, ...]
-Parts = tuple[Text | Thinking | Media | Call, ...]
+Parts = tuple[MessagePart, ...]
 ANSWER_NOT_RECORDED = "The request that made this answer is not in the recording."
 CHANGED_SENTENCE = "A later request shows this message in another form, which is not kept."
 LEFT_OUT = "The client left earlier messages out from here on, with nothing in their place."
@@ -182,11 +183,9 @@ class RepeatedInputs:
         recorded_parts, _ = _with_call_ids(
             answer.parts, sum(len(entry.calls) for entry in self._entries)
         )
-        own_parts = tuple(
-            self._own_call(part) if isinstance(part, Call) else part for part in recorded_parts
-        )
         name = _unused_name(answer.id, self._answers)
-        self._entries.append(self._entry_of_answer(name, recorded_parts, own_parts))
+        entry, own_parts = self._entry_of_answer(name, recorded_parts)
+        self._entries.append(entry)
         return replace(answer, id=name, parts=own_parts)
 
     def results(self, results: Iterable[ResultRead]) -> Iterator[ResultRead]:
@@ -237,14 +236,10 @@ class RepeatedInputs:
             if (n := bisect_left(candidates, next_index)) == len(candidates):
                 new_entries.append(shown_entry)
                 continue
-            yield (
-                earlier_entries[candidates[n]],
-                shown_entry,
-                _ChangedRange(
-                    earlier_entries[next_index : candidates[n]], new_entries, is_last=False
-                ),
-            )
-            next_index, new_entries = candidates[n] + 1, []
+            index = candidates[n]
+            changes = _ChangedRange(earlier_entries[next_index:index], new_entries, is_last=False)
+            yield earlier_entries[index], shown_entry, changes
+            next_index, new_entries = index + 1, []
         yield None, None, _ChangedRange(earlier_entries[next_index:], new_entries, is_last=True)
 
     def _changes_in_range(
@@ -283,15 +278,11 @@ class RepeatedInputs:
             yield RemovedRead(removed_names, step.created)
         elif removed_names:
             new_entries = [entry for entry in new_entries if entry is not first_user_entry]
-            summary = (
-                _joined_text(first_user_entry.message.parts)
-                if first_user_entry and first_user_entry.message
-                else ""
-            )
+            summary_message = first_user_entry and first_user_entry.message
             recorded_reduction = reduction or RecordedReduction()
             compaction = CompactionRead(
                 self._next_id("c"),
-                summary,
+                _joined_text(summary_message.parts) if summary_message else "",
                 replaced_messages=removed_names,
                 created=step.created,
                 tokens_before=recorded_reduction.tokens_before,
@@ -333,11 +324,7 @@ class RepeatedInputs:
         elif shown_entry.message and self._captured:
             yield self._program_message(shown_entry, shown_entry.message.parts, entries, step)
         elif shown_entry.message:
-            parts = tuple(
-                self._own_call(part) if isinstance(part, Call) else part
-                for part in shown_entry.message.parts
-            )
-            entry = self._entry_of_answer(self._next_id("m"), shown_entry.message.parts, parts)
+            entry, parts = self._entry_of_answer(self._next_id("m"), shown_entry.message.parts)
             step.call_ids.update(entry.calls)
             entries.append(entry)
             yield MessageRead(entry.message, "assistant", parts, created)
@@ -352,9 +339,12 @@ class RepeatedInputs:
         texts = tuple(map(_text_of_program, parts))
         return MessageRead(name, "user", texts, step.created, by_program=True)
 
-    def _entry_of_answer(
-        self, message: str, recorded_parts: Parts, own_parts: Parts
-    ) -> _InputEntry:
+    def _entry_of_answer(self, message: str, recorded_parts: Parts) -> tuple[_InputEntry, Parts]:
+        """Return the entry of an answer, and its parts with the ids of calls that are unique in the session."""
+        own_parts = tuple(
+            replace(part, id=_unused_name(part.id, self._calls)) if isinstance(part, Call) else part
+            for part in recorded_parts
+        )
         ids = tuple(
             (part.id, other.id)
             for part, other in zip(recorded_parts, own_parts, strict=True)
@@ -363,10 +353,7 @@ class RepeatedInputs:
         for name, new_id in ids:
             self._latest[name] = new_id
             self._message_of_call[new_id] = message
-        return _InputEntry(_key("assistant", recorded_parts), message, calls=ids)
-
-    def _own_call(self, call: Call) -> Call:
-        return replace(call, id=_unused_name(call.id, self._calls))
+        return _InputEntry(_key("assistant", recorded_parts), message, calls=ids), own_parts
 
     def _next_id(self, letter: str) -> str:
         self._count += 1
@@ -423,7 +410,7 @@ def _with_call_ids(parts: Parts, calls: int) -> tuple[Parts, int]:
     call_count = sum(isinstance(part, Call) for part in parts)
     if all(part.id for part in parts if isinstance(part, Call)):
         return parts, calls + call_count
-    named_parts: list[Text | Thinking | Media | Call] = []
+    named_parts: list[MessagePart] = []
     for part in parts:
         if isinstance(part, Call):
             calls += 1
@@ -463,7 +450,7 @@ def _is_changed(changed_range: _ChangedRange) -> bool:
     )
 
 
-def _text_of_program(part: Text | Thinking | Media | Call) -> Text | Thinking | Media:
+def _text_of_program(part: MessagePart) -> Text | Thinking | Media:
     match part:
         case Text():
             return replace(part, synthetic=True)

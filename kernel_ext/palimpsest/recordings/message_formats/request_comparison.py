@@ -73,13 +73,13 @@ class RequestComparison:
         self._stream = stream
         self._history = list(reversed(history))
         self._rule = rule
-        self._sent: list[SentMessage] = []
+        self._sent_messages: list[SentMessage] = []
 
     def request(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
         """Yield a request's new messages, of which the last ``answers`` assistant messages answer requests, then its changes."""
-        message_keys = [message_key(message) for message in messages]
+        message_keys = list(map(message_key, messages))
         changes, position = Changes(), 0
-        for index, sent_message in enumerate(self._sent):
+        for index, sent_message in enumerate(self._sent_messages):
             position = self._skip_inserted(sent_message, message_keys, position, changes)
             next_keys = message_keys[position : position + 2]
             if next_keys and self._is_same(index, messages[position], next_keys):
@@ -87,7 +87,7 @@ class RequestComparison:
                 position += 1
             else:
                 self._leave_out(sent_message, changes)
-        self._sent = changes.remaining_messages
+        self._sent_messages = changes.remaining_messages
         yield from self._add_messages(messages[position:], message_keys[position:], answers)
         yield from changes.gaps
         yield from changes.reductions
@@ -97,24 +97,16 @@ class RequestComparison:
     def rest_of_history(self, unrequested: int = 0) -> Iterator[Recorded]:
         """Yield the history after the last request; its last ``unrequested`` answers belong to no recorded request."""
         remaining_messages = list(reversed(self._history))
-        answer_indexes = [
-            index
-            for index, message in enumerate(remaining_messages)
-            if message.get("role") == "assistant"
-        ]
-        cut_texts = (
-            answer_indexes[-unrequested]
-            if 0 < unrequested <= len(answer_indexes)
-            else len(remaining_messages)
-        )
-        yield from self.end(remaining_messages[:cut_texts])
-        yield from self.end(remaining_messages[cut_texts:], 0)
+        answer_indexes = _answer_indexes(remaining_messages)
+        requested_end = len(remaining_messages)
+        if 0 < unrequested <= len(answer_indexes):
+            requested_end = answer_indexes[-unrequested]
+        yield from self.end(remaining_messages[:requested_end])
+        yield from self.end(remaining_messages[requested_end:], 0)
 
     def end(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
         """Yield messages that follow the last recorded request."""
-        yield from self._add_messages(
-            messages, [message_key(message) for message in messages], answers
-        )
+        yield from self._add_messages(messages, list(map(message_key, messages)), answers)
 
     def _skip_inserted(
         self, sent: SentMessage, message_keys: list[bytes], position: int, changes: Changes
@@ -122,7 +114,7 @@ class RequestComparison:
         """Return the position of a message that was sent before, skipping messages that were inserted before it."""
         if position >= len(message_keys) or message_keys[position] == sent.key:
             return position
-        if any(sent_message.key == message_keys[position] for sent_message in self._sent):
+        if any(sent_message.key == message_keys[position] for sent_message in self._sent_messages):
             return position
         keys_ahead = message_keys[position + 1 : position + 1 + LOOK_AHEAD]
         if sent.is_result or sent.key not in keys_ahead:
@@ -132,7 +124,10 @@ class RequestComparison:
 
     def _is_same(self, index: int, message: JsonValue, message_keys: list[bytes]) -> bool:
         """Return whether a message is the same as the one sent at an index, even in another form."""
-        sent, following_messages = self._sent[index], self._sent[index + 1 : index + 1 + LOOK_AHEAD]
+        sent, following_messages = (
+            self._sent_messages[index],
+            self._sent_messages[index + 1 : index + 1 + LOOK_AHEAD],
+        )
         if message_keys[0] == sent.key:
             return True
         if message.get("role") != sent.role or any(
@@ -178,16 +173,9 @@ class RequestComparison:
     def _add_messages(
         self, messages: list[JsonValue], message_keys: list[bytes], answers: int | None
     ) -> Iterator[Recorded]:
-        assistant_indexes = [
-            index
-            for index, new_message in enumerate(messages)
-            if new_message.get("role") == "assistant"
-        ]
-        answer_indexes = set(
-            assistant_indexes
-            if answers is None
-            else assistant_indexes[len(assistant_indexes) - answers :]
-        )
+        answer_indexes = _answer_indexes(messages)
+        if answers is not None:
+            answer_indexes = answer_indexes[len(answer_indexes) - answers :]
         for index, message in enumerate(messages):
             whole = self._from_history(message, message_keys[index])
             following = messages[index + 1] if index + 1 < len(messages) else NO_VALUE
@@ -195,7 +183,7 @@ class RequestComparison:
             gaps, entry = self._stream.read_message(whole, following, is_answer=is_answer)
             shown_text = text_of(message.get("content"))
             result = entry if isinstance(entry, ResultRead) else None
-            self._sent.append(
+            self._sent_messages.append(
                 SentMessage(
                     key=message_keys[index],
                     role=str(message.get("role")),
@@ -219,3 +207,7 @@ class RequestComparison:
         if message_key(next_message) == key or (ids and ids == result_ids(next_message)):
             return self._history.pop()
         return message
+
+
+def _answer_indexes(messages: list[JsonValue]) -> list[int]:
+    return [index for index, message in enumerate(messages) if message.get("role") == "assistant"]

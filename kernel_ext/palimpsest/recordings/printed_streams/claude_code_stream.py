@@ -44,6 +44,7 @@ from palimpsest.recordings.reading.recorded import (
     SessionBegin,
     Text,
     TotalsRead,
+    UniqueGaps,
     UsageRead,
     text_of_parts,
 )
@@ -107,7 +108,7 @@ class _ThreadReader:
     _compaction: CompactionRead | None = None
     _turn: list[tuple[str, Usage | None]] = field(default_factory=list)
     """The first two answers of the turn, each with its usage when it began; None where its final usage is known."""
-    _reported_answers: set[str] = field(default_factory=set)
+    _gaps: UniqueGaps = field(default_factory=UniqueGaps)
     _totals: ClaudeTotals = field(default_factory=ClaudeTotals)
     _answers: UnfinishedAnswers = field(init=False)
 
@@ -118,21 +119,19 @@ class _ThreadReader:
         thread, begin = self._thread, self._index.begins[self._thread.session]
         self._model = begin.model
         if thread.call:
-            parent = self._index.parent_of(thread)
             begin = SessionBegin(
                 thread.name,
                 FORMAT,
                 begin.format_version,
                 directory=begin.directory,
                 created=begin.created,
-                parent=parent,
+                parent=self._index.parent_of(thread),
                 parent_call=thread.call,
             )
         yield begin
         yield GapRead(NOT_PRINTED)
         for number, record in printed_records(path, discard_report, thread.records):
-            key = self._index.session_and_call(record)
-            if key == (thread.session, thread.call):
+            if self._index.session_and_call(record) == (thread.session, thread.call):
                 yield from self._record(number, record)
             elif number == thread.result_record:
                 yield from self._last_answer(record)
@@ -153,17 +152,12 @@ class _ThreadReader:
             case _:
                 pass  # the progress of tasks, hooks and parts of answers that are printed whole, too
 
-    def _gap_once(self, gap: str, message: str | None = None) -> Iterator[GapRead]:
-        if gap not in self._reported_answers:
-            self._reported_answers.add(gap)
-            yield GapRead(gap, message=message)
-
     # Answers
 
     def _assistant(self, number: int, record: JsonValue) -> Iterator[Recorded]:
         yield from self._answers.in_order(*self._missing_summary())
         if not self._has_message:
-            yield from self._answers.in_order(*self._gap_once(NO_PROMPT))
+            yield from self._answers.in_order(*self._gaps.once(NO_PROMPT))
         node = node_of(number, record)
         self._answers.add(node, record)
         if number >= self._thread.last_records.get(node, 0):
@@ -176,22 +170,24 @@ class _ThreadReader:
     def _usage_at_begin(self, node: str, record: JsonValue) -> Usage | None:
         """Return the usage that was counted when an answer began; None where its final usage is known."""
         message = record.at("message")
-        is_known = node in self._thread.final or bool(message.get("stop_reason"))
+        is_known = node in self._thread.answer_ends or bool(message.get("stop_reason"))
         return None if is_known else usage_of(message.at("usage"))
 
     def _unknown_output(self) -> Iterator[Recorded]:
         """Yield, once, the gap about answers whose end was not printed."""
         node = next((node for node, usage in self._turn if usage is not None), None)
         if node is not None:
-            yield from self._gap_once(OUTPUT_BEGUN, node)
+            yield from self._gaps.once(OUTPUT_BEGUN, node)
 
     def _end_turn(self, usage: Usage | None) -> Iterator[Recorded]:
         """Yield the usage of a turn as that of its only request, if both count the same tokens of the prompt."""
         names = ("input", "cache_read", "cache_write")
         node, first_usage = self._turn[0] if len(self._turn) == 1 else ("", None)
-        if usage is None or first_usage is None:
-            yield from self._unknown_output()
-        elif all(getattr(usage, name) == getattr(first_usage, name) for name in names):
+        if (
+            usage
+            and first_usage
+            and all(getattr(usage, name) == getattr(first_usage, name) for name in names)
+        ):
             yield UsageRead(node, usage)
         else:
             yield from self._unknown_output()
@@ -201,7 +197,7 @@ class _ThreadReader:
         self._model = model_of(records[-1].at("message")) or self._model
         answer = answer_of(node, records, self._model)
         has_calls = any(isinstance(part, Call) and not part.at_provider for part in answer.parts)
-        usage, finish = self._thread.final.get(node, (answer.usage, None))
+        usage, finish = self._thread.answer_ends.get(node, (answer.usage, None))
         self._has_answer, self._awaits_answer = True, has_calls
         self._has_text = self._has_text or any(isinstance(part, Text) for part in answer.parts)
         finish = answer.finish or finish or ("tool-calls" if has_calls else None)
@@ -215,7 +211,7 @@ class _ThreadReader:
             return
         yield from self._answers.finish()
         if self._has_answer and not self._has_text:
-            yield from self._gap_once(CALLS_ONLY)
+            yield from self._gaps.once(CALLS_ONLY)
         model = result.text("resolvedModel")
         yield MessageRead(
             f"{self._thread.call}/answer",
@@ -274,7 +270,7 @@ class _ThreadReader:
         has_failed = record.get("is_error") is True
         if not self._has_answer and (text or has_failed):
             self._has_answer = True
-            yield from self._gap_once(NO_PROMPT if has_failed else ONLY_RESULT)
+            yield from self._gaps.once(NO_PROMPT if has_failed else ONLY_RESULT)
             yield MessageRead(
                 record.text("uuid") or f"m{number}",
                 "assistant",
@@ -292,4 +288,4 @@ class _ThreadReader:
             thread.call and thread.session == self._thread.session
             for thread in self._index.threads.values()
         ):
-            yield from self._gap_once(WITH_SUBAGENTS)
+            yield from self._gaps.once(WITH_SUBAGENTS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from palimpsest.recordings.format_parts.claude_code_blocks import (
     FORMAT,
-    VERSION_CHARS,
+    MAX_VERSION_CHARS,
     result_blocks,
     usage_of,
 )
@@ -57,9 +57,9 @@ class StreamThread:
     """Id of the subagent, where it is printed before its records."""
     last_records: dict[str, int] = field(default_factory=dict)
     """The number of each answer's newest record, by the answer's id."""
-    final: dict[str, tuple[Usage | None, str | None]] = field(default_factory=dict)
+    answer_ends: dict[str, tuple[Usage | None, str | None]] = field(default_factory=dict)
     """Usage and finish reason of the answers whose end was printed."""
-    streamed: tuple[str, JsonValue] = ("", NO_VALUE)
+    begun_answer: tuple[str, JsonValue] = ("", NO_VALUE)
     """Id and usage of the answer whose events are being printed."""
     records: set[int] = field(default_factory=set)
     """The numbers of its records, without those of pieces of answers."""
@@ -156,17 +156,16 @@ class StreamIndex:
         begin = self.begins.get(self._session)
         if begin is None:
             begin = self.begins[self._session] = SessionBegin(self._session, FORMAT)
-        is_init = record.get("subtype") == "init" and not begin.format_version
-        if is_init:
+        if record.get("subtype") == "init" and not begin.format_version:
             model = record.text("model")
             names = [name for name in record.list_at("tools") if isinstance(name, str)]
             begin = replace(
                 begin,
-                format_version=record.text("claude_code_version")[:VERSION_CHARS],
+                format_version=record.text("claude_code_version")[:MAX_VERSION_CHARS],
                 directory=record.text("cwd"),
                 model=f"anthropic/{model}" if model else "",
                 tools=JsonValue([{"name": name} for name in names]).tool_specs() if names else None,
-                permissions=record.text("permissionMode")[:VERSION_CHARS],
+                permissions=record.text("permissionMode")[:MAX_VERSION_CHARS],
             )
         if begin.created is None:
             begin = replace(begin, created=record.time_ms("timestamp"))
@@ -191,13 +190,13 @@ def _add_event(thread: StreamThread, event: JsonValue) -> None:
     """Add an event of an answer; the last event holds the final usage, often only its output tokens."""
     match event.get("type"):
         case "message_start":
-            thread.streamed = event.id("message", "id"), event.at("message", "usage")
-        case "message_delta" if thread.streamed[0]:
-            node, begun = thread.streamed
-            counted = {
+            thread.begun_answer = event.id("message", "id"), event.at("message", "usage")
+        case "message_delta" if thread.begun_answer[0]:
+            node, usage_at_begin = thread.begun_answer
+            usage_fields = usage_at_begin.fields() | {
                 name: value for name, value in event.fields("usage").items() if value is not None
             }
-            usage = usage_of(JsonValue(begun.fields() | counted))
-            thread.final[node] = usage, event.finish("delta", "stop_reason")
+            usage = usage_of(JsonValue(usage_fields))
+            thread.answer_ends[node] = usage, event.finish("delta", "stop_reason")
         case _:
             pass

@@ -140,9 +140,8 @@ class _ThreadEvents:
         elif (call := _call_of(item, kind, f"{self._run}.{item.id('id') or place}")) is not None:
             yield from self._read_call(call, item, kind, event)
         elif kind not in IGNORED_ITEM_TYPES:
-            self._report(
-                place, f"It is of the kind {kind!r}, which is not known, and was left out."
-            )
+            unknown = f"It is of the kind {kind!r}, which is not known, and was left out."
+            self._report(place, unknown)
 
     def _read_call(self, call: Call, item: JsonValue, kind: str, event: str) -> Iterator[Recorded]:
         if call.id not in self._open_calls:

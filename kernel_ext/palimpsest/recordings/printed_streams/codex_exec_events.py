@@ -103,8 +103,7 @@ class OldEvents:
             case "agent_reasoning" | "agent_reasoning_raw_content":
                 yield from answers.add(Thinking(event.text("text")))
             case "token_count":
-                usage = self._usage(event)
-                if usage is not None:
+                if usage := self._usage(event):
                     yield from answers.complete_answer(usage)
             case "task_complete":
                 yield from answers.complete_answer()
@@ -124,18 +123,15 @@ class OldEvents:
     def _tool_event(self, event: JsonValue, kind: str) -> Iterator[Recorded]:
         """Yield the values that follow from the beginning or end of a call; other events are for the screen only."""
         call = _call_of(event, kind)
-        if call is not None:
-            if not call.id:  # a plan, or a picture that was looked at: only the call is printed
-                self._calls += 1
-                call = Call(f"call.{self._calls}", call.tool, call.input)
-                yield from self._answers.add(call)
-                result = ResultRead(call.id, "")
-                yield from self._answers.add_result(result, is_recorded=False)
-            else:
-                yield from self._answers.add(call)
-        result_read = _result_of(event, kind)
-        if result_read is not None:
-            yield from self._answers.add_result(result_read)
+        if call and call.id:
+            yield from self._answers.add(call)
+        elif call:  # a plan, or a picture that was looked at: only the call is printed
+            self._calls += 1
+            name = f"call.{self._calls}"
+            yield from self._answers.add(Call(name, call.tool, call.input))
+            yield from self._answers.add_result(ResultRead(name, ""), is_recorded=False)
+        if result := _result_of(event, kind):
+            yield from self._answers.add_result(result)
 
 
 def _call_of(event: JsonValue, kind: str) -> Call | None:

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from palimpsest.recordings.printed_streams.gemini_tokens import FORMAT, gemini_usage
 from palimpsest.recordings.printed_streams.printed_answers import PrintedAnswers
-from palimpsest.recordings.printed_streams.printed_totals import sum_of_totals
+from palimpsest.recordings.printed_streams.printed_totals import sum_of_totals, totals_of_usages
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.recorded import (
@@ -26,7 +25,9 @@ from palimpsest.recordings.reading.recorded import (
 from palimpsest.recordings.reading.sources import HEAD_BYTES, first_object, json_field, json_lines
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
+from palimpsest.transcript.values import Usage
 
+FORMAT = "gemini-cli"
 EVENT_TYPES = frozenset({"message", "tool_use", "tool_result", "result"})
 NOT_PRINTED = "The system prompt, the tools, the thoughts and the tokens of single requests are not in the recording."
 AS_DISPLAYED = "Results are recorded as they were displayed, not as the model was given them."
@@ -76,7 +77,7 @@ class _ChatEvents:
         self._name = name
         self._session = ""
         self._answers = PrintedAnswers()
-        self._before = self._newest = NO_TOTALS
+        self._totals_before = self._newest_totals = NO_TOTALS
         """The totals of the session's earlier runs, and of the newest run."""
 
     def record(self, record: JsonValue) -> Iterator[Recorded]:
@@ -118,13 +119,13 @@ class _ChatEvents:
         model = f"gemini/{name}" if (name := record.text("model")) else self._answers.model
         if session != self._session:
             self._session = session
-            self._answers, self._before = PrintedAnswers(), NO_TOTALS
+            self._answers, self._totals_before = PrintedAnswers(), NO_TOTALS
             yield SessionBegin(session, FORMAT, created=time, model=model)
             yield GapRead(NOT_PRINTED)
             yield GapRead(AS_DISPLAYED)
         else:
-            self._before = sum_of_totals(self._before, self._newest)
-        self._answers.model, self._newest = model, NO_TOTALS
+            self._totals_before = sum_of_totals(self._totals_before, self._newest_totals)
+        self._answers.model, self._newest_totals = model, NO_TOTALS
 
     def _result(self, record: JsonValue) -> Iterator[Recorded]:
         if record.get("status") == "error":
@@ -133,24 +134,22 @@ class _ChatEvents:
         else:
             yield from self._answers.complete_answer()
         stats = record.at("stats")
-        self._newest = RecordedTotals(
+        self._newest_totals = RecordedTotals(
             input=stats.tokens("input_tokens") or None,
             cached=stats.tokens("cached") or None,
             output=stats.tokens("output_tokens") or None,
         )
-        totals = sum_of_totals(self._before, self._newest)
+        totals = sum_of_totals(self._totals_before, self._newest_totals)
         if totals != NO_TOTALS:
             yield TotalsRead(totals)
 
 
 def _document(path: Path, name: str) -> Iterator[Recorded]:
     """Yield the last answer, with its usage if there was only one request, and the totals of all requests."""
-    models = json_field(path, "stats.models")
-    tokens = [JsonValue(model).at("tokens") for model in models.fields().values()]
-    requests = [
-        JsonValue(model).count("api", "totalRequests") for model in models.fields().values()
-    ]
-    first = next(iter(models.fields()), "") if len(tokens) == 1 else ""
+    models = json_field(path, "stats.models").fields()
+    tokens = [JsonValue(model).at("tokens") for model in models.values()]
+    requests = [JsonValue(model).count("api", "totalRequests") for model in models.values()]
+    first = next(iter(models)) if len(models) == 1 else ""
     model = f"gemini/{JsonValue(first).text()}" if first else ""
     yield SessionBegin(json_field(path, "session_id").id() or name, FORMAT, model=model)
     yield GapRead(ONLY_LAST)
@@ -167,11 +166,22 @@ def _document(path: Path, name: str) -> Iterator[Recorded]:
         finish="error" if failure else "stop",
         error=failure or None,
     )
-    totals = RecordedTotals(
-        input=sum(usage.prompt for usage in usages) or None,
-        cached=sum(usage.cache_read for usage in usages) or None,
-        output=sum(usage.output for usage in usages) or None,
-        requests=sum(requests) or None,
-    )
+    totals = totals_of_usages(usages)._replace(requests=sum(requests) or None)
     if totals != NO_TOTALS:
         yield TotalsRead(totals)
+
+
+def gemini_usage(
+    counts: JsonValue, *, prompt: str = "input", answer: str = "output"
+) -> Usage | None:
+    """Return the usage in an object, given its names of prompt and answer; None where nothing was counted."""
+    cached, whole_prompt = counts.tokens("cached"), counts.tokens(prompt)
+    if not (whole_prompt or counts.tokens(answer)):
+        return None
+    return Usage(
+        # Prompts of the provider's own tools are counted beside the prompt.
+        input=max(0, whole_prompt - cached) + counts.tokens("tool"),
+        output=counts.tokens(answer),
+        reasoning=counts.tokens("thoughts"),
+        cache_read=cached,
+    )

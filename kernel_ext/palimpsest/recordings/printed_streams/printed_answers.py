@@ -85,11 +85,7 @@ class PrintedAnswers:
             yield from values
 
     def complete_answer(
-        self,
-        usage: Usage | None = None,
-        *,
-        finish: str | None = None,
-        error: str | None = None,
+        self, usage: Usage | None = None, *, finish: str | None = None, error: str | None = None
     ) -> Iterator[Recorded]:
         """Yield the current answer, if there is one, and the results that waited for it."""
         self._end_text()

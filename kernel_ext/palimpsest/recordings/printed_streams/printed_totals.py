@@ -1,14 +1,13 @@
 """Add up the totals that agents print: of several runs whose output is in one file, and those of Claude Code."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
 from palimpsest.recordings.format_parts.claude_code_blocks import usage_of
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 from palimpsest.transcript.values import Usage
-
-N = TypeVar("N", int, float)
 
 
 @dataclass(slots=True)
@@ -25,7 +24,7 @@ class ClaudeTotals:
         """Return the totals with the newest result."""
         cost = result.cost("total_cost_usd")
         turn_usage = usage_of(result.at("usage"))
-        turn = _totals_of([turn_usage] if turn_usage else [], None)
+        turn = totals_of_usages([turn_usage] if turn_usage else [])
         models = [JsonValue(value) for value in result.fields("modelUsage").values()]
         usages = [
             Usage(
@@ -36,7 +35,7 @@ class ClaudeTotals:
             )
             for model in models
         ]
-        newest_totals = _totals_of(usages, cost) if usages else NO_TOTALS
+        newest_totals = totals_of_usages(usages, cost) if usages else NO_TOTALS
         if self._is_of_another_run(newest_totals, turn, cost):
             self._totals_before = sum_of_totals(self._totals_before, self._newest_totals)
             self._newest_totals = NO_TOTALS
@@ -62,7 +61,8 @@ class ClaudeTotals:
         )
 
 
-def _totals_of(usages: list[Usage], cost: float | None) -> RecordedTotals:
+def totals_of_usages(usages: Sequence[Usage], cost: float | None = None) -> RecordedTotals:
+    """Return the totals of requests with these usages."""
     return RecordedTotals(
         cost=cost,
         input=sum(usage.prompt for usage in usages) or None,
@@ -73,13 +73,6 @@ def _totals_of(usages: list[Usage], cost: float | None) -> RecordedTotals:
 
 def sum_of_totals(first: RecordedTotals, second: RecordedTotals) -> RecordedTotals:
     """Return the totals of two runs together; what neither has is unknown."""
-    return RecordedTotals(
-        cost=_optional_sum(first.cost, second.cost),
-        input=_optional_sum(first.input, second.input),
-        cached=_optional_sum(first.cached, second.cached),
-        output=_optional_sum(first.output, second.output),
-    )
-
-
-def _optional_sum(first: N | None, second: N | None) -> N | None:
-    return first if second is None else second if first is None else first + second
+    pairs: Iterator[tuple[Any, Any]] = zip(first, second, strict=True)
+    known_pairs = ([total for total in pair if total is not None] for pair in pairs)
+    return RecordedTotals(*(sum(known) if known else None for known in known_pairs))

@@ -64,14 +64,7 @@ class JsonArchive:
             self.report(name, str(error))
         except (ValueError, RecursionError):
             self.report(name, "It is no JSON and was left out.")
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            OSError,
-            EOFError,
-            NotImplementedError,
-            RuntimeError,
-        ):
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError):
             self.report(name, "It is damaged or packed in an unknown way, and was left out.")
         else:
             if not too_deep(member_value):
@@ -115,15 +108,10 @@ def opened_archive(path: Path, report: Report) -> Iterator[JsonArchive]:
     except OSError as error:
         raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
     with file:
+        unreadable = (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OSError)
         try:
             archive = zipfile.ZipFile(file)
-        except (
-            zipfile.BadZipFile,
-            ValueError,
-            NotImplementedError,
-            struct.error,
-            OSError,
-        ) as error:
+        except unreadable as error:
             raise UserError(f"{str(path)!r} is no zip file that can be read.") from error
         with archive:
             if len(archive.NameToInfo) > MAX_MEMBERS:

@@ -6,7 +6,7 @@ Nothing here raises: a text that is no JSON object has no fields.
 from dataclasses import dataclass, field
 from json import JSONDecoder
 
-from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
+from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.recorded import Json
 
 _DECODER = JSONDecoder()
@@ -22,8 +22,8 @@ class Beginning:
     cut_text: str = ""
 
     def value(self, name: str) -> JsonValue:
-        """Return a whole value, or NO_VALUE."""
-        return JsonValue(self.fields[name]) if name in self.fields else NO_VALUE
+        """Return a whole value; one without content for any other field."""
+        return JsonValue(self.fields.get(name))
 
     def cut_text_of(self, name: str) -> str:
         """Return the text of a value that breaks off; empty for any other field."""

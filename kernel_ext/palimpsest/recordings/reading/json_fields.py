@@ -6,7 +6,7 @@ half of a surrogate pair. No function here raises.
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -20,13 +20,13 @@ MAX_TOKENS = 1_000_000_000_000
 MAX_DOLLARS = 1_000_000_000
 MAX_NUMBER_NOTES = 100
 """Maximum wrong numbers that are reported for one value."""
-SHOWN_CHARS = 40
+MAX_SHOWN_CHARS = 40
 NUMBER_NOTES: ContextVar[list[str] | None] = ContextVar("NUMBER_NOTES", default=None)
 """Collects a sentence for each usage number that is left out; the caller adds the request."""
 SECONDS_BELOW = 100_000_000_000
 """Times below this number are in seconds, larger ones in milliseconds."""
 MAX_FACTS = 20
-FACT_CHARS = 200
+MAX_FACT_CHARS = 200
 LATEST_MILLISECONDS = 253_402_300_799_000
 """The end of the year 9999."""
 FINISH_REASONS = {
@@ -122,8 +122,7 @@ class JsonValue:
         value = self.get(*names)
         tokens = _count_in(value)
         if value is not None and tokens is None:
-            description = f"{'.'.join(names)} is {_short_text(value)}"
-            _report_number(f"{description}, which is no number of tokens: it was left out.")
+            _report_number(names, value, "number of tokens")
         return tokens
 
     def tokens(self, *names: str) -> int:
@@ -138,8 +137,7 @@ class JsonValue:
         value = self.get(*names)
         amount = _number(value)
         if value is not None and (amount is None or not 0 <= amount <= MAX_DOLLARS):
-            description = f"{'.'.join(names)} is {_short_text(value)}"
-            _report_number(f"{description}, which is no amount of money: it was left out.")
+            _report_number(names, value, "amount of money")
             return None
         return amount if may_be_free else amount or None
 
@@ -160,7 +158,7 @@ class JsonValue:
             name: value
             for name, value in list(self.fields(*names).items())[:MAX_FACTS]
             if isinstance(value, bool | int | float)
-            or (isinstance(value, str) and len(value) <= FACT_CHARS)
+            or (isinstance(value, str) and len(value) <= MAX_FACT_CHARS)
         }
 
     def decoded(self, *names: str) -> "JsonValue":
@@ -253,10 +251,11 @@ def _parse_json(value: Any) -> Any:
         return value
 
 
-def _report_number(sentence: str) -> None:
+def _report_number(names: Sequence[str], value: Any, noun: str) -> None:
     notes = NUMBER_NOTES.get()
     if notes is not None and len(notes) < MAX_NUMBER_NOTES:
-        notes.append(sentence)
+        description = f"{'.'.join(names)} is {_short_text(value)}"
+        notes.append(f"{description}, which is no {noun}: it was left out.")
 
 
 def _short_text(value: Any) -> str:
@@ -264,7 +263,7 @@ def _short_text(value: Any) -> str:
     if isinstance(value, bool | float | int):
         return str(_number(value)) if isinstance(value, int) and abs(value) > 10**30 else str(value)
     if isinstance(value, str):
-        return repr(JsonValue(value).text()[:SHOWN_CHARS])
+        return repr(JsonValue(value).text()[:MAX_SHOWN_CHARS])
     return "a list" if isinstance(value, list) else "an object"
 
 

@@ -5,7 +5,7 @@ The values come in the recording's order, so that a log of any size is read in o
 session; where there are none, the importer numbers the values (``m1``, ``m2``, ...).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -95,6 +95,10 @@ class Call:
     """Whether the provider itself ran the call, within the request."""
 
 
+MessagePart = Text | Thinking | Media | Call
+"""A part of a message; one of the user has no thinking and no calls."""
+
+
 def text_of_parts(parts: Iterable[object], separator: str = "\n") -> str:
     """Return the joined texts of parts."""
     return separator.join(part.text for part in parts if isinstance(part, Text))
@@ -148,7 +152,7 @@ class MessageRead:
 
     id: str
     role: Literal["user", "assistant"]
-    parts: tuple[Text | Thinking | Media | Call, ...] = ()
+    parts: tuple[MessagePart, ...] = ()
     created: int | None = None
     """Time at which the request was sent or the message written, if known; else the time of the record."""
     completed: int | None = None
@@ -270,6 +274,19 @@ class GapRead:
     call: str | None = None
     chars: int | None = None
     """Size of the missing part in characters, where it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueGaps:
+    """The gaps of a session that are yielded once each, however often they are found."""
+
+    _sentences: set[str] = field(default_factory=set)
+
+    def once(self, sentence: str, message: str | None = None) -> Iterator[GapRead]:
+        """Yield a gap, unless one with its sentence was yielded before."""
+        if sentence not in self._sentences:
+            self._sentences.add(sentence)
+            yield GapRead(sentence, message=message)
 
 
 Recorded = (

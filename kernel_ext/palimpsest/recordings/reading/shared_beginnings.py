@@ -147,7 +147,4 @@ def _last_time(file: Path, _unchanged: _Stamp) -> int:
 
 def modified_time(folder: Path) -> int:
     """Return the time at which a folder was changed, in nanoseconds; 0 where it cannot be read."""
-    try:
-        return folder.stat().st_mtime_ns
-    except OSError:
-        return 0
+    return _stamp(folder)[0]

@@ -27,17 +27,16 @@ TOO_LONG = f"It is longer than {MAX_LINE_BYTES // 1_000_000} MB and was left out
 MAX_DOCUMENT_BYTES = 64_000_000
 """Largest document that is read as a whole; ``json_items`` reads larger ones."""
 HEAD_BYTES = 65_536
-LOOKED_AT_LINES = 3
+MAX_SEARCHED_LINES = 3
 """First lines of a file that are searched for one that can be read."""
 MAX_DEPTH = 100
 """Levels of nesting that are read; recorded sessions have about ten."""
 _PIECE_BYTES = 1 << 20
-_IJSON_PIECE = 1 << 16
-"""Bytes that ijson reads at once."""
+_IJSON_PIECE_BYTES = 1 << 16
 _BLANKS = re.compile(r"[ \t\n\r]*+")
 _COMPRESSED_STARTS = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd")
 
-COUNT_BYTES: ContextVar[Callable[[int], None] | None] = ContextVar("COUNTED", default=None)
+COUNT_BYTES: ContextVar[Callable[[int], None] | None] = ContextVar("COUNT_BYTES", default=None)
 """Called with the bytes of each piece that is read, for the progress of an import."""
 
 
@@ -64,7 +63,7 @@ def head_of(path: Path) -> Head:
 
 def first_object(head: Head) -> JsonValue:
     """Return the first line of a file that is a JSON object; the lines before it were cut off or broken."""
-    for line in head.start.split(b"\n")[:LOOKED_AT_LINES]:
+    for line in head.start.split(b"\n")[:MAX_SEARCHED_LINES]:
         value = JsonValue(line).decoded()
         if isinstance(value.raw, dict):
             return value
@@ -199,7 +198,7 @@ def _items_in_text(content: NestingLimit, prefix: str, path: Path) -> Iterator[A
     content_bytes = bytearray()
     limit_error: ValueError | None = None
     try:
-        while piece := content.read(_IJSON_PIECE):
+        while piece := content.read(_IJSON_PIECE_BYTES):
             content_bytes += piece
             if len(content_bytes) > MAX_DOCUMENT_BYTES:
                 raise UserError(

@@ -63,9 +63,8 @@ class CompactionRedecision:
 
     def add_marker(self, seq: int, part: CompactionPart, view: View) -> None:
         """Store a marker, which contains the tail's beginning, to be decided again."""
-        self._pending.append(
-            _PendingDecision(seq, view, _tail_decision(part.message_id, part.tail_start_id))
-        )
+        decision = _tail_decision(part.message_id, part.tail_start_id)
+        self._pending.append(_PendingDecision(seq, view, decision))
 
     def add_choice(self, seq: int, decision: Decision, view: View, facts: Facts | None) -> None:
         """Store a decision about a request's content, to be decided again."""
@@ -82,16 +81,8 @@ class CompactionRedecision:
         if request.purpose != "compaction":
             return
         pending, self._pending = self._pending, []
-        for pending_decision in pending:
-            redecided = self._decide_again(pending_decision, request)
-            new_decisions = () if redecided is None else (redecided,)
-            yield DecisionPoint(
-                "compact",
-                pending_decision.seq,
-                request.id,
-                (pending_decision.decision,),
-                new_decisions,
-            )
+        for decision in pending:
+            yield self._decided_point(decision, request)
         stage = SummaryStage.from_numbers(pending[-1].decision.numbers) if pending else None
         if self._stages is not None and stage is not None:
             self._stages = self._stages.after_request(stage, request.id)
@@ -100,9 +91,8 @@ class CompactionRedecision:
         self, seq: int, decision: Decision, view: View, request: StepRequest | None
     ) -> DecisionPoint:
         """Check a summary again; ``request`` wrote it."""
-        info = next(
-            (message.info for message in view.messages if message.id == decision.message_id), None
-        )
+        infos = (message.info for message in view.messages if message.id == decision.message_id)
+        info = next(infos, None)
         if request is None or not isinstance(info, AssistantMessage):
             return DecisionPoint("compact", seq, "", (decision,), (), NO_REQUEST)
         policy, model = self._policy_of(request), self._session_model(view, info.parent_id, request)
@@ -113,16 +103,13 @@ class CompactionRedecision:
         tokens_before = messages_tokens(earlier, policy, model, count)
         # In older sessions, whose summaries were not graded, the report is different.
         is_graded = "recent" in decision.numbers
-        # Grading needs the texts that the summary covers.
-        whole_history = (
-            View(view.messages, view.decisions, {**view.texts, **earlier.texts})
-            if is_graded
-            else view
-        )
+        if is_graded:
+            # Grading needs the texts that the summary covers.
+            view = View(view.messages, view.decisions, {**view.texts, **earlier.texts})
         # Older sessions, in which the rules for names had no version, contain none.
         version = decision.numbers.get("names")
         report_again = summary_report(
-            whole_history,
+            view,
             info,
             policy,
             model,
@@ -139,83 +126,54 @@ class CompactionRedecision:
     def unsent_decisions(self, newest_request: StepRequest | None) -> Iterator[DecisionPoint]:
         """Repeat the decisions for requests that were never sent, under the policy of the newest request."""
         pending, self._pending = self._pending, []
-        for pending_decision in pending:
-            redecided = (
-                self._decide_again(pending_decision, newest_request)
-                if newest_request is not None
-                else None
-            )
-            new_decisions = (redecided,) if redecided is not None else ()
-            point = DecisionPoint(
-                "compact",
-                pending_decision.seq,
-                newest_request.id if newest_request else "",
-                (pending_decision.decision,),
-                new_decisions,
-            )
+        for decision in pending:
+            point = self._decided_point(decision, newest_request)
             yield point if point.is_same else replace(point, new_decisions=(), problem=NO_REQUEST)
 
-    def _decide_again(
-        self, pending_decision: _PendingDecision, request: StepRequest
-    ) -> Decision | None:
+    def _decided_point(
+        self, pending: _PendingDecision, request: StepRequest | None
+    ) -> DecisionPoint:
+        """Return the decision point of a pending decision; without a request nothing is decided."""
+        new_decision = None if request is None else self._decide_again(pending, request)
+        return DecisionPoint(
+            "compact",
+            pending.seq,
+            "" if request is None else request.id,
+            (pending.decision,),
+            () if new_decision is None else (new_decision,),
+        )
+
+    def _decide_again(self, pending: _PendingDecision, request: StepRequest) -> Decision | None:
         policy = self._policy_of(request)
-        marker_id = pending_decision.decision.message_id or ""
-        if pending_decision.decision.rule == PLAN_RULE:
-            model = self._session_model(pending_decision.view, marker_id, request)
-            plan = plan_at(pending_decision.view, marker_id, policy, model, self._counter)
+        marker_id = pending.decision.message_id or ""
+        if pending.decision.rule == PLAN_RULE:
+            model = self._session_model(pending.view, marker_id, request)
+            plan = plan_at(pending.view, marker_id, policy, model, self._counter)
             return _tail_decision(marker_id, plan.tail_start_id)
         system: list[str] = json.loads(self._read(request.system.sha256))
-        facts = pending_decision.facts or request.facts
+        facts = pending.facts or request.facts
         count = self._counter(facts.estimator)
         selector = StageSelector(
             marker_id, tuple(system), request.model, policy, count, facts.calibration
         )
-        numbers = self._numbers(pending_decision, selector)
-        return (
-            selector.decision(pending_decision.decision.id, numbers)
-            if numbers is not None
-            else None
-        )
+        numbers = self._numbers(pending, selector)
+        return None if numbers is None else selector.decision(pending.decision.id, numbers)
 
-    def _numbers(
-        self, pending_decision: _PendingDecision, selector: StageSelector
-    ) -> dict[str, Any] | None:
+    def _numbers(self, pending: _PendingDecision, selector: StageSelector) -> dict[str, Any] | None:
         """Return the numbers of the decision about the request's content."""
-        if "lacks" in pending_decision.decision.numbers:
-            return self._repeated_request_numbers(pending_decision, selector)
-        if pending_decision.decision.numbers.get("stage") in (None, 1):
-            whole_history = selector.whole_history(pending_decision.view)
+        view, numbers = pending.view, pending.decision.numbers
+        if "lacks" in numbers:
+            return _repeated_request_numbers(view, selector)
+        if numbers.get("stage") in (None, 1):
+            whole_history = selector.whole_history(view)
             if whole_history.fits_one_request or not selector.policy.compact.serialize:
                 return whole_history.numbers
-            self._stages = selector.stage_progress(
-                pending_decision.view, whole_history.result_chars
-            )
-            return selector.next_stage_numbers(
-                pending_decision.view, whole_history.result_chars, self._stages
-            )
+            result_chars = whole_history.result_chars
+            self._stages = selector.stage_progress(view, result_chars)
+            return selector.next_stage_numbers(view, result_chars, self._stages)
         if self._stages is None:
             return None
-        return selector.next_stage_numbers(
-            pending_decision.view,
-            int(pending_decision.decision.numbers["result_chars"]),
-            self._stages,
-        )
-
-    def _repeated_request_numbers(
-        self, pending_decision: _PendingDecision, selector: StageSelector
-    ) -> dict[str, Any]:
-        """Return the numbers of a repeated request for a summary: the earlier ones, and what was missing in the rejected text."""
-        policy = selector.policy
-        history = messages_seen_at(pending_decision.view, selector.marker_id, policy)
-        missing = missing_from_summary(
-            rejected_text(pending_decision.view.messages, selector.marker_id),
-            history,
-            policy.compact,
-        )
-        return {
-            **stage_numbers(pending_decision.view.decisions, selector.marker_id),
-            "lacks": list(missing),
-        }
+        return selector.next_stage_numbers(view, int(numbers["result_chars"]), self._stages)
 
     def _session_model(self, view: View, marker_id: str, request: StepRequest) -> ModelInfo:
         """Return the session's model at a marker; another model may write the summary."""
@@ -224,6 +182,15 @@ class CompactionRedecision:
         if request.model.ref == marker_model or self._model is None:
             return request.model
         return self._model
+
+
+def _repeated_request_numbers(view: View, selector: StageSelector) -> dict[str, Any]:
+    """Return the numbers of a repeated request for a summary: the earlier ones, and what was missing in the rejected text."""
+    policy, marker_id = selector.policy, selector.marker_id
+    history = messages_seen_at(view, marker_id, policy)
+    rejected = rejected_text(view.messages, marker_id)
+    missing = missing_from_summary(rejected, history, policy.compact)
+    return {**stage_numbers(view.decisions, marker_id), "lacks": list(missing)}
 
 
 def _tail_decision(marker_id: str, tail_start_id: str | None) -> Decision:
@@ -238,13 +205,9 @@ def _tail_decision(marker_id: str, tail_start_id: str | None) -> Decision:
 
 
 def plan_at(
-    view: View,
-    marker_id: str,
-    policy: Policy,
-    model: ModelInfo,
-    counter: Callable[[str], Count],
+    view: View, marker_id: str, policy: Policy, model: ModelInfo, counter: Callable[[str], Count]
 ) -> CompactionPlan:
     """Plan the compaction of a marker, which is the last message and has no tail yet."""
     history = messages_seen_at(view, marker_id, policy)
-    weigh = message_counter(policy, model.ref, counter(policy.estimator))
-    return compaction_plan(history, policy.compact, usable_tokens(model, policy.overflow), weigh)
+    count = message_counter(policy, model.ref, counter(policy.estimator))
+    return compaction_plan(history, policy.compact, usable_tokens(model, policy.overflow), count)

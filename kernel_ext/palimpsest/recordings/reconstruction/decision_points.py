@@ -29,9 +29,9 @@ class DecisionPoint:
     @property
     def is_same(self) -> bool:
         """Whether the decisions made again equal the recorded ones, byte for byte."""
-        return not self.problem and _as_json(self.new_decisions) == _as_json(
-            self.recorded_decisions
-        )
+        if self.problem:
+            return False
+        return _as_json(self.new_decisions) == _as_json(self.recorded_decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,8 @@ class Redecision:
     @property
     def hook_decisions(self) -> int:
         """Number of decisions by hooks, which are taken as recorded, since the hooks are not run again."""
-        return sum(
-            len(point.recorded_decisions) for point in self.occasions if point.decider == "hook"
-        )
+        points = (point for point in self.occasions if point.decider == "hook")
+        return sum(len(point.recorded_decisions) for point in points)
 
     @property
     def text(self) -> str:
@@ -75,9 +74,8 @@ class Redecision:
             )
         lines = [f"{head}: {len(self.differences):,} occasions differ."]
         if self.recorded_version != self.version:
-            lines.append(
-                f"Recorded by version {self.recorded_version}, decided again by {self.version}."
-            )
+            versions = f"{self.recorded_version}, decided again by {self.version}"
+            lines.append(f"Recorded by version {versions}.")
         lines += [
             f"- record {point.seq}, {point.decider}: {_difference_text(point)}"
             for point in self.differences
@@ -101,10 +99,6 @@ def _difference_text(point: DecisionPoint) -> str:
     recorded_count, new_count = len(point.recorded_decisions), len(point.new_decisions)
     if recorded_count != new_count:
         return f"{recorded_count} decisions were recorded, {new_count} are made now"
-    changed = sum(
-        a != b
-        for a, b in zip(
-            _as_json(point.recorded_decisions), _as_json(point.new_decisions), strict=True
-        )
-    )
-    return f"{changed} of {recorded_count} decisions have other numbers now"
+    pairs = zip(_as_json(point.recorded_decisions), _as_json(point.new_decisions), strict=True)
+    changed_count = sum(before != after for before, after in pairs)
+    return f"{changed_count} of {recorded_count} decisions have other numbers now"

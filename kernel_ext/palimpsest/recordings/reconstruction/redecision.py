@@ -104,17 +104,17 @@ class _LogReplay:
         self.state = State()
         self._counter = counter
         blobs = RecordedBlobs(store)
-        self._read, self._policy = blobs.read, blobs.policy
+        self._read_blob, self._policy = blobs.read, blobs.policy
         self._request_of_answer: dict[str, StepRequest] = {}
         """Requests, by the message of their answer."""
-        self._newest: StepRequest | None = None
-        self._ended: dict[str, _EndedCall] = {}
+        self._newest_request: StepRequest | None = None
+        self._ended_calls: dict[str, _EndedCall] = {}
         self._batches: list[_Batch] = []
-        self._before: View | None = None
+        self._view_before: View | None = None
         """The view of a decider that runs before the next request."""
-        self._turn_open = False
+        self._is_turn_open = False
         """Whether a request was sent since the deciders that run after turns last ran."""
-        self._plans = CompactionRedecision(counter, self._policy, self._read)
+        self._plans = CompactionRedecision(counter, self._policy, self._read_blob)
 
     def decision_points(self, records: Iterable[Record]) -> Iterator[DecisionPoint]:
         """Yield the decision points of the records."""
@@ -125,7 +125,7 @@ class _LogReplay:
                 self._handle_request(record.event.request)
         yield from self._truncated_outputs()
         yield from self._points_before_request(None)
-        yield from self._plans.unsent_decisions(self._newest)
+        yield from self._plans.unsent_decisions(self._newest_request)
 
     def _points_before(self, record: Record) -> Iterator[DecisionPoint]:
         match record.event:
@@ -146,16 +146,16 @@ class _LogReplay:
             case StepRequested(request=request) if _runs_deciders(request):
                 yield from self._truncated_outputs()
                 yield from self._points_before_request(request, record.seq)
-                yield from self._plans.decide_pending(request, self._newest)
+                yield from self._plans.decide_pending(request, self._newest_request)
             case _:
                 pass
 
     def _points_before_message(self, seq: int, info: MessageInfo) -> Iterator[DecisionPoint]:
         """Handle a message that is about to appear."""
         if isinstance(info, AssistantMessage):
-            self._before = self._before or self._view()
+            self._view_before = self._view_before or self._view()
             return
-        self._before = None
+        self._view_before = None
         if not info.by_engine and not info.joins:
             yield from self._points_after_turn(seq)
 
@@ -163,21 +163,24 @@ class _LogReplay:
         """Handle a part that is about to change: a tool ends, or a marker receives its tail."""
         part_before = self.state.part(part.message_id, part.id)
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
-            self._handle_completed(seq, part)
+            if not (
+                isinstance(part_before, ToolPart) and isinstance(part_before.state, ToolCompleted)
+            ):
+                self._ended_calls[part.id] = _EndedCall(seq, part)
         elif isinstance(part, CompactionPart) and part_before is not None:
             self._plans.add_marker(seq, part, self._view())
 
     def _handle_request(self, request: StepRequest) -> None:
-        self._newest = request
-        self._before = None
-        self._turn_open = True
+        self._newest_request = request
+        self._view_before = None
+        self._is_turn_open = True
         if request.message_id is not None:
             self._request_of_answer[request.message_id] = request
 
     def _store_decision(self, seq: int, decision: Decision, facts: Facts | None) -> None:
         """Store a recorded decision; where it begins a batch, also store the view before it."""
-        if decision.rule == TRUNCATE and decision.part_id in self._ended:
-            self._ended[decision.part_id].decision = decision
+        if decision.rule == TRUNCATE and decision.part_id in self._ended_calls:
+            self._ended_calls[decision.part_id].decision = decision
             return
         rule = decision.rule
         decider = _DECIDERS.get(PRUNE_RULE if rule.startswith(PRUNE_RULE) else rule)
@@ -185,7 +188,7 @@ class _LogReplay:
             return
         if facts is not None or not self._batches or self._batches[-1].decider != decider:
             view = self._view()
-            self._before = self._before or view
+            self._view_before = self._view_before or view
             self._batches.append(_Batch(decider, seq, view, facts))
         self._batches[-1].decisions.append(decision)
 
@@ -200,50 +203,34 @@ class _LogReplay:
 
     # Tools
 
-    def _handle_completed(self, seq: int, part: ToolPart) -> None:
-        part_before = self.state.part(part.message_id, part.id)
-        if isinstance(part_before, ToolPart) and isinstance(part_before.state, ToolCompleted):
-            return
-        self._ended[part.id] = _EndedCall(seq, part)
-
     def _truncated_outputs(self) -> Iterator[DecisionPoint]:
-        ended, self._ended = self._ended, {}
-        for ended_call in ended.values():
-            recorded_decisions = (ended_call.decision,) if ended_call.decision is not None else ()
-            request = self._request_of_answer.get(ended_call.part.message_id)
-            if (
-                request is None
-                and _metadata(ended_call.part).get("truncated")
-                and not recorded_decisions
-            ):
-                continue
+        ended_calls, self._ended_calls = self._ended_calls, {}
+        for call in ended_calls.values():
+            part, seq, recorded = call.part, call.seq, call.decision
+            recorded_decisions = () if recorded is None else (recorded,)
+            request = self._request_of_answer.get(part.message_id)
             if request is None:
-                yield DecisionPoint(
-                    "truncate", ended_call.seq, "", recorded_decisions, (), NO_POLICY
-                )
+                if recorded_decisions or not _metadata(part).get("truncated"):
+                    yield DecisionPoint("truncate", seq, "", recorded_decisions, (), NO_POLICY)
                 continue
             policy = self._policy(request).truncate
-            if is_shortened_by_tool(_metadata(ended_call.part), policy):
+            if is_shortened_by_tool(_metadata(part), policy):
                 continue
-            whole_output = whole_result(ended_call.part, self._read)
+            whole_output = whole_result(part, self._read_blob)
             if whole_output is None:
-                yield DecisionPoint(
-                    "truncate", ended_call.seq, request.id, recorded_decisions, (), NO_TEXT
-                )
+                yield DecisionPoint("truncate", seq, request.id, recorded_decisions, (), NO_TEXT)
                 continue
             decision = truncate(
-                ended_call.decision.id if ended_call.decision is not None else UNRECORDED_ID,
-                ended_call.part.id,
-                ended_call.part.message_id,
+                UNRECORDED_ID if recorded is None else recorded.id,
+                part.id,
+                part.message_id,
                 whole_output,
                 policy,
                 request.facts,
                 self._counter(request.facts.estimator),
             )
-            redecided = (decision,) if decision is not None else ()
-            yield DecisionPoint(
-                "truncate", ended_call.seq, request.id, recorded_decisions, redecided
-            )
+            new_decisions = () if decision is None else (decision,)
+            yield DecisionPoint("truncate", seq, request.id, recorded_decisions, new_decisions)
 
     # Requests and turns
 
@@ -253,28 +240,28 @@ class _LogReplay:
         """Make the decisions before a request again; ``request`` is None at the end of the journal."""
         batches, self._batches = self._batches, []
         for batch in batches:
-            yield self._decide_again(batch, request or self._newest)
-        if request is None or request.purpose != "step":
-            return
-        if self._before is None:
+            yield self._decide_again(batch, request or self._newest_request)
+        if request is None or request.purpose != "step" or self._view_before is None:
             return
         policy = self._policy(request)
         decided_again = {batch.decider for batch in batches}
         if pruning_function(policy.prune.rule).when == "request" and "prune" not in decided_again:
-            yield self._decide_again(_Batch("prune", seq, self._before, request.facts), request)
-        if "remind" not in decided_again:
-            reminded = self._decide_again(
-                _Batch("remind", seq, self._before, request.facts), request
+            yield self._decide_again(
+                _Batch("prune", seq, self._view_before, request.facts), request
             )
+        if "remind" not in decided_again:
+            batch = _Batch("remind", seq, self._view_before, request.facts)
+            point = self._decide_again(batch, request)
             # Only a difference is reported: in nearly all turns no prompt was sent meanwhile.
-            yield from () if reminded.is_same else (reminded,)
+            if not point.is_same:
+                yield point
 
     def _points_after_turn(self, seq: int) -> Iterator[DecisionPoint]:
         """Make the decisions after a turn again."""
-        request = self._newest
-        if request is None or not self._turn_open:
+        request = self._newest_request
+        if request is None or not self._is_turn_open:
             return
-        self._turn_open = False
+        self._is_turn_open = False
         if pruning_function(self._policy(request).prune.rule).when == "request":
             return
         batches = [batch for batch in self._batches if batch.decider == "prune"]
@@ -284,34 +271,30 @@ class _LogReplay:
 
     def _decide_again(self, batch: _Batch, request: StepRequest | None) -> DecisionPoint:
         """Decide a batch again under the policy of a request."""
-        recorded_decisions = tuple(batch.decisions)
+        decider, seq, recorded_decisions = batch.decider, batch.seq, tuple(batch.decisions)
         if request is None:
-            return DecisionPoint(batch.decider, batch.seq, "", recorded_decisions, (), NO_POLICY)
-        if batch.decider == "limit":
+            return DecisionPoint(decider, seq, "", recorded_decisions, (), NO_POLICY)
+        if decider == "limit":
             return self._decide_pictures_again(batch, request)
         if batch.facts is None:
-            return DecisionPoint(
-                batch.decider, batch.seq, request.id, recorded_decisions, (), NO_FACTS
-            )
-        policy = self._policy(request)
-        new_decisions = self._decide(batch, batch.facts, policy)
-        return DecisionPoint(
-            batch.decider, batch.seq, request.id, recorded_decisions, new_decisions
-        )
+            return DecisionPoint(decider, seq, request.id, recorded_decisions, (), NO_FACTS)
+        new_decisions = self._decide(batch, batch.facts, self._policy(request))
+        return DecisionPoint(decider, seq, request.id, recorded_decisions, new_decisions)
 
     def _decide_pictures_again(self, batch: _Batch, request: StepRequest) -> DecisionPoint:
         """Make the decisions about a request's pictures again; smaller versions of pictures are the stored ones."""
         recorded_decisions = tuple(batch.decisions)
-        names = iter([decision.id for decision in recorded_decisions])
         session = self.state.session
         try:
-            inputs = recorded_inputs(request, batch.view, self._read, self._counter, "", session)
+            inputs = recorded_inputs(
+                request, batch.view, self._read_blob, self._counter, "", session
+            )
             new_decisions = keep_picture_limits(
                 batch.view,
                 project_inputs(inputs).messages,
                 request.model,
-                lambda: next(names, UNRECORDED_ID),
-                recorded_pictures(recorded_decisions, self._read),
+                _recorded_ids(batch),
+                recorded_pictures(recorded_decisions, self._read_blob),
                 refused_limits(recorded_decisions),
             )
         except NotFound:
@@ -319,21 +302,24 @@ class _LogReplay:
         return DecisionPoint("limit", batch.seq, request.id, recorded_decisions, new_decisions)
 
     def _decide(self, batch: _Batch, facts: Facts, policy: Policy) -> tuple[Decision, ...]:
-        names = iter([decision.id for decision in batch.decisions])
-        count = self._counter(facts.estimator)
+        new_id, count = _recorded_ids(batch), self._counter(facts.estimator)
         if batch.decider == "shorten":
             outputs = MessageOutputs(batch.view, policy, count)
             cut_outputs = cut_oversized(outputs, policy.recovery, facts.window)
-            return outputs.decisions(OVERSIZED, cut_outputs, lambda: next(names, UNRECORDED_ID))
+            return outputs.decisions(OVERSIZED, cut_outputs, new_id)
         if batch.decider == "remind":
-            return decide_reminders(
-                batch.view, policy.reminders, lambda: next(names, UNRECORDED_ID), count
-            )
-        return prune(batch.view, policy, facts, lambda: next(names, UNRECORDED_ID), count)
+            return decide_reminders(batch.view, policy.reminders, new_id, count)
+        return prune(batch.view, policy, facts, new_id, count)
 
     def _view(self) -> View:
         messages, decisions = self.state.messages(), self.state.decisions
-        return View.of(messages, decisions, self._read)
+        return View.of(messages, decisions, self._read_blob)
+
+
+def _recorded_ids(batch: _Batch) -> Callable[[], str]:
+    """Return a function that returns the ids of the recorded decisions one after the other."""
+    names = iter([decision.id for decision in batch.decisions])
+    return lambda: next(names, UNRECORDED_ID)
 
 
 def _metadata(part: ToolPart) -> Mapping[str, Any]:

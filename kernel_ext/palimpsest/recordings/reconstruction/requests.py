@@ -83,11 +83,9 @@ def _rebuilt_request(store: Store, session_id: str, state: State, record: StepRe
             f"Request {record.id} was made by projection {record.projection}, and this version "
             f"of Palimpsest knows {', '.join(map(str, VERSIONS))}. Open it with a newer version."
         )
-    messages, read_blob = state.messages(), store.get_blob
+    read_blob, view = store.get_blob, View(state.messages(), state.decisions, {})
     if record.opaque is None:
-        view = View.of(messages, state.decisions, read_blob)
-    else:
-        view = View(messages, state.decisions, {})
+        view = View.of(view.messages, view.decisions, read_blob)
     inputs = recorded_inputs(record, view, read_blob, lambda _: len, session_id, state.session)
     neutral: NeutralMessages = ()
     if record.opaque is not None:
@@ -95,9 +93,8 @@ def _rebuilt_request(store: Store, session_id: str, state: State, record: StepRe
         sent_messages = marked_messages = tuple(json.loads(read_blob(record.opaque.sha256)))
     else:
         neutral = project_inputs(inputs).messages
-        sent_messages = to_provider(
-            neutral, record.model, profile_at(record.model.ref, record.projection)
-        )
+        profile = profile_at(record.model.ref, record.projection)
+        sent_messages = to_provider(neutral, record.model, profile)
         marked_messages = with_marks(sent_messages, record.marks)
     request = ModelRequest(
         model=record.model,
@@ -108,9 +105,8 @@ def _rebuilt_request(store: Store, session_id: str, state: State, record: StepRe
         purpose=record.purpose,
         refusals=inputs.policy.overflow.refusals,
     )
-    sha256 = request_hash(tuple(message_hash(message) for message in sent_messages))
-    matches = sha256 == record.sha256
-    return Rebuilt(record, request, matches, record.opaque_by, neutral)
+    sha256 = request_hash(tuple(map(message_hash, sent_messages)))
+    return Rebuilt(record, request, sha256 == record.sha256, record.opaque_by, neutral)
 
 
 class RecordedBlobs:

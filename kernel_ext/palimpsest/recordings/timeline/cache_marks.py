@@ -13,7 +13,7 @@ from palimpsest.recordings.timeline.message_items import ItemList
 from palimpsest.transcript.context_values.decisions import BESIDE_PURPOSES, ContextItem, StepRequest
 from palimpsest.transcript.visible_text import visible_line
 
-MAX_MARKS, MARK_CHARS = 100, 60
+MAX_MARKS, MAX_MARK_CHARS = 100, 60
 UNKNOWN_ITEM = -1
 
 
@@ -61,7 +61,7 @@ def captured_marks(sent: JsonValue, items: ItemList) -> tuple[PlacedMark, ...]:
     """Return the captured cache marks; another program may have written the log."""
     marks = [mark for mark in sent.list_at("marks") if isinstance(mark, list)][:MAX_MARKS]
     texts = [
-        tuple(visible_line(word[:MARK_CHARS]) for word in mark if isinstance(word, str))
+        tuple(visible_line(word[:MAX_MARK_CHARS]) for word in mark if isinstance(word, str))
         for mark in marks
     ]
     return tuple(

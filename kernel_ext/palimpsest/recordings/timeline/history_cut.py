@@ -25,7 +25,7 @@ class HistoryCut:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._computed: tuple[object, frozenset[str]] = (None, frozenset())
+        self._newest_result: tuple[object, frozenset[str]] = (None, frozenset())
 
     @cached_property
     def _blobs(self) -> "RecordedBlobs":
@@ -47,16 +47,15 @@ class HistoryCut:
         policy = self.compact_policy(request)
         if policy.cut == "good":
             return None
-        summaries = [
-            info for info in infos.values() if isinstance(info, AssistantMessage) and info.summary
-        ]
+        answers = (info for info in infos.values() if isinstance(info, AssistantMessage))
+        summaries = [answer for answer in answers if answer.summary]
         key = (
             policy.cut,
             len(markers),
             tuple((summary.id, summary.finish) for summary in summaries),
             *undone_compactions,
         )
-        if self._computed[0] != key:
+        if self._newest_result[0] != key:
             undone_markers = {
                 summary.parent_id for summary in summaries if summary.id in undone_compactions
             }
@@ -66,8 +65,8 @@ class HistoryCut:
                 if name not in undone_compactions and name not in undone_markers
             )
             kept_ids = {message.id for message in fold(messages, policy)}
-            self._computed = (key, frozenset(infos) - kept_ids)
-        return self._computed[1]
+            self._newest_result = (key, frozenset(infos) - kept_ids)
+        return self._newest_result[1]
 
     def compact_policy(self, request: StepRequest) -> CompactPolicy:
         """Return the compaction policy of a request; the default policy where it can no longer be read."""

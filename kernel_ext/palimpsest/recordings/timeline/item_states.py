@@ -3,17 +3,18 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from palimpsest.context.reduction.picture_limits import is_whole_text
-from palimpsest.recordings.timeline.item_decisions import ItemDecisions
 from palimpsest.recordings.timeline.message_items import ItemList, part_of, with_own_containers
 from palimpsest.recordings.timeline.request_list import RequestList
 from palimpsest.transcript.context_values.decisions import (
     LEFT_OUT,
+    PIN,
     REDO,
     UNDO,
     Decision,
+    EffectiveDecisions,
     is_of_own_policy,
     pictures_of,
 )
@@ -23,6 +24,54 @@ from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.timeline import EventKind, TimelineEvent, Transition
 
 _HIDDEN_BY: dict[ItemState, str] = {"summarised": "compact", "reverted": "undo", "out": UNDO}
+
+
+class _ItemEffect(NamedTuple):
+    """The effect of all decisions on an item."""
+
+    reduction: Decision | None
+    """The decision that reduces the item, if there is one."""
+    pinned: bool | None
+    """Whether the user pinned the item; None where the user neither pinned nor excluded it or its message."""
+    is_pinned_itself: bool
+    """Whether the item itself was pinned, and not only its message."""
+
+
+class _ItemDecisions:
+    """Stores decisions by their part or message; the time for an effect does not grow with the session."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, list[tuple[int, Decision]]] = {}
+        self._count = 0
+
+    def add(self, decision: Decision) -> None:
+        """Add the newest decision."""
+        name = decision.part_id or decision.message_id
+        if name is not None:
+            self._count += 1
+            self._by_id.setdefault(name, []).append((self._count, decision))
+
+    def copy(self) -> "_ItemDecisions":
+        """Return a copy that continues independently."""
+        duplicate = _ItemDecisions()
+        duplicate._by_id = {name: [*decisions] for name, decisions in self._by_id.items()}
+        duplicate._count = self._count
+        return duplicate
+
+    def effect(self, part_id: str, message_id: str) -> _ItemEffect:
+        """Return the effect of all decisions about a part and its message."""
+        part_decisions = self._by_id.get(part_id, ())
+        decisions = [*part_decisions, *self._by_id.get(message_id, ())]
+        decisions.sort(key=lambda numbered: numbered[0])
+        effective = EffectiveDecisions(tuple(decision for _, decision in decisions))
+        return _ItemEffect(
+            effective.reduction(part_id, message_id),
+            effective.is_pinned(part_id, message_id) if effective.edited_ids else None,
+            any(
+                decision.rule == PIN and decision.part_id == part_id
+                for _, decision in part_decisions
+            ),
+        )
 
 
 class ItemStates:
@@ -35,28 +84,28 @@ class ItemStates:
         self.events: list[TimelineEvent] = []
         self.decisions: list[Decision] = []
         """Decisions that were not yet applied to their items."""
-        self.removed: list[str] = []
-        """Messages that were removed since the previous request."""
-        self._decided = ItemDecisions()
-        self._reduced: dict[int, Decision | None] = {}
+        self.removed_messages: list[str] = []
+        """Ids of the messages that were removed since the previous request."""
+        self._item_decisions = _ItemDecisions()
+        self._reductions: dict[int, Decision | None] = {}
         """The reduction that applies to each item."""
-        self._covered: Counter[int] = Counter()
+        self._cover_counts: Counter[int] = Counter()
         """Number of valid summaries that cover each item."""
-        self._cut: frozenset[str] | None = None
+        self._cut_messages: frozenset[str] | None = None
         """The messages that the next request leaves out; None where only successful summaries cut the history."""
         self._removed_items: dict[int, ItemState] = {}
         """Items of reverted messages, and items that an undone compaction had added."""
-        self._undone: list[str] = []
-        self._hidden: dict[int, ItemState] = {}
+        self._undone_summaries: list[str] = []
+        self._hidden_states: dict[int, ItemState] = {}
         """The current state of each hidden item."""
-        self._changed: dict[int, str] = {}
+        self._changed_items: dict[int, str] = {}
         """Items whose state may change at the next request, each with the rule of the cause."""
 
     def copy(self, items: ItemList) -> "ItemStates":
         """Return a copy that continues independently, over a copy of the items."""
         duplicate = with_own_containers(self)
-        decided = self._decided.copy() if self.decisions else self._decided
-        vars(duplicate).update(_item_list=items, _decided=decided)
+        decisions = self._item_decisions.copy() if self.decisions else self._item_decisions
+        vars(duplicate).update(_item_list=items, _item_decisions=decisions)
         return duplicate
 
     def add_summary(
@@ -70,14 +119,12 @@ class ItemStates:
         event_kind: EventKind = "compact"
         numbers = {"covers": len(covered_items), "summary": info.id, **settings}
         if info.error is None:
-            self._covered.update(covered_items)
-            self._changed |= dict.fromkeys(covered_items, "compact")
+            self._cover_counts.update(covered_items)
+            self._changed_items |= dict.fromkeys(covered_items, "compact")
         else:
             event_kind = "compact failed"
-            numbers |= {
-                "error": info.error.type,
-                "last": covered_items[-1] if covered_items else -1,
-            }
+            last_item = covered_items[-1] if covered_items else -1
+            numbers |= {"error": info.error.type, "last": last_item}
         cause = "automatic" if marker is None or marker.auto else "by hand"
         self.events.append(TimelineEvent(len(self._requests), event_kind, cause, numbers))
 
@@ -92,7 +139,7 @@ class ItemStates:
     @property
     def undone_compactions(self) -> tuple[str, ...]:
         """The summaries that the user undid so far, including those since the previous request."""
-        undone_ids = dict.fromkeys(self._undone)
+        undone_ids = dict.fromkeys(self._undone_summaries)
         for decision in self.decisions:
             if decision.rule == UNDO:
                 undone_ids[decision.message_id or ""] = None
@@ -105,11 +152,10 @@ class ItemStates:
 
         ``cut_messages`` are the messages that the next request leaves out; None where only successful summaries cut the history.
         """
-        if cut_messages != self._cut:
-            self._cut = cut_messages
-            self._changed |= {
-                item.index: "compact" for item in self._item_list.items if item.message
-            }
+        if cut_messages != self._cut_messages:
+            self._cut_messages = cut_messages
+            with_message = [item.index for item in self._item_list.items if item.message]
+            self._changed_items |= dict.fromkeys(with_message, "compact")
         without_item: list[Decision] = []
         for decision in self.decisions:
             if decision.rule in (UNDO, REDO):
@@ -121,13 +167,13 @@ class ItemStates:
             if not items:
                 without_item.append(decision)
                 continue
-            self._decided.add(decision)
-            self._changed |= dict.fromkeys(items, decision.rule)
+            self._item_decisions.add(decision)
+            self._changed_items |= dict.fromkeys(items, decision.rule)
         self.decisions = [decision for decision in without_item if decision.part_id is not None]
         self._apply_removed()
-        for item, rule in self._changed.items():
+        for item, rule in self._changed_items.items():
             self._set_state(item, rule)
-        self._changed = {}
+        self._changed_items = {}
 
     def _set_state(self, item: int, rule: str) -> None:
         """Set the state of an item to the effect of all changes to it.
@@ -135,22 +181,26 @@ class ItemStates:
         A decision about a hidden item is a transition, too: it takes effect in a replay without the summary.
         """
         known_item = self._item_list.items[item]
-        effect = self._decided.effect(part_of(known_item), known_item.message)
-        pinned = item in self._item_list.marked if effect.pinned is None else effect.pinned
+        effect = self._item_decisions.effect(part_of(known_item), known_item.message)
+        pinned = item in self._item_list.pinned_items if effect.pinned is None else effect.pinned
         self._item_list.pin(item, pinned=pinned)
         removed_state = self._removed_items.get(item)
-        covered = self._covered[item] > 0 if self._cut is None else known_item.message in self._cut
+        covered = (
+            self._cover_counts[item] > 0
+            if self._cut_messages is None
+            else known_item.message in self._cut_messages
+        )
         if removed_state is None and covered:
             # Pinned items are quoted after the summary; of a pinned message all items except its reasoning.
             is_quoted = pinned and (known_item.kind != "reasoning" or effect.is_pinned_itself)
             removed_state = None if is_quoted else "summarised"
-        is_shown_again = removed_state is None and item in self._hidden
-        if is_shown_again or effect.reduction != self._reduced.get(item):
-            self._reduced[item] = effect.reduction
-            self._hidden.pop(item, None)
+        is_shown_again = removed_state is None and item in self._hidden_states
+        if is_shown_again or effect.reduction != self._reductions.get(item):
+            self._reductions[item] = effect.reduction
+            self._hidden_states.pop(item, None)
             self._show_reduced(item, effect.reduction, rule)
-        if removed_state is not None and removed_state != self._hidden.get(item):
-            self._hidden[item] = removed_state
+        if removed_state is not None and removed_state != self._hidden_states.get(item):
+            self._hidden_states[item] = removed_state
             self.show(item, removed_state, 0, _HIDDEN_BY[removed_state])
 
     def _show_reduced(self, item: int, reduction: Decision | None, rule: str) -> None:
@@ -161,13 +211,12 @@ class ItemStates:
         if pictures and self._item_list.items[item].group:
             self._show_pictures(item, reduction, pictures, rule)
             return
-        shown_text = reduction.numbers.get("text" if is_of_own_policy(reduction) else "shown")
-        recorded_state = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
+        is_own = is_of_own_policy(reduction)
+        shown_text = reduction.numbers.get("text" if is_own else "shown")
+        state = reduction.numbers.get("state") if is_own else None
         self.show(
             item,
-            recorded_state
-            if recorded_state in ("masked", "offloaded")
-            else STATE_OF_ACTION[reduction.action],
+            state if state in ("masked", "offloaded") else STATE_OF_ACTION[reduction.action],
             reduction.tokens_after if reduction.action != "drop" else 0,
             str(reduction.numbers.get("rule") or reduction.rule),
             shown_text=shown_text if isinstance(shown_text, str) else None,
@@ -196,9 +245,9 @@ class ItemStates:
 
     def _undo_summary(self, message_id: str, *, is_redone: bool) -> None:
         """Show the items of a summary that the user undid, and hide the summary; the reverse for a redo (``is_redone``)."""
-        self._undone = [undone for undone in self._undone if undone != message_id]
+        self._undone_summaries = [name for name in self._undone_summaries if name != message_id]
         if not is_redone:
-            self._undone.append(message_id)
+            self._undone_summaries.append(message_id)
         for summary in self._item_list.items_of_message(message_id):
             if self._removed_items.get(summary) != ("out" if is_redone else None):
                 continue
@@ -207,35 +256,29 @@ class ItemStates:
             numbers: dict[str, Any] = {"summary": message_id}
             if is_redone:
                 numbers["back"] = True
-                self._covered.update(covered_items)
-                self._removed_items = {
-                    entry: state
-                    for entry, state in self._removed_items.items()
-                    if entry not in summary_items
-                }
+                self._cover_counts.update(covered_items)
+                for item in summary_items:
+                    self._removed_items.pop(item, None)
             else:
-                self._covered.subtract(covered_items)
+                self._cover_counts.subtract(covered_items)
                 self._removed_items |= dict.fromkeys(summary_items, "out")
             # A redo has the rule of a compaction, so that replays under other policies ignore it.
             rule = "compact" if is_redone else UNDO
-            self._changed |= dict.fromkeys((*summary_items, *covered_items), rule)
+            self._changed_items |= dict.fromkeys((*summary_items, *covered_items), rule)
             self.events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
 
     def _apply_removed(self) -> None:
         """Hide the items of messages that were removed since the previous request."""
-        removed_messages = frozenset(self.removed)
-        self.removed = []
-        items = (
-            [item.index for item in self._item_list.items if item.message in removed_messages]
-            if removed_messages
-            else []
-        )
+        if not self.removed_messages:
+            return
+        removed_messages = frozenset(self.removed_messages)
+        self.removed_messages = []
+        items = [item.index for item in self._item_list.items if item.message in removed_messages]
         self._removed_items |= dict.fromkeys(items, "reverted")
-        self._changed |= dict.fromkeys(items, "undo")
+        self._changed_items |= dict.fromkeys(items, "undo")
         if items:
-            self.events.append(
-                TimelineEvent(len(self._requests), "undo", "by hand", {"items": len(items)})
-            )
+            numbers = {"items": len(items)}
+            self.events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
 
     def show(
         self,

@@ -30,12 +30,7 @@ from palimpsest.transcript.values import BlobRef
 RESULT_SUFFIX = "/result"
 """Suffix of the id of the item that is the result of a call."""
 TEXT_EVENTS = frozenset(
-    {
-        "message.removed",
-        "message.part.updated",
-        "message.part.removed",
-        "message.part.delta",
-    }
+    {"message.removed", "message.part.updated", "message.part.removed", "message.part.delta"}
 )
 """The types of records from which texts are taken."""
 
@@ -63,7 +58,7 @@ def result_of(part: ToolPart) -> tuple[str, BlobRef | None, bool] | None:
     match part.state:
         case ToolCompleted() as state:
             return state.output, state.blob, False
-        case ToolFailed(error="", metadata=about) if about.get("interrupted"):
+        case ToolFailed(error="", metadata=metadata) if metadata.get("interrupted"):
             return None
         case ToolFailed() as state:
             return state.error, None, True
@@ -73,8 +68,6 @@ def result_of(part: ToolPart) -> tuple[str, BlobRef | None, bool] | None:
 
 @dataclass(slots=True)
 class _PartTexts:
-    """The texts of one part."""
-
     message: str
     text: str
     """Of a part that is no call."""

@@ -25,9 +25,7 @@ from palimpsest.recordings.timeline.message_items import (
 )
 from palimpsest.recordings.timeline.request_list import RequestList, context_changes
 from palimpsest.store.interface import Store
-from palimpsest.transcript.context_values.decisions import (
-    StepRequest,
-)
+from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.parts import (
@@ -52,20 +50,14 @@ from palimpsest.transcript.session_record.events import (
     StepRequested,
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo
-from palimpsest.transcript.timeline import (
-    ASKED_FOR,
-    COPIED,
-    WRITTEN_BY,
-    RecordedTotals,
-    Timeline,
-)
+from palimpsest.transcript.timeline import ASKED_FOR, COPIED, WRITTEN_BY, RecordedTotals, Timeline
 from palimpsest.transcript.values import Price
 
 SUBAGENT_TOOL = "task"
 """Key in a call's metadata for the session that the call started."""
 OPENCODE_SUBAGENT = "sessionId"
 """The same key in OpenCode's task tool."""
-LABEL_CHARS = 80
+
 SESSION_EVENTS = frozenset({"session.created", "session.updated"})
 TIMELINE_EVENTS = frozenset(
     {
@@ -133,32 +125,32 @@ class TimelineBuilder:
         self._count = count
         self._price = cache(price)
         self._session: SessionInfo | None = None
-        self._imported: dict[str, Any] = {}
+        self._import_note: dict[str, Any] = {}
         """The notes about the recording of an imported session."""
         self._item_list = ItemList()
         self._requests = RequestList()
         self._states = ItemStates(self._item_list, self._requests)
-        self._cut = HistoryCut(store)
-        self._last: StepRequest | None = None
+        self._history_cut = HistoryCut(store)
+        self._last_request: StepRequest | None = None
         """The newest request that was recorded when it was sent."""
         self._sent_messages = SentMessages()
         self._summary_requests: dict[str, StepRequest] = {}
         """The first request for each summary, by the summary's message."""
-        self._open: dict[str, _OpenMessage] = {}
+        self._open_messages: dict[str, _OpenMessage] = {}
         self._infos: dict[str, MessageInfo] = {}
         self._markers: dict[str, CompactionPart] = {}
         self._subagents: dict[str, str] = {}
         self._own_only = own_only
         self._forked_at = 0
         """Number of the last record that a fork shares with the session that it was forked from."""
-        self._copied: set[str] = set()
+        self._copied_messages: set[str] = set()
         """The messages that count in another session."""
         self._section_hashes: dict[str, Any] = {}
         """Of an imported session: the hashes of the system prompt and tools that were captured last."""
 
     @property
     def _origin(self) -> str:
-        return str(self._imported.get("from", "palimpsest"))
+        return str(self._import_note.get("from", "palimpsest"))
 
     def add_record(self, record: Record) -> None:
         """Process one record."""
@@ -182,7 +174,7 @@ class TimelineBuilder:
                 if isinstance(event, MessageUpdated) and (
                     self._is_of_parent(record) or _note_of(event.info).get(COPIED)
                 ):
-                    self._copied.add(event.info.id)
+                    self._copied_messages.add(event.info.id)
                 self._add_content(event)
 
     def _add_session(self, session: SessionInfo) -> None:
@@ -191,7 +183,7 @@ class TimelineBuilder:
             self._forked_at = session.forked_from.seq
         imported = (session.metadata or {}).get("imported")
         if isinstance(imported, dict):
-            self._imported = imported
+            self._import_note = imported
 
     def _is_of_parent(self, record: Record) -> bool:
         """Return whether a fork shares a record with the session that it was forked from, which counts it."""
@@ -203,11 +195,11 @@ class TimelineBuilder:
                 self._message(info)
             case PartDelta() as delta:
                 self._delta(delta)
-            case MessageRemoved(message_id=removed):
-                self._states.removed.append(removed)
-            case PartRemoved(message_id=message, part_id=removed):
-                if message in self._open:
-                    self._open[message].parts.pop(removed, None)
+            case MessageRemoved(message_id=message):
+                self._states.removed_messages.append(message)
+            case PartRemoved(message_id=message, part_id=part):
+                if message in self._open_messages:
+                    self._open_messages[message].parts.pop(part, None)
             case _:
                 pass
 
@@ -216,15 +208,15 @@ class TimelineBuilder:
     def _message(self, info: MessageInfo) -> None:
         is_known = info.id in self._infos
         self._infos[info.id] = info
-        if info.id in self._open:
-            self._open[info.id].info = info
+        if info.id in self._open_messages:
+            self._open_messages[info.id].info = info
         elif not is_known:
             is_answer = isinstance(info, AssistantMessage) and not info.summary
-            is_other_agents = self._imported and self._origin != "palimpsest"
-            if is_answer and is_other_agents and info.id not in self._copied:
+            is_other_agents = self._import_note and self._origin != "palimpsest"
+            if is_answer and is_other_agents and info.id not in self._copied_messages:
                 # An answer of an imported session counts as a request.
                 self._request(info)
-            self._open[info.id] = _OpenMessage(info)
+            self._open_messages[info.id] = _OpenMessage(info)
         subagent = _note_of(info).get("subagent")
         if isinstance(subagent, str):
             self._subagents[info.id] = subagent
@@ -241,42 +233,42 @@ class TimelineBuilder:
             )
             if isinstance(subagent, str):
                 self._subagents[part.call_id] = subagent
-        message = self._open.get(part.message_id)
+        message = self._open_messages.get(part.message_id)
         if message is not None:
             message.parts[part.id] = part
-        elif part.id in self._item_list.waiting and isinstance(part, ToolPart):
+        elif part.id in self._item_list.waiting_calls and isinstance(part, ToolPart):
             self._item_list.update_waiting(part)
 
     def _delta(self, delta: PartDelta) -> None:
-        message = self._open.get(delta.message_id)
+        message = self._open_messages.get(delta.message_id)
         part = message.parts.get(delta.part_id) if message is not None else None
-        if (
-            message is not None
-            and delta.field == "text"
-            and isinstance(part, TextPart | ReasoningPart)
-        ):
+        if message and delta.field == "text" and isinstance(part, TextPart | ReasoningPart):
             message.parts[part.id] = part.model_copy(update={"text": part.text + delta.delta})
 
     def _flush(self, except_id: str = "") -> None:
         """Add the items of all messages so far, except those of ``except_id``."""
         self._item_list.entered = len(self._requests)
         self._item_list.add_results()
-        for message_id in [name for name in self._open if name != except_id]:
-            message = self._open.pop(message_id)
+        for message_id in [name for name in self._open_messages if name != except_id]:
+            message = self._open_messages.pop(message_id)
             info = message.info
             if isinstance(info, AssistantMessage) and info.summary:
                 self._summary(info, message.parts.values())
             else:
                 self._item_list.add_message(
-                    info, message.parts.values(), is_copied=info.id in self._copied
+                    info, message.parts.values(), is_copied=info.id in self._copied_messages
                 )
 
     def _summary(self, info: AssistantMessage, parts: Iterable[Part]) -> None:
         """Add a summary, which replaces the items that it covers."""
         marker = self._markers.get(info.parent_id)
         covered_items = self._item_list.add_summary(info, parts, marker)
-        request = self._summary_requests.get(info.id, self._last)
-        prompt = _summary_settings(self._cut.compact_policy(request)) if request is not None else {}
+        request = self._summary_requests.get(info.id, self._last_request)
+        prompt = (
+            _summary_settings(self._history_cut.compact_policy(request))
+            if request is not None
+            else {}
+        )
         marker_note = _note_of(self._infos.get(info.parent_id))
         if writer := _note_text(marker_note, WRITTEN_BY):
             prompt[WRITTEN_BY] = writer
@@ -284,7 +276,7 @@ class TimelineBuilder:
             covered_items = self._item_list.before_tail(marker)
         if covered_items is not None:
             self._states.add_summary(info, covered_items, marker, prompt)
-            if info.parent_id in self._copied:
+            if info.parent_id in self._copied_messages:
                 self._states.events.pop()  # it is counted in the session that holds it too
 
     # Requests
@@ -292,7 +284,7 @@ class TimelineBuilder:
     def _request(self, info: MessageInfo) -> None:
         """Begin the request of an imported answer."""
         self._flush()
-        window = self._imported.get("window")
+        window = self._import_note.get("window")
         note = _note_of(info)
         captured_request = JsonValue(note.get("sent"))
         for kind in ("tools", "system"):
@@ -320,12 +312,12 @@ class TimelineBuilder:
         self._flush(except_id=info.id)
         for kind, blob in (("tools", request.tools), ("system", request.system)):
             self._add_section(kind, blob.sha256, CHARS_PER_TOKEN * request.kinds.get(kind, 0))
-        self._last = request
+        self._last_request = request
         marks = self._sent_messages.placed_marks(request, self._item_list)
         self._list_request(
             info,
             **mark_fields(marks),
-            cut_messages=self._left_out(),
+            cut_messages=self._cut_messages(),
             window=request.facts.window,
             reserve=request.facts.reserve,
             price=request.model.price,
@@ -348,12 +340,12 @@ class TimelineBuilder:
         if replaced is not None:
             self._states.show(replaced, "out", 0, f"another {kind}")
 
-    def _left_out(self) -> frozenset[str] | None:
+    def _cut_messages(self) -> frozenset[str] | None:
         """Return the messages that a request under the newest request's policy would leave out now."""
-        if self._last is None:
+        if self._last_request is None:
             return None
-        return self._cut.left_out(
-            self._last, self._infos, self._markers, self._states.undone_compactions
+        return self._history_cut.left_out(
+            self._last_request, self._infos, self._markers, self._states.undone_compactions
         )
 
     def _list_request(
@@ -373,7 +365,9 @@ class TimelineBuilder:
         duplicate = copy(self)
         items = with_own_containers(self._item_list)
         vars(duplicate).update(
-            _item_list=items, _states=self._states.copy(items), _open={**self._open}
+            _item_list=items,
+            _states=self._states.copy(items),
+            _open_messages={**self._open_messages},
         )
         return duplicate
 
@@ -386,17 +380,17 @@ class TimelineBuilder:
         """Close all messages and return the timeline; no further record may be added."""
         self._flush()
         recorded_events = [*self._states.events]
-        self._states.apply_changes(self._left_out())
+        self._states.apply_changes(self._cut_messages())
         items = tuple(self._item_list.items)
         self._texts.ids = lambda index: items[index].id
         self._texts.blobs = self._item_list.blobs
         session = self._session
         requests = tuple(self._requests.finished_requests(self._item_list))
-        sent = len(requests)
-        changes = context_changes(requests)
-        events = [*recorded_events, *changes]
+        events = [*recorded_events, *context_changes(requests)]
         transitions = self._states.transitions
-        first_coming = bisect_left(transitions, sent, key=lambda transition: transition.request)
+        first_coming = bisect_left(
+            transitions, len(requests), key=lambda transition: transition.request
+        )
         return Timeline(
             session=self._session_id,
             title=session.title if session is not None else "",
@@ -405,17 +399,13 @@ class TimelineBuilder:
             requests=requests,
             transitions=tuple(transitions[:first_coming]),
             coming=tuple(transitions[first_coming:]),
-            events=tuple(sorted(events, key=lambda transition: transition.request)),
+            events=tuple(sorted(events, key=lambda event: event.request)),
             parent=session.parent_id if session is not None else None,
-            started_by=str(self._imported["parent_call"])
-            if self._imported.get("parent_call")
-            else None,
+            started_by=str(self._import_note.get("parent_call") or "") or None,
             subagents=self._subagents,
-            gaps=_gaps(self._imported.get("gaps"), self._imported.get("more_gaps")),
-            recorded_totals=_totals(JsonValue(self._imported.get("totals"))),
-            unread=_unread_sentences(
-                self._imported.get("unread"), self._imported.get("more_unread")
-            ),
+            gaps=_gap_sentences(JsonValue(self._import_note)),
+            recorded_totals=_totals(JsonValue(self._import_note.get("totals"))),
+            unread=_unread_sentences(JsonValue(self._import_note)),
             read=self._texts,
             count=self._count,
             earlier=self.earlier,
@@ -437,30 +427,19 @@ def _note_text(note: dict[str, Any], name: str) -> str:
 def _summary_settings(policy: CompactPolicy) -> dict[str, Any]:
     """Return a policy's settings for writing summaries, as far as they differ from the defaults."""
     defaults = CompactPolicy()
-    return {
-        key: getattr(policy, key)
-        for key in ASKED_FOR
-        if getattr(policy, key) != getattr(defaults, key)
-    }
+    settings = {key: getattr(policy, key) for key in ASKED_FOR}
+    return {key: value for key, value in settings.items() if value != getattr(defaults, key)}
 
 
-def _gaps(gaps: Any, further_count: Any) -> tuple[str, ...]:
+def _gap_sentences(note: JsonValue) -> tuple[str, ...]:
     """Return the gaps of a recording, each sentence once with its count."""
-    gap_counts = Counter(str(gap["what"]) for gap in _dicts(gaps) if gap.get("what"))
+    gap_counts = Counter(str(gap.get("what")) for gap in note.objects("gaps") if gap.get("what"))
     sentences = [
         what if times == 1 else f"{what} ({times} times)" for what, times in gap_counts.items()
     ]
-    if isinstance(further_count, int) and further_count > 0:
+    if further_count := note.count("more_gaps"):
         sentences.append(f"{further_count:,} more places are incomplete.")
     return tuple(sentences)
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return (
-        [value_in_list for value_in_list in value if isinstance(value_in_list, dict)]
-        if isinstance(value, list)
-        else []
-    )
 
 
 def _totals(totals: JsonValue) -> RecordedTotals:
@@ -469,13 +448,13 @@ def _totals(totals: JsonValue) -> RecordedTotals:
     return RecordedTotals(totals.cost(cost), *(totals.token_field(count) for count in counts))
 
 
-def _unread_sentences(places: Any, further_count: Any) -> tuple[str, ...]:
+def _unread_sentences(note: JsonValue) -> tuple[str, ...]:
     """Return the unreadable places of a recording as sentences; another program may have written the log."""
     sentences = [
-        f"{place['where']}: {place['what']}"
-        for place in _dicts(places)
+        f"{place.get('where')}: {place.get('what')}"
+        for place in note.objects("unread")
         if place.get("where") and place.get("what")
     ]
-    if isinstance(further_count, int) and further_count > 0:
+    if further_count := note.count("more_unread"):
         sentences.append(f"{further_count:,} more places could not be read.")
     return tuple(sentences)

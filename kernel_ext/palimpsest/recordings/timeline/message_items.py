@@ -32,10 +32,10 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.timeline import TimelineItem
 
-LABEL_CHARS = 80
+MAX_LABEL_CHARS = 80
 CHARS_PER_TOKEN = 4
 """By which the counted tokens of a system prompt and of tools become their characters."""
-_IN_ORDER = json.JSONEncoder(sort_keys=True, default=str)
+_SORTED_JSON = json.JSONEncoder(sort_keys=True, default=str)
 MEDIA_CHARS = 4 * MEDIA_TOKENS
 """Characters that are counted for a picture or file, so that it has the size that the engine assumes."""
 _SECTION_KINDS = ("system", "tools")
@@ -59,18 +59,18 @@ class ItemList:
         self.turn = 0
         self.entered = 0
         """The first request that can show the items added now."""
-        self.waiting: dict[str, ToolPart] = {}
+        self.waiting_calls: dict[str, ToolPart] = {}
         """Calls without a result yet, by the ids of their parts."""
-        self._arrived: set[str] = set()
-        """Those of them whose result has come since the last item was added."""
+        self._answered_calls: set[str] = set()
+        """Those of them whose result has come since the last item was added, by the ids of their parts."""
         self._waiting_since: dict[str, int] = {}
         """For each of them, the number of calls that began to wait before it."""
-        self._waited = 0
+        self._waiting_count = 0
         self.answers: dict[str, tuple[int, int]] = {}
         """First and last item of each message, without the results of its calls."""
         self.blobs: dict[str, str] = {}
         """Blob names of the items that are not parts, by the items' ids."""
-        self.marked: set[int] = set()
+        self.pinned_items: set[int] = set()
         """Items that are pinned in their own part."""
         self._index_of_part: dict[str, int] = {}
         """Index of the item of each part, and of each result as ``part/result``."""
@@ -85,15 +85,12 @@ class ItemList:
         part_id = decision.part_id
         if part_id is None:
             return self.items_of_message(decision.message_id or "")
-        part_item, result = (
-            self._index_of_part.get(part_id),
-            self._index_of_part.get(part_id + RESULT_SUFFIX),
-        )
-        if decision.action in ("truncate", "clear"):
-            part_item = None if result is not None else part_item
-        media = (
-            self._media_of(part_id) if decision.action == "restore" or pictures_of(decision) else []
-        )
+        part_item = self._index_of_part.get(part_id)
+        result = self._index_of_part.get(part_id + RESULT_SUFFIX)
+        if decision.action in ("truncate", "clear") and result is not None:
+            part_item = None
+        has_media = decision.action == "restore" or bool(pictures_of(decision))
+        media = self._media_of(part_id) if has_media else []
         return [index for index in (part_item, result, *media) if index is not None]
 
     def _media_of(self, part_id: str) -> list[int]:
@@ -111,19 +108,14 @@ class ItemList:
 
     def last_of_parts(self, names: Iterable[str]) -> int:
         """Return the last of the items of some parts and results, by their names; -1 where none is an item."""
-        found = [self._index_of_part[name] for name in names if name in self._index_of_part]
-        return max(found, default=-1)
+        return max((self._index_of_part.get(name, -1) for name in names), default=-1)
 
     def newest_of_call(self, call: str, kind: str) -> int:
         """Return the newest item of a call, itself or its result; -1 where there is none."""
-        return next(
-            (
-                item.index
-                for item in reversed(self.items)
-                if item.group == call and item.kind == kind
-            ),
-            -1,
+        same = (
+            item.index for item in reversed(self.items) if (item.group, item.kind) == (call, kind)
         )
+        return next(same, -1)
 
     def newest_of_content(self, digest: str, later: int) -> int:
         """Return the newest item with a content but for ``later`` ones after it; -1 where there is none."""
@@ -149,15 +141,17 @@ class ItemList:
 
     def add_results(self) -> None:
         """Add the items of results that have arrived for earlier calls."""
-        for part_id in sorted(self._arrived, key=self._waiting_since.__getitem__):
-            self._result(self.waiting.pop(part_id))
+        for part_id in sorted(self._answered_calls, key=self._waiting_since.__getitem__):
+            self._result(self.waiting_calls.pop(part_id))
             del self._waiting_since[part_id]
-        self._arrived.clear()
+        self._answered_calls.clear()
 
     def update_waiting(self, part: ToolPart) -> None:
         """Take the newest state of a call that waits for its result."""
-        self.waiting[part.id] = part
-        (self._arrived.discard if result_of(part) is None else self._arrived.add)(part.id)
+        self.waiting_calls[part.id] = part
+        (self._answered_calls.discard if result_of(part) is None else self._answered_calls.add)(
+            part.id
+        )
 
     def add_message(
         self, info: MessageInfo, parts: Iterable[Part], *, is_copied: bool = False
@@ -178,8 +172,8 @@ class ItemList:
                 self._add_item(part.id, info, _item_kind(part, info), part_text(part), part=part)
         for part in calls:
             if result_of(part) is None:
-                self._waited += 1
-                self._waiting_since.setdefault(part.id, self._waited)
+                self._waiting_count += 1
+                self._waiting_since.setdefault(part.id, self._waiting_count)
                 self.update_waiting(part)
             else:
                 self._result(part)
@@ -187,11 +181,10 @@ class ItemList:
     def _call(self, part: ToolPart, info: MessageInfo) -> None:
         tool_input = part.state.input
         text = call_text(part.tool, tool_input)
-        trimmed = {
+        trimmed_input = {
             key: value.strip() if isinstance(value, str) else value
             for key, value in tool_input.items()
         }
-        digest = _digest(part.tool + _IN_ORDER.encode(trimmed))
         self._add_item(
             part.id,
             info,
@@ -200,7 +193,7 @@ class ItemList:
             label=subject(tool_input) or part.tool,
             tool=part.tool,
             group=part.call_id,
-            input_hash=digest,
+            input_hash=_digest(part.tool + _SORTED_JSON.encode(trimmed_input)),
         )
 
     def _result(self, part: ToolPart) -> None:
@@ -248,7 +241,7 @@ class ItemList:
         is_encrypted = isinstance(part, ReasoningPart) and not part.text
         self._index_of_part[name] = index
         if fields.get("pinned"):
-            self.marked.add(index)
+            self.pinned_items.add(index)
         if kind not in ("output", "summary"):
             first, _ = self.answers.get(info.id, (index, 0))
             self.answers[info.id] = (first, index + 1)
@@ -297,10 +290,8 @@ class ItemList:
     def before_tail(self, marker: CompactionPart | None) -> tuple[int, ...]:
         """Return the items that a marker's summary replaces: all items before the tail."""
         tail = marker.tail_start_id if marker is not None else None
-        until = (
-            self._first_items.get(tail, len(self.items)) if tail is not None else len(self.items)
-        )
-        return tuple(item.index for item in self.items[:until] if item.kind not in _SECTION_KINDS)
+        end = self._first_items.get(tail) if tail is not None else None
+        return tuple(item.index for item in self.items[:end] if item.kind not in _SECTION_KINDS)
 
     def add_section(self, kind: str, sha256: str, chars: int) -> int | None:
         """Add the item of a system prompt or of the tools, and return the item that it replaces, if there is one."""
@@ -371,7 +362,7 @@ def _label(text: str) -> str:
     # The first line that is not blank, by any line break.
     first_lines = text[:2_000].lstrip().partition("\n")[0].splitlines()
     line = first_lines[0].strip() if first_lines else ""
-    return line if len(line) <= LABEL_CHARS else f"{line[: LABEL_CHARS - 1]}…"
+    return line if len(line) <= MAX_LABEL_CHARS else f"{line[: MAX_LABEL_CHARS - 1]}…"
 
 
 def _digest(text: str) -> str:

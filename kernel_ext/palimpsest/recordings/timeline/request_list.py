@@ -9,12 +9,7 @@ from palimpsest.recordings.import_journal.message_parts import UNKNOWN_NAME
 from palimpsest.recordings.timeline.message_items import ItemList
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
-from palimpsest.transcript.timeline import (
-    EventKind,
-    RequestStatus,
-    TimelineEvent,
-    TimelineRequest,
-)
+from palimpsest.transcript.timeline import EventKind, RequestStatus, TimelineEvent, TimelineRequest
 from palimpsest.transcript.values import ModelRef
 
 
@@ -57,14 +52,13 @@ class RequestList:
     ) -> None:
         """Add a request that may show all items so far; ``fields`` are further fields of the request."""
         index, count = len(self._requests), len(items.items)
+        started = info.time.created if started_ms is None else started_ms
         fields |= {
             "index": index,
             "id": info.id,
             "turn": items.turn,
             "items": count,
-            "started": (info.time.created if started_ms is None else started_ms)
-            if has_time
-            else None,
+            "started": started if has_time else None,
             "model": _known_model(info.model),
             "effort": info.model.variant or "",
         }
@@ -108,20 +102,14 @@ class RequestList:
 
 
 def context_changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
-    """Yield the changes of model and reasoning effort between requests."""
+    """Yield the changes of model, or else of reasoning effort, between requests."""
     settings: tuple[EventKind, ...] = ("model", "effort")
     for previous, request in pairwise(requests):
-        changed = next(
-            (
-                setting
-                for setting in settings
-                if getattr(previous, setting) != getattr(request, setting)
-            ),
-            None,
-        )
-        if changed is not None:
-            numbers = {"from": getattr(previous, changed), "to": getattr(request, changed)}
-            yield TimelineEvent(request.index, changed, "", numbers)
+        for setting in settings:
+            before, after = getattr(previous, setting), getattr(request, setting)
+            if before != after:
+                yield TimelineEvent(request.index, setting, "", {"from": before, "to": after})
+                break
 
 
 def _known_model(model: ModelRef) -> str:

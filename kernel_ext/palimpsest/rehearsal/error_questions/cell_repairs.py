@@ -92,11 +92,8 @@ def import_line(cell: CellSource, name: str) -> str | None:
     attributes = {node.attr for node in parent_nodes if isinstance(node, ast.Attribute)}
     if name == "datetime":
         is_called = any(isinstance(node, ast.Call) for node in parent_nodes)
-        return (
-            "from datetime import datetime"
-            if is_called or attributes & CLASS_METHODS
-            else "import datetime"
-        )
+        is_class = is_called or attributes & CLASS_METHODS
+        return "from datetime import datetime" if is_class else "import datetime"
     if name in MODULES:
         return f"import {name}" if attributes else None
     return IMPORTS.get(name)

@@ -9,12 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from palimpsest.rehearsal.error_questions.cell_repairs import (
-    column_owner,
-    import_line,
-    replace_column,
-    with_import,
-)
+from palimpsest.rehearsal.error_questions import cell_repairs
 from palimpsest.rehearsal.error_questions.error_report import (
     ErrorReport,
     ReportedVariable,
@@ -112,7 +107,6 @@ def _obstacle_to_repair(report: ErrorReport) -> str:
 
 
 def _find_mistake(runner: PlanRunner, report: ErrorReport) -> Search:
-    """Find the mistake in the failing statement."""
     cell = CellSource(report.source)
     finder = FINDERS.get(report.exception)
     if finder is None or cell.tree is None:
@@ -130,7 +124,7 @@ def _column_mistake(
     if listed and listed[2]:
         return Finding(f"more than one column is missing: {inline_code(message)}")
     wrong_name = listed[1] if listed else message.removeprefix("Column not found: ")
-    table_name = column_owner(cell, lines, wrong_name)
+    table_name = cell_repairs.column_owner(cell, lines, wrong_name)
     tables = [variable for variable in report.variables if variable.name == table_name]
     tables = tables[:1] or [variable for variable in report.variables if variable.is_table]
     if len(tables) != 1 or not tables[0].kind:
@@ -145,7 +139,9 @@ def _column_mistake(
     if len(closest_columns) != 1:
         return Finding(_no_match_text(wrong_name, table.name, columns, closest_columns))
     description = f"{inline_code(wrong_name)} is no column of {inline_code(table.name)}; the closest of its {len(columns)} columns is {inline_code(closest_columns[0])}"
-    corrected_source = replace_column(cell, lines, wrong_name, closest_columns[0], table_name)
+    corrected_source = cell_repairs.replace_column(
+        cell, lines, wrong_name, closest_columns[0], table_name
+    )
     if corrected_source is None:
         return Finding(f"{description}. I could not find in the source where the name is read")
     return Finding(description, corrected_source)
@@ -192,11 +188,11 @@ def _import_mistake(_: PlanRunner, report: ErrorReport, cell: CellSource, __: ra
     match = _NOT_DEFINED.search(report.message)
     if match is None:
         return None
-    line = import_line(cell, match[1])
+    line = cell_repairs.import_line(cell, match[1])
     if not line:
         return Finding(f"{inline_code(match[1])} is not defined")
     description = f"{inline_code(match[1])} is not imported; {inline_code(line)} is missing"
-    return Finding(description, with_import(cell, line))
+    return Finding(description, cell_repairs.with_import(cell, line))
 
 
 FINDERS: dict[str, Callable[[PlanRunner, ErrorReport, CellSource, range], Search]] = {

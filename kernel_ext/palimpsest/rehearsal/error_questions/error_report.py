@@ -55,8 +55,6 @@ class ReportedVariable:
 
 @dataclass(frozen=True)
 class _TracebackLine:
-    """A line of a traceback within a cell."""
-
     cell: str
     line: int
     text: str
@@ -189,9 +187,9 @@ def read_error_report(note: str) -> ErrorReport | None:
 def _variable(name: str, kind: str, description: str) -> ReportedVariable:
     shape = _FRAME_SHAPE.match(_ESCAPED.sub("<", description))
     columns = (shape[2] or "").split(", ") if shape else []
-    listed = tuple(column for column in columns if column not in {"", "..."})
+    names = tuple(column for column in columns if column not in {"", "..."})
     count = int(shape[1]) if shape else 0
-    return ReportedVariable(name, kind.strip().rsplit(".", 1)[-1], listed, count)
+    return ReportedVariable(name, kind.strip().rsplit(".", 1)[-1], names, count)
 
 
 def _between(note: str, tag: str) -> str:

@@ -3,24 +3,8 @@
 from collections.abc import Set
 from dataclasses import dataclass
 
+from palimpsest.rehearsal.parsing import vocabulary
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
-from palimpsest.rehearsal.parsing.vocabulary import (
-    CHARTS,
-    COLUMNS,
-    COMPARE,
-    CORRELATE,
-    COUNT,
-    DATA,
-    DESCRIBE,
-    DISTINCT,
-    HEAD,
-    LEAST_WORDS,
-    MOST_WORDS,
-    PLOT,
-    QUALITIES,
-    ROWS,
-    STATISTICS,
-)
 from palimpsest.rehearsal.parsing.word_matching import number_of
 
 COMMONNESS = {"common", "frequent", "popular", "rare", "rarest", "commonest", "prevalent"}
@@ -58,7 +42,10 @@ def read_data_request(prompt: ParsedPrompt) -> DataRequest:
     op, matched_words = _operation(prompt)
     stems = [word.stem for word in prompt.words]
     texts = [word.text for word in prompt.words]
-    names = (STATISTICS.get(word.stem) or STATISTICS.get(word.text) for word in prompt.words)
+    names = (
+        vocabulary.STATISTICS.get(word.stem) or vocabulary.STATISTICS.get(word.text)
+        for word in prompt.words
+    )
     return DataRequest(
         op=op,
         why=matched_words,
@@ -81,36 +68,41 @@ def _operation(prompt: ParsedPrompt) -> tuple[str | None, str]:
 
 
 _RULES: tuple[tuple[str, Set[str], str], ...] = (
-    ("plot", PLOT, r"\b(bar|line|pie|box|scatter)s?[ -](?:plot|chart|graph)|\bas (?:a |an )?(?:bar|line|pie|box|scatter)s?\b|\bdistribution\b|\bpie of\b|\bas (?:a )?pie\b|\bhow .*\bdistributed\b"),
+    ("plot", vocabulary.PLOT, r"\b(bar|line|pie|box|scatter)s?[ -](?:plot|chart|graph)|\bas (?:a |an )?(?:bar|line|pie|box|scatter)s?\b|\bdistribution\b|\bpie of\b|\bas (?:a )?pie\b|\bhow .*\bdistributed\b"),
     ("columns", set(), r"\b(?:what|which|list|show|name|names of|give me|display|print|see)\b.*\b(?:columns|fields|features|headers?|dtypes|col(?:umn)? names)\b(?! (?:is|are|has|have) (?:highest|missing))|\bcolumn (?:names|types)\b|\bdata types\b|^(?:the )?(?:columns?|fields?|dtypes)\b"),
     ("shape", {"shape", "dimension"}, r"\bhow (?:big|large|long|wide) (?:is|are) (?!.*\b(?:mean|average|median|deviation|sum|total|variance|correlation|max\w*|min\w*)\b)|\bhow many (?:columns|fields|features)\b|\bnumber of (?:columns|fields|features)\b|\bsize of\b|\brows and columns\b"),
     ("missing", {"missing", "nan", "null", "incomplete"}, r"\b(?:empty|blank|na) (?:values?|cells?|entries|fields?)\b|\bnas\b|\bgaps in\b"),
-    ("correlation", CORRELATE, ""),
+    ("correlation", vocabulary.CORRELATE, ""),
     ("count", COMMONNESS, r"\bmost often\b|\bleast often\b"),
-    ("distinct", DISTINCT, r"\bwhich values\b|\bwhat values\b|\bvalues of\b|\bpossible values\b"),
+    ("distinct", vocabulary.DISTINCT, r"\bwhich values\b|\bwhat values\b|\bvalues of\b|\bpossible values\b"),
     ("top", set(), r"\b(?:top|bottom|first|last)\s+(?:\d+|two|three|four|five|six|seven|eight|nine|ten)\b(?!\s*(?:rows|lines|records|entries|observations|samples)\b(?!.*\bby\b))|\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten) (?:\w+ )?(?:highest|largest|biggest|smallest|lowest|heaviest|lightest|longest|shortest|tallest|oldest|youngest|cheapest|priciest)\b|\b(?:sort|rank|order|sorted|ranked|ordered)\b|\b(?:rows?|records?|entry|entries) (?:with|has|have|that has|that have) (?:the )?(?:\d+ )?(?:highest|largest|biggest|most|greatest|lowest|smallest|least|maximum|minimum|max|min|best|worst)\b"),
     ("head", set(), r"\b(?:first|last|head|tail|top|few|some|sample|example|preview|peek|glimpse)\b.*\b(?:rows?|lines?|records?|entries|observations?|of)\b|\bhead\b|\btail\b|\bpreview\b|\bglimpse\b|\bpeek\b"),
-    ("statistic", set(STATISTICS), ""),
-    ("count", COUNT, ""),
-    ("statistic", MOST_WORDS | LEAST_WORDS | set(QUALITIES), ""),
+    ("statistic", set(vocabulary.STATISTICS), ""),
+    ("count", vocabulary.COUNT, ""),
+    ("statistic", vocabulary.MOST_WORDS | vocabulary.LEAST_WORDS | set(vocabulary.QUALITIES), ""),
     ("rows", set(), r"\b(?:rows?|records?|entries|observations?|those|ones|all|data) (?:where|with|that|which|whose|for which|in which|of|from)\b|\bfilter\b|\bonly (?:the|those)\b|\bsubset\b|\bselect\b|\bwhere\b.*(?:[<>=]|\b(?:is|are|equals?)\b)|(?:\b(?:above|over|below|under|exceeding|(?:greater|less|more|fewer|larger|smaller|longer|shorter|heavier|lighter|higher|lower|older|younger) than|at (?:least|most)|between)|[<>]=?)\s*\d"),
-    ("compare", COMPARE, r"\bbreak ?down\b|\bgroup(?:ed)? by\b"),
-    ("describe", DESCRIBE, r"\bwhat(?:'s| is| are| does)?\b.*\b(?:in|inside|look like|contain|hold)\b|\b(?:tell|show|teach) me (?:something |more |everything )?about\b|\babout (?:the |this |my |our )?(?:data|table|frame|dataset|df|@)|\blook at\b|\blooks? like\b|\bwhat (?:is|are) .*\babout\b|\bhave a look\b|\bquick look\b|\bget to know\b|\bwhat kind of data\b|\bwalk me through\b"),
+    ("compare", vocabulary.COMPARE, r"\bbreak ?down\b|\bgroup(?:ed)? by\b"),
+    ("describe", vocabulary.DESCRIBE, r"\bwhat(?:'s| is| are| does)?\b.*\b(?:in|inside|look like|contain|hold)\b|\b(?:tell|show|teach) me (?:something |more |everything )?about\b|\babout (?:the |this |my |our )?(?:data|table|frame|dataset|df|@)|\blook at\b|\blooks? like\b|\bwhat (?:is|are) .*\babout\b|\bhave a look\b|\bquick look\b|\bget to know\b|\bwhat kind of data\b|\bwalk me through\b"),
 )  # fmt: skip
 
 
 def _chart(prompt: ParsedPrompt) -> str | None:
     forms = (form for word in prompt.words for form in (word.text, word.stem))
     return next(
-        (CHARTS[f] for f in forms if f in CHARTS and f not in {"column", "correlation"}), None
+        (
+            vocabulary.CHARTS[f]
+            for f in forms
+            if f in vocabulary.CHARTS and f not in {"column", "correlation"}
+        ),
+        None,
     )
 
 
 def _order(stems: list[str], texts: list[str]) -> str | None:
     for stem, text in zip(stems, texts, strict=True):
-        if text in MOST_WORDS or stem in MOST_WORDS:
+        if {text, stem} & vocabulary.MOST_WORDS:
             return "most"
-        if text in LEAST_WORDS or stem in LEAST_WORDS or text in {"ascending", "rare", "rarest"}:
+        if {text, stem} & vocabulary.LEAST_WORDS or text in {"ascending", "rare", "rarest"}:
             return "least"
     return "most" if "descending" in texts else None
 
@@ -128,6 +120,6 @@ def _how_many(prompt: ParsedPrompt) -> int | None:
 
 def mentions_data(prompt: ParsedPrompt) -> bool:
     """Return whether the prompt mentions data as such."""
-    return prompt.has(
-        *DATA, *ROWS, *(COLUMNS - {"type", "variable"}), *(HEAD - {"first", "last", "few"})
-    )
+    columns = vocabulary.COLUMNS - {"type", "variable"}
+    head = vocabulary.HEAD - {"first", "last", "few"}
+    return bool(prompt.stems & (vocabulary.DATA | vocabulary.ROWS | columns | head))

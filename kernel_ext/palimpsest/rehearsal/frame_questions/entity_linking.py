@@ -16,7 +16,7 @@ from palimpsest.rehearsal.parsing.vocabulary import (
     PLOT,
     word_set,
 )
-from palimpsest.rehearsal.parsing.word_matching import Word, joined_text, words_of
+from palimpsest.rehearsal.parsing.word_matching import Word, words_of
 
 FILLER_TOKENS = word_set(
     """
@@ -95,12 +95,9 @@ def _match_score(prompt_words: list[Word], column: Column) -> float:
     tokens = column.tokens
     if not tokens or len(prompt_words) > len(tokens) + 2:
         return 0.0
-    joined_prompt, joined_name = joined_text(tuple(prompt_words)), joined_text(tokens)
-    if joined_prompt == joined_name:
+    if "".join(word.text for word in prompt_words) == "".join(token.text for token in tokens):
         return 2.0 + 0.1 * len(tokens)
-    if len(prompt_words) == len(tokens) and all(
-        a.stem == b.stem for a, b in zip(prompt_words, tokens, strict=True)
-    ):
+    if [word.stem for word in prompt_words] == [token.stem for token in tokens]:
         return 1.8 + 0.1 * len(tokens)
     if len(prompt_words) > len(tokens) or all(map(_is_known, prompt_words)):
         return 0.0
@@ -166,10 +163,9 @@ def link_values(
 
 def _match_rank(prompt_words: Sequence[Word], tokens: Sequence[Word]) -> int:
     """Return the rank of a match of words and a value: 2 equal, 1 except for the plural, 0 none."""
-    pairs = list(zip(prompt_words, tokens, strict=True))
-    if all(word.text == token.text for word, token in pairs):
+    if [word.text for word in prompt_words] == [token.text for token in tokens]:
         return 2
-    return int(all(word.stem == token.stem for word, token in pairs))
+    return int([word.stem for word in prompt_words] == [token.stem for token in tokens])
 
 
 def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict[str, float]:

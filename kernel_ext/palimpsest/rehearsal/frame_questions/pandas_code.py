@@ -163,5 +163,4 @@ WRITERS: dict[str, Callable[[QuerySpec], str]] = {
     "describe": _describe,
     "shape": lambda spec: f"{rows_source(spec)}.shape",
 }
-
 """Functions that write the code of a query, by operation; plots are in ``plot_code``."""

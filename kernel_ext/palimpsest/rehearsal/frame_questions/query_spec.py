@@ -40,11 +40,11 @@ class LinkedPrompt:
 
 def make_query_spec(request: DataRequest, linked_prompt: LinkedPrompt, table: Table) -> QuerySpec:
     """Return the query of a request, from the words alone."""
-    filters, used = parse_filters(
+    filters, used_starts = parse_filters(
         linked_prompt.prompt.words, linked_prompt.columns, linked_prompt.values
     )
     groups, measures = _roles(
-        linked_prompt, [m for m in linked_prompt.columns if m.start not in used]
+        linked_prompt, [m for m in linked_prompt.columns if m.start not in used_starts]
     )
     # Two or more compared values of a column are separated by grouping.
     split_columns = [condition.column for condition in filters if condition.test == "in"][:1]

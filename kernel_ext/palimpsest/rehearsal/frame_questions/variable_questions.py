@@ -29,10 +29,8 @@ def variables_plan(runner: PlanRunner) -> Plan:
     """Return the plan that lists the variables, or a table's columns when the prompt names a table."""
     variables = yield from list_variables(runner)
     name_scores = link_variables(runner.prompt.words, variables)
-    if any(
-        variable.is_table and name_scores.get(variable.name, 0) >= MIN_NAME_SCORE
-        for variable in variables
-    ):
+    tables = [variable.name for variable in variables if variable.is_table]
+    if any(name_scores.get(name, 0) >= MIN_NAME_SCORE for name in tables):
         request = DataRequest("columns", "variables of a table")
         return (yield from frame_plan(runner, request, variables))
     if not variables:

@@ -71,7 +71,6 @@ class PastTurn:
 class Conversation:
     """The turns of a request, oldest first; the model answers the last one."""
 
-    system: str
     turns: tuple[PastTurn, ...]
 
     @property
@@ -95,22 +94,19 @@ class Conversation:
 
 def read_conversation(messages: Messages) -> Conversation:
     """Group a request's messages into turns."""
-    system: list[str] = []
     turns: list[tuple[str, str, list[dict[str, Any]]]] = []
     is_after_tool = False
     for message in messages:
         role, content = message.get("role"), message.get("content")
-        if role in {"system", "developer"}:
-            system.append(text_of(content))
-        elif role == "user":
+        if role == "user":
             text = text_of(content)
             if not _is_engine_text(message, text, after_tool=is_after_tool) or not turns:
                 turns.append((text, _error_note(content), []))
-        else:
+        elif role not in {"system", "developer"}:
             turns = turns or [("", "", [])]
             turns[-1][2].append(message)
         is_after_tool = role == "tool"
-    return Conversation("\n\n".join(system), tuple(starmap(_turn, turns)))
+    return Conversation(tuple(starmap(_turn, turns)))
 
 
 def _turn(prompt: str, error_note: str, later_messages: list[dict[str, Any]]) -> PastTurn:

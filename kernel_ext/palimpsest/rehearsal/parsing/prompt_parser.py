@@ -118,10 +118,6 @@ class ParsedPrompt:
         """The stems of all words: without plural endings."""
         return frozenset(word.stem for word in self.words)
 
-    def has(self, *choices: str) -> bool:
-        """Return whether one of these words, or its plural, occurs."""
-        return any(choice in self.stems for choice in choices)
-
     def matches(self, pattern: str) -> re.Match[str] | None:
         """Return the first match of a pattern in the lower-case prose, or None."""
         return re.search(pattern, self.lowercase_prose)

@@ -193,11 +193,10 @@ def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
     # With any other text in the header the edges are not certain.
     other_text = header
     for name, _ in reversed(edges):
-        other_text = (
-            other_text.replace(name, "", 1)
-            if other_text.count(name) == 1
-            else re.sub(rf"{re.escape(name)}\s*\Z", "", other_text.rstrip())
-        )
+        if other_text.count(name) == 1:
+            other_text = other_text.replace(name, "", 1)
+        else:
+            other_text = re.sub(rf"{re.escape(name)}\s*\Z", "", other_text.rstrip())
     return edges if edges and not other_text.strip() else None
 
 

@@ -34,14 +34,14 @@ STATISTICS = _table(
 MOST_WORDS = word_set(
     """
     best biggest busiest deepest fastest greatest heaviest high highest hottest largest latest
-    leading longest max maximum most newest oldest priciest richest strongest tallest top
-    warmest widest
+    leading longest max maximum most newest oldest priciest richest strongest tallest top warmest
+    widest
     """
 )
 LEAST_WORDS = word_set(
     """
-    bottom cheapest coldest coolest earliest fewest least lightest low lowest min minimum
-    narrowest poorest shallowest shortest slowest smallest tiniest weakest worst youngest
+    bottom cheapest coldest coolest earliest fewest least lightest low lowest min minimum narrowest
+    poorest shallowest shortest slowest smallest tiniest weakest worst youngest
     """
 )
 QUALITIES = _table(
@@ -105,8 +105,8 @@ GROUP = word_set(
 DATA = word_set("csv data dataframe dataset df frame set spreadsheet table tibble")
 BY = word_set(
     """
-    according across against among between by depending each every grouped over per split versus
-    vs within
+    according across against among between by depending each every grouped over per split versus vs
+    within
     """
 )
 """Words before a column to group by."""
@@ -116,34 +116,33 @@ JOINERS = word_set("& , a all also an and both different each every kind of or t
 """Words that may come between ``by`` and the columns to group by."""
 ABOVE = word_set(
     """
-    > >= above after bigger exceed exceeding greater heavier higher larger least longer more
-    older over taller
+    > >= above after bigger exceed exceeding greater heavier higher larger least longer more older
+    over taller
     """
 )
 BELOW = word_set("< <= before below fewer less lighter lower most shorter smaller under younger")
 GLUE = word_set(
     """
     load loaded loading import imported read python pandas file files analyse explore mainly roughly
-    ' , ; = == a about above according across actually add again against aggregate aggregated ah
-    all along alright also am among amount an and another answer any anything are as at
-    available basic be been begin being below between bit both break brief broken build but by
-    calculate can can't change check column columns compare compared comparison compute contain
-    contained correlated correlation could could've count create created curious current
-    currently d data dataframe dataset depend depending df did differ difference display
-    distributed distribution do doe does doing don't done down each entire equal equals ever
-    every everything exactly exist exists few figure finally find fine first for frame from full
-    generate get give go good got great group grouped grouping ha had has have having he help
-    her here his hm hmm how hows i i'd i'll if in include included inside instead interested
-    into is it it's its just kind kindly know last least let like list listed ll look lot m made
-    make many may me might mine more most much must my need new next nice nicely not now number
-    of oh ok okay on one ones only onto or order ordered other our out output over overall own
-    per please possible present print put question quick quickly quite rank ranked re really
-    relate related relationship result return right row rows s s' same say see shall she should
-    show side simple simply so some something sort sorted split start still sure switch t table
-    tell than thank thanks that that's the their them then there there's these they thing things
-    think this those time to together too total try turn type um under up us use using value
-    values ve versu very view vs vs. wanna want was way we well were what what's whats when
-    where whether which who whole whom whose why will wish with within without wondering work
+    ' , ; = == a about above according across actually add again against aggregate aggregated ah all
+    along alright also am among amount an and another answer any anything are as at available basic
+    be been begin being below between bit both break brief broken build but by calculate can can't
+    change check column columns compare compared comparison compute contain contained correlated
+    correlation could could've count create created curious current currently d data dataframe
+    dataset depend depending df did differ difference display distributed distribution do doe does
+    doing don't done down each entire equal equals ever every everything exactly exist exists few
+    figure finally find fine first for frame from full generate get give go good got great group
+    grouped grouping ha had has have having he help her here his hm hmm how hows i i'd i'll if in
+    include included inside instead interested into is it it's its just kind kindly know last least
+    let like list listed ll look lot m made make many may me might mine more most much must my need
+    new next nice nicely not now number of oh ok okay on one ones only onto or order ordered other
+    our out output over overall own per please possible present print put question quick quickly
+    quite rank ranked re really relate related relationship result return right row rows s s' same
+    say see shall she should show side simple simply so some something sort sorted split start still
+    sure switch t table tell than thank thanks that that's the their them then there there's these
+    they thing things think this those time to together too total try turn type um under up us use
+    using value values ve versu very view vs vs. wanna want was way we well were what what's whats
+    when where whether which who whole whom whose why will wish with within without wondering work
     would you your
     """
 )

@@ -49,11 +49,6 @@ def shared_length(text: str, other: str) -> int:
     return next((index for index, (a, b) in pairs if a != b), min(len(text), len(other)))
 
 
-def joined_text(words: tuple[Word, ...]) -> str:
-    """Return words joined without spaces."""
-    return "".join(word.text for word in words)
-
-
 def number_of(word: str) -> float | int | None:
     """Return the number that a word means, written in digits or as *zero* to *ten*; None for other words."""
     if word in NUMBER_WORDS:

@@ -55,16 +55,15 @@ def find_forgotten(
             fetched[use.newest_source] = use.request
         fetched_names.add(use.name)
     uses = len(references.uses)
+    costs = (fetch_cost(simulation, request, item, price) for item, request in fetched.items())
     return Forgotten(
         repeated=repeated,
         retention=(uses - len(lost_uses)) / uses if uses else None,
         retention_by_kind={
-            kind: (needed - lost_by_kind[kind]) / needed
-            for kind, needed in references.uses_by_kind.items()
+            kind: (use_count - lost_by_kind[kind]) / use_count
+            for kind, use_count in references.uses_by_kind.items()
         },
-        refetching=sum(
-            fetch_cost(simulation, request, item, price) for item, request in fetched.items()
-        ),
+        refetching=sum(costs),
     )
 
 
@@ -80,8 +79,8 @@ def _lost_uses(
     texts_again: dict[int, dict[str | None, None]] = {}
     for transition in transitions:
         if transition.shown or transition.state == "whole":
-            shown = None if transition.state == "whole" else transition.shown
-            texts_again.setdefault(transition.item, {})[shown] = None
+            shown_text = None if transition.state == "whole" else transition.shown
+            texts_again.setdefault(transition.item, {})[shown_text] = None
     summaries = dict.fromkeys(
         transition.item
         for transition in transitions
@@ -117,38 +116,32 @@ class _Sources:
     """Those that may show the name after they were changed."""
 
 
+@dataclass(slots=True)
 class _NamesShown:
     """Answers whether requests show names; the uses of a name come in the order of requests, so its items only grow."""
 
-    def __init__(
-        self,
-        timeline: Timeline,
-        first_not_whole: Mapping[int, int],
-        texts_again: Mapping[int, Iterable[str | None]],
-    ) -> None:
-        """``texts_again`` are the texts that replace an item; None where it is whole again."""
-        self._timeline = timeline
-        self._first_not_whole = first_not_whole
-        self._texts_again = texts_again
-        self._sources: dict[str, _Sources] = {}
+    timeline: Timeline
+    first_not_whole: Mapping[int, int]
+    texts_again: Mapping[int, Iterable[str | None]]
+    """The texts that replace an item; None where it is whole again."""
+    sources: dict[str, _Sources] = field(default_factory=dict)
 
     def shows(self, use: NameUse) -> bool:
         """Return whether the request of a use shows its name in one of the items that contain it."""
-        after_all = len(self._timeline.requests)
-        sources = self._sources.setdefault(use.name, _Sources())
+        after_all = len(self.timeline.requests)
+        sources = self.sources.setdefault(use.name, _Sources())
         for item in use.sources[sources.count :]:
-            first_not_whole = self._first_not_whole.get(item, after_all)
+            first_not_whole = self.first_not_whole.get(item, after_all)
             sources.whole_until = max(sources.whole_until, first_not_whole)
-            if any(text is None or use.name in text for text in self._texts_again.get(item, ())):
+            if any(text is None or use.name in text for text in self.texts_again.get(item, ())):
                 sources.shown_again.append(item)
         sources.count = len(use.sources)
         return use.request < sources.whole_until or any(
-            shows_name(self._timeline, item, use.request, use.name) for item in sources.shown_again
+            shows_name(self.timeline, item, use.request, use.name) for item in sources.shown_again
         )
 
 
 def _any_summary_contains(timeline: Timeline, summaries: Iterable[int], use: NameUse) -> bool:
-    """Return whether any summary in the request contains the name."""
     states = (timeline.transition_at(summary, use.request) for summary in summaries)
     return any(state is not None and state.shown and use.name in state.shown for state in states)
 

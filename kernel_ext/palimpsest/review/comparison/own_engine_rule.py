@@ -65,14 +65,14 @@ def own_engine_rule(
     )
     reduced_items = frozenset().union(*(decision.reduced_items for decision in decisions))
     # Old results that were cleared or shortened.
-    cleared = {
+    clearings = {
         (transition.request, transition.item)
         for transition in timeline.transitions
         if transition.rule.startswith(PRUNE_RULE)
     }
     unmatched_requests = {
         request
-        for request, item in cleared
+        for request, item in clearings
         if not any((item, near) in reduced_items for near in neighbours(request))
     }
     probe = next(filter(None, (decision.probe for decision in reversed(decisions))), None)
@@ -93,16 +93,15 @@ def own_engine_rule(
         by_hand=by_hand,
         unclear=(),
         assumptions=tuple(assumptions),
-        cleared_at=tuple(sorted({request for request, _ in cleared} - unmatched_requests)),
+        cleared_at=tuple(sorted({request for request, _ in clearings} - unmatched_requests)),
         uncleared_at=tuple(sorted(unmatched_requests)),
     )
 
 
 def _policy_of_each(timeline: Timeline, policies: Mapping[str, Policy]) -> list[Policy]:
     """Return the policy of each request: its own, or the previous request's; an empty list where none is recorded."""
-    policy = next(
-        (policies[request.id] for request in timeline.requests if request.id in policies), None
-    )
+    recorded_policies = (policies.get(request.id) for request in timeline.requests)
+    policy = next(filter(None, recorded_policies), None)
     policy_by_request = []
     for request in timeline.requests:
         policy = policies.get(request.id, policy)
@@ -125,9 +124,8 @@ def _decisions_of(
         and transition.request < len(policy_by_request)
         and policy_by_request[transition.request] == policy
     ]
-    token_probes = (
-        probe.probe for probe in reversed(simulation.probes) if probe.probe.unit == "tokens"
-    )
+    newest_first = (entry.probe for entry in reversed(simulation.probes))
+    token_probes = (probe for probe in newest_first if probe.unit == "tokens")
     compactions, reduced_items = set(), set()
     for transition in own_transitions:
         if transition.state == "summarised":

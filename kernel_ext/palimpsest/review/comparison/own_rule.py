@@ -102,10 +102,10 @@ def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
     agent = PRESET_OF_AGENT.get(timeline.origin)
     if agent is None or not timeline.requests:
         return None
-    counted = ruler or fit_ruler(timeline)
+    fitted_ruler = ruler or fit_ruler(timeline)
     extended_timeline = with_coming_request(timeline)
     attempts = [
-        _compare(extended_timeline, agent, preset, windows, counted)
+        _compare(extended_timeline, agent, preset, windows, fitted_ruler)
         for preset in agent.presets
         for windows in taken_windows(extended_timeline, agent, preset)
     ]
@@ -170,16 +170,16 @@ def _compare(
         request for request, probe in enumerate(probes) if probe is not None and probe.is_passed
     }
     by_hand, automatic = compactions_of(timeline)
-    checked = [request for request in automatic if _probe_at(probes, request) is not None]
+    testable = [request for request in automatic if _probe_at(probes, request) is not None]
     matched_requests = matched_compactions(
-        checked, passed_requests.difference({*by_hand}.difference(automatic))
+        testable, passed_requests.difference({*by_hand}.difference(automatic))
     )
     unexplained = tuple(
         request
         for request in automatic
-        if request not in matched_requests and (not agent.records_cause or request not in checked)
+        if request not in matched_requests and (not agent.records_cause or request not in testable)
     )
-    counted = tuple(request for request in automatic if request not in unexplained)
+    explained_requests = tuple(request for request in automatic if request not in unexplained)
     unmatched_requests = first_of_runs(
         passed_requests.difference(*map(neighbours, (*by_hand, *automatic)))
     )
@@ -191,9 +191,9 @@ def _compare(
         threshold=max((condition.threshold for condition in conditions), default=0.0),
         unit=newest.unit if newest is not None else "tokens",
         measured_value=newest.signal if newest is not None else "",
-        recorded_count=len(counted),
-        found_at=tuple(request for request in counted if request in matched_requests),
-        missed=tuple(request for request in counted if request not in matched_requests),
+        recorded_count=len(explained_requests),
+        found_at=tuple(request for request in explained_requests if request in matched_requests),
+        missed=tuple(request for request in explained_requests if request not in matched_requests),
         unmatched_requests=unmatched_requests,
         by_hand=by_hand,
         unclear=unexplained,
@@ -294,7 +294,7 @@ def _threshold_bounds(
     """Yield a sentence on the possible thresholds of a session whose compactions the rule does not explain."""
     if result.is_reproduced:
         return
-    near_compactions = {matched for request in compactions for matched in neighbours(request)}
+    near_compactions = {near for request in compactions for near in neighbours(request)}
     highest_below = _highest_value(probes, {*range(len(probes))} - near_compactions)
     rule_words = (
         f"the rule's is {result.threshold:,.0f} {result.unit}, and its settings are not recorded."
@@ -317,9 +317,8 @@ def _probe_at(probes: Sequence[Probe | None], request: int) -> Probe | None:
 
 
 def _highest_value(probes: Sequence[Probe | None], requests: Iterable[int]) -> float:
-    """Return the highest measured value of the rule at some requests."""
-    chosen = (probes[request] for request in requests if 0 <= request < len(probes))
-    return max((probe.value for probe in chosen if probe is not None), default=0.0)
+    chosen_probes = (probes[request] for request in requests if 0 <= request < len(probes))
+    return max((probe.value for probe in chosen_probes if probe is not None), default=0.0)
 
 
 def _found_words(requests: Sequence[int], total_count: int, noun: str) -> str:

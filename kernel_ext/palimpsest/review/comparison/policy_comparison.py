@@ -30,7 +30,8 @@ from palimpsest.review.tables.recording_sentences import recorded_words
 from palimpsest.review.tables.references import References
 from palimpsest.review.tables.request_totals import request_totals
 from palimpsest.transcript.growing_lists import GrownColumns
-from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.timeline import Terms, Timeline
+from palimpsest.transcript.values import Usage
 
 SCHEMA_VERSION = 1
 REPORTED_NAME = "reported (facts)"
@@ -183,9 +184,7 @@ class PolicyComparison(ShownAsTable):
             "cheapest": self.cheapest,
             "summaries": None if self.summaries is None else self.summaries.sentence,
             **self.table.json(),
-            "retention_by_kind": {
-                figure.name: dict(figure.retention_by_kind) for figure in self.figures
-            },
+            "retention_by_kind": {row.name: dict(row.retention_by_kind) for row in self.figures},
         }
 
     def _notes(self) -> tuple[str, ...]:
@@ -258,6 +257,10 @@ def compare_policies(
 
 def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> PolicyFigures | None:
     """Return the figures that the session reported; None where it reported no usage."""
+
+    def uncached_cost(usage: Usage, terms: Terms) -> float:
+        return price.cost(usage.prompt, 0, 0, usage.output + usage.reasoning, terms=terms)
+
     grown: GrownColumns = timeline.earlier.setdefault("usage", GrownColumns())
     reporting = [request for request in timeline.requests if request.usage is not None]
     usage = grown.grown_columns(
@@ -266,13 +269,7 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
             "prompt": attrgetter("usage.prompt"),
             "read": attrgetter("usage.cache_read"),
             "written": attrgetter("usage.cache_write"),
-            "uncached": lambda request: price.cost(
-                request.usage.prompt,
-                0,
-                0,
-                request.usage.output + request.usage.reasoning,
-                terms=request.terms,
-            ),
+            "uncached": lambda request: uncached_cost(request.usage, request.terms),
         },
         price,
     )

@@ -32,7 +32,7 @@ def policy_figures(
     read_sum = sum(costs["read"])
     breaking_sizes = [size for size in sizes if size.first_changed is not None and size.read]
     over_count = requests_over(simulation)
-    newest_probe = simulation.probes[-1].probe if simulation.probes else None
+    probe = simulation.probes[-1].probe if simulation.probes else None
     return PolicyFigures(
         name=simulation.policy_name,
         requests=len(sizes),
@@ -48,9 +48,7 @@ def policy_figures(
         cost_uncached=sum(costs["cost_uncached"]),
         fired=len(simulation.firing_requests),
         first_fired=simulation.firing_requests[0] if simulation.firing_requests else None,
-        distance=newest_probe.value / newest_probe.threshold
-        if newest_probe and newest_probe.threshold
-        else None,
+        distance=probe.value / probe.threshold if probe and probe.threshold else None,
         verdict=f"{_too_large_sentence(over_count, simulation)}{verdict(simulation)}",
         facts_until=simulation.facts_until,
         **find_forgotten(simulation, references, price)._asdict(),
@@ -84,10 +82,10 @@ def _uncached_cost(size: RequestSize, price: PriceProfile) -> float:
 def requests_over(simulation: Simulation) -> int:
     """Return how many requests of a replay would not fit their window."""
     timeline = simulation.timeline
-    listed = {} if simulation.window else listed_limits(timeline).by_model
+    listed_windows = {} if simulation.window else listed_limits(timeline).by_model
     over_count = 0
     for request, size in zip(timeline.requests, simulation.sizes, strict=True):
-        window = simulation.window or request.window or listed.get(request.model, 0)
+        window = simulation.window or request.window or listed_windows.get(request.model, 0)
         # The request's own usage is known where it equals the recorded request.
         over_count += 0 < window < (request.reported or size.total)
     return over_count
@@ -126,18 +124,15 @@ def verdict(simulation: Simulation) -> str:
     if not simulation.probes:
         if simulation.policy_name == RECORDED:
             return "Nothing was cleared, cut or summarised."
-        if (
-            simulation.policy_name != RAW_NAME
-            and timeline.requests
-            and not simulation.decision_count
-        ):
+        can_decide = simulation.policy_name != RAW_NAME and timeline.requests
+        if can_decide and not simulation.decision_count:
             return "Never asked: it decides when a turn has ended, and no request came after one."
         return "It has nothing to decide."
     last = simulation.probes[-1]
-    words = _condition(last.probe)
+    condition_text = _condition(last.probe)
     if last.probe.value or last.probe.passed_before is not None:
-        words += f", at request {last.request + 1}{_turn(timeline, last.request)}"
-    return f"Never acted: {words}."
+        condition_text += f", at request {last.request + 1}{_turn(timeline, last.request)}"
+    return f"Never acted: {condition_text}."
 
 
 def _measured_by(simulation: Simulation) -> str:

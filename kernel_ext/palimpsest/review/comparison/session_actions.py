@@ -116,12 +116,12 @@ class SessionActions:
 
     def end(self, *, with_texts: bool = True) -> str:
         """Return in a phrase how the session ended."""
-        words = "" if self.last_step is None else self.last_step.phrase(with_texts=with_texts)
-        return ", ".join(filter(None, (words, self.end_after))) or "no request"
+        step_text = "" if self.last_step is None else self.last_step.phrase(with_texts=with_texts)
+        return ", ".join(filter(None, (step_text, self.end_after))) or "no request"
 
     def files_of(self, use: FileUse) -> int:
         """Return the number of files that were used so."""
-        return sum(known == use for known in self.files.values())
+        return sum(known_use == use for known_use in self.files.values())
 
     @property
     def copied_steps(self) -> int:
@@ -161,11 +161,8 @@ def parting_of(first_actions: SessionActions, second_actions: SessionActions) ->
         [step.action for step in first_actions.steps],
         [step.action for step in second_actions.steps],
     )
-    following = [
-        actions.steps[shared_steps] if shared_steps < len(actions.steps) else None
-        for actions in (first_actions, second_actions)
-    ]
-    return Parting(shared_steps, *following)
+    following = (actions.steps[shared_steps:] for actions in (first_actions, second_actions))
+    return Parting(shared_steps, *(steps[0] if steps else None for steps in following))
 
 
 def step_of(

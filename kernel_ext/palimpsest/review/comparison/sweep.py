@@ -22,6 +22,7 @@ class PolicySweep(ShownAsTable):
         """The sweep as a table: the number first, then the columns of a comparison."""
         table = self.comparison.table
         sweep_rows = table.rows[-len(self.values) :]
+        rows_before = len(table.rows) - len(sweep_rows)
         title = f"{self.policy}: {len(self.values)} values of {self.number}"
         is_numeric = all(isinstance(number, int | float) for number in self.values)
         number_column = TableColumn(self.number, self.number, "count" if is_numeric else "text")
@@ -34,18 +35,14 @@ class PolicySweep(ShownAsTable):
                 for value, row in zip(self.values, sweep_rows, strict=True)
             ),
             links=table.links[-len(sweep_rows) :],
-            doubtful=frozenset(
-                index - len(table.rows) + len(sweep_rows) for index in table.doubtful
-            ),
+            doubtful=frozenset(index - rows_before for index in table.doubtful),
         )
 
     @property
     def cheapest(self) -> Any:
         """The value with the lowest cost including refetching and summaries, of those whose requests all fit; or None."""
-        pairs = zip(self.comparison.figures, self.values, strict=True)
-        costs = [
-            (row.cost_with_refetching, index) for index, (row, _) in enumerate(pairs) if row.fits
-        ]
+        figures = self.comparison.figures
+        costs = [(row.cost_with_refetching, at) for at, row in enumerate(figures) if row.fits]
         return self.values[min(costs)[1]] if costs else None
 
     def json(self) -> dict[str, Any]:

@@ -1,15 +1,59 @@
-"""The report of a context window: its values, and their display in a notebook cell.
+"""The report of a context window as text, the same for each renderer: titles, rows, reductions; and in a notebook cell.
 
-Border: ``review/context_report/window_contents.py`` defines the values, ``review/context_report/report_view.py`` the text.
+``window_contents.py`` defines the values. Secrets were removed from the session's texts before; each renderer escapes
+the texts.
 """
 
+import datetime
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
-from palimpsest.render.reports.context_window import ContextReportView, to_html
+from palimpsest.render.content.phrases import count, counted_noun, share_text
+from palimpsest.render.reports.context_window import (
+    FILL_KINDS,
+    ContextReportView,
+    KindShare,
+    ReductionRow,
+    to_html,
+)
 from palimpsest.render.reports.context_window_text import to_markdown, to_text
 from palimpsest.render.reports.table import ShownInCell
-from palimpsest.review.context_report.report_view import report_view
-from palimpsest.review.context_report.window_contents import WindowContents
+from palimpsest.review.context_report.window_contents import DecisionTime, Reduction, WindowContents
+from palimpsest.transcript.context_values.request_items import RequestItem, ShownAs
+
+KIND_NAMES: Mapping[str, str] = {
+    "system": "System prompt",
+    "tools": "Tool descriptions",
+    "instructions": "Instructions",
+    "summary": "Summary of older turns",
+    "user": "You",
+    "notebook": "Notebook cells",
+    "assistant": "Agent",
+    "reasoning": "Agent's thoughts",
+    "output": "Tool outputs",
+    "used": "Used",
+}
+"""Names of the item kinds, as shown in the panel."""
+MAX_ENTRIES = 40
+MAX_MARKS = 12
+"""Maximum entries in a cell; ``ContextReport.items`` and ``ContextReport.reductions`` have everything."""
+_STATE_TEXTS = {
+    "truncate": "truncated",
+    "clear": "cleared",
+    "drop": "left out",
+    "summarise": "",
+    "limit": "left out",
+    "exclude": "excluded",
+    "fail": "left out",
+    "shrink": "pictures smaller",
+    "omit": "pictures left out",
+    "tell": "told as text",
+}
+STATE_ORDER = [shown_as for group in get_args(ShownAs) for shown_as in get_args(group)]
+MAX_NAMED = 60
+"""Maximum tools that are listed; a provider accepts 128 at most."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +63,22 @@ class ContextReport(ShownInCell, WindowContents):
     @property
     def sheet(self) -> ContextReportView:
         """The report as titles and rows of text, for every renderer."""
-        return report_view(self)
+        entries = sorted(self.items, key=lambda item: -item.tokens)
+        largest_reductions, other_reductions = _split_off_largest(self.reductions)
+        return ContextReportView(
+            title=f"Context window of {self.model}",
+            head_phrases=_head(self),
+            window=self.window,
+            kind_shares=_kind_shares(self),
+            warning=_warning(self),
+            remarks=_remarks(self),
+            entries_title=f"Everything in it, largest first ({counted_noun(len(entries), 'item')})",
+            entries=tuple(entries[:MAX_ENTRIES]),
+            more_entries=_more_words(entries[MAX_ENTRIES:]),
+            marks_title=_marks_title(self),
+            reduction_rows=tuple(map(_mark, largest_reductions)),
+            more_marks=_more_marks(other_reductions),
+        )
 
     @property
     def text(self) -> str:
@@ -40,3 +99,197 @@ class ContextReport(ShownInCell, WindowContents):
         name = f" of {self.request_id}" if self.request_id else ""
         window = f" of {self.window:,}" if self.window else ""
         return f"<ContextReport{name}: {self.used_tokens:,}{window} tokens, {len(self.items)} items, {len(self.reductions)} gone>"
+
+
+def _head(contents: WindowContents) -> tuple[str, ...]:
+    if contents.recorded_by:
+        which = f"the last one that {contents.recorded_by} recorded"
+        description = f"request {contents.request_id}, {which}"
+    elif contents.request_id:
+        description = f"request {contents.request_id}, as it was sent"
+    else:
+        description = "as the next request would begin"
+    phrases = [_fill_level(contents), description]
+    if contents.window_assumed:
+        phrases.append("this window is assumed, since nobody knows the model")
+    return tuple(phrases)
+
+
+def _fill_level(contents: WindowContents) -> str:
+    if not contents.window:
+        return f"{count(contents.used_tokens)} tokens, no limit"
+    percent = share_text(contents.used_tokens, contents.window).partition(" of ")[0]
+    return f"{count(contents.used_tokens)} of {count(contents.window)} tokens ({percent})"
+
+
+def _kind_shares(contents: WindowContents) -> tuple[KindShare, ...]:
+    shares = [
+        KindShare(kind, KIND_NAMES[kind], contents.tokens_by_kind[kind], _remark(contents, kind))
+        for kind in FILL_KINDS
+        if contents.tokens_by_kind.get(kind)
+    ]
+    if not contents.window:
+        return tuple(shares)
+    reserve = max(contents.reserve - contents.excess_tokens, 0)
+    return (
+        *shares,
+        KindShare("free", "Free", contents.free_tokens),
+        KindShare("reserve", "Kept for the answer", reserve),
+    )
+
+
+def _remark(contents: WindowContents, kind: str) -> str:
+    items = [item for item in contents.items if item.kind == kind]
+    if kind == "instructions":
+        return ", ".join(item.name for item in items)
+    if kind == "output":
+        return _outputs(items)
+    if kind == "user":
+        return _prompts_and_notes(items)
+    return _tool_names(items) if kind == "tools" else ""
+
+
+def _tool_names(items: Sequence[RequestItem]) -> str:
+    """Return the names of the tools that the request offers."""
+    names = [item.name for item in items]
+    further_text = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    changed_texts = [f"{item.name}: {item.remark}" for item in items if item.remark]
+    others = f" and {len(changed_texts) - MAX_MARKS} more" if len(changed_texts) > MAX_MARKS else ""
+    changed_words = f" ({'; '.join(changed_texts[:MAX_MARKS])}{others})" if changed_texts else ""
+    return f"{counted_noun(len(names), 'tool')}: {', '.join(names[:MAX_NAMED])}{further_text}{changed_words}"
+
+
+def _prompts_and_notes(items: Sequence[RequestItem]) -> str:
+    """Count the user's prompts, and separately the notes by the engine."""
+    prompts = {item.message_id for item in items if item.name != "note"}
+    notes_by_engine = {item.message_id for item in items} - prompts
+    phrases = [counted_noun(len(prompts), "prompt")] if prompts else []
+    if notes_by_engine:
+        phrases.append(f"{counted_noun(len(notes_by_engine), 'note')} by the engine")
+    return ", ".join(phrases)
+
+
+def _outputs(items: Sequence[RequestItem]) -> str:
+    tools = Counter(item.name for item in items).most_common(3)
+    common_tools = ", ".join(f"{number} {name}" for name, number in tools)
+    further_text = ", …" if len({item.name for item in items}) > len(tools) else ""
+    state_counts = Counter(item.state for item in items if item.state != "whole")
+    states = [
+        f"{count(state_counts[word])} {word}"
+        for word in sorted(state_counts, key=STATE_ORDER.index)
+    ]
+    return "; ".join([f"{common_tools}{further_text}", *states])
+
+
+def _warning(contents: WindowContents) -> str:
+    if not contents.excess_tokens:
+        return ""
+    return (
+        f"It does not fit: {count(contents.excess_tokens)} tokens are more than the window leaves beside the "
+        "answer, so that room is made before the next request."
+    )
+
+
+def _remarks(contents: WindowContents) -> tuple[str, ...]:
+    author, ratio = contents.opaque_by, contents.calibration
+    reported_tokens = contents.reported_tokens
+    remarks = []
+    if author:
+        remarks.append(
+            f"{author} wrote this request: it is stored whole, and what follows is what was sent."
+        )
+    scaled = "" if ratio == 1.0 else f", times {ratio:.2f}, as the provider's own counts say"
+    remarks.append(f"Estimated with {contents.estimator}{scaled}.")
+    if reported_tokens is not None:
+        remarks.append(
+            f"The provider counted {count(reported_tokens)} tokens in the newest request that was answered."
+        )
+    notices = (_cells(contents), _variables(contents), *contents.tools_left_out)
+    return (*remarks, *filter(None, notices), f"Policy: {contents.policy}.")
+
+
+def _cells(contents: WindowContents) -> str:
+    """Return a sentence on runs of the user's cells that are not in the window; empty where all are."""
+    facts = [
+        f"{count(number)} {label}"
+        for number, label in (
+            (contents.hidden_cells, "kept from the agent (tag agent-hidden, or %agent private)"),
+            (contents.omitted_cells, "only named, for want of tokens (notebook_tokens)"),
+        )
+        if number
+    ]
+    return f"Runs of your cells that are not in it: {', '.join(facts)}." if facts else ""
+
+
+def _variables(contents: WindowContents) -> str:
+    """Return a sentence on variables that were hidden from the agent by their names; empty where none was."""
+    if not contents.hidden_variables:
+        return ""
+    hidden_text = counted_noun(contents.hidden_variables, "variable")
+    return f"Kept from the agent by the setting hidden_variables: {hidden_text}."
+
+
+def _more_words(items: Sequence[RequestItem]) -> str:
+    if not items:
+        return ""
+    tokens = count(sum(item.tokens for item in items))
+    return f"and {counted_noun(len(items), 'smaller item')}, {tokens} tokens together"
+
+
+def _marks_title(contents: WindowContents) -> str:
+    if not contents.reductions:
+        return "Nothing was taken out: the model sees everything that was said and done."
+    saved = sum(row.saved for row in contents.reductions)
+    spared = f", {count(saved)} tokens saved" if saved > 0 else ""
+    return f"What the model no longer sees whole{spared}; the session keeps all of it"
+
+
+def _split_off_largest(
+    reductions: Sequence[Reduction],
+) -> tuple[list[Reduction], list[Reduction]]:
+    """Split off the reductions that saved most, in their order; reductions of whole messages take precedence."""
+    by_precedence = sorted(
+        range(len(reductions)),
+        key=lambda row: (reductions[row].part_id is not None, -reductions[row].saved),
+    )
+    largest = frozenset(by_precedence[:MAX_MARKS])
+    return (
+        [row for index, row in enumerate(reductions) if index in largest],
+        [row for index, row in enumerate(reductions) if index not in largest],
+    )
+
+
+def _mark(reduction: Reduction) -> ReductionRow:
+    is_counted = reduction.tokens_before is not None and reduction.tokens_after is not None
+    sizes = f"{count(reduction.tokens_before or 0)} → {count(reduction.tokens_after or 0)} tokens"
+    if reduction.way == "summarise":  # the sizes include the messages that stay whole
+        sizes = f"the whole conversation {sizes}, with the messages that stay as they are"
+    facts = (
+        _STATE_TEXTS[reduction.way],
+        sizes if is_counted else "",
+        _since_text(reduction.decided_at),
+        f"rule {reduction.rule}",
+    )
+    return ReductionRow(
+        reduction.name,
+        reduction.text,
+        facts,
+        reduction.reason,
+        is_code=reduction.part_id is not None,
+    )
+
+
+def _since_text(moment: DecisionTime | None) -> str:
+    if moment is None:
+        return ""
+    day = datetime.datetime.fromtimestamp(moment.time / 1000).astimezone()
+    turn, step = moment.turn, moment.step
+    place = f"since turn {turn}, step {step}" if step else f"after turn {turn}"
+    return f"{place} ({day:%Y-%m-%d %H:%M})"
+
+
+def _more_marks(reductions: Sequence[Reduction]) -> str:
+    if not reductions:
+        return ""
+    saved = sum(row.saved for row in reductions)
+    return f"and {count(len(reductions))} more, {count(saved)} tokens saved by them"

@@ -131,9 +131,9 @@ class _ReductionBuilder:
     def _hidden_count(self, visible_messages: Messages) -> int:
         """Return how many messages are hidden by the fold, without those of undone compactions."""
         view = self.inputs.view
-        shown = {message.id for message in visible_messages}
+        shown_ids = {message.id for message in visible_messages}
         valid_messages = without_undone_compactions(view.messages, view.decisions)
-        hidden_count = sum(message.id not in shown for message in valid_messages)
+        hidden_count = sum(message.id not in shown_ids for message in valid_messages)
         return self.inputs.unloaded_count + hidden_count
 
     def _decision_of(self, summary_id: str) -> Decision | None:
@@ -149,8 +149,8 @@ class _ReductionBuilder:
         inputs = self.inputs
         turns = inputs.policy.history_limit
         flat = neutral_messages(visible_messages, inputs.model.ref, inputs.policy.convert)
-        message_ids_kept = {id(kept) for kept in with_turn_limit(flat, turns, inputs.policy.limit)}
-        left_out_messages = [message for message in flat if id(message) not in message_ids_kept]
+        sent_ids = {id(message) for message in with_turn_limit(flat, turns, inputs.policy.limit)}
+        left_out_messages = [message for message in flat if id(message) not in sent_ids]
         if not left_out_messages:
             return
         users = sum(message.role == "user" for message in left_out_messages)

@@ -83,11 +83,11 @@ def build_recorded_report(
         state.apply(record)
         records.append(record)
         if isinstance(record.event, StepRequested) and record.event.request.id == request_id:
-            request, read = record.event.request, store.get_blob
-            view = View.of(state.messages(), state.decisions, read)
-            inputs = recorded_inputs(request, view, read, counter, session_id, state.session)
+            request, read_blob = record.event.request, store.get_blob
+            view = View.of(state.messages(), state.decisions, read_blob)
+            inputs = recorded_inputs(request, view, read_blob, counter, session_id, state.session)
             report = build_context_report(inputs, lambda _types: records, scrub)
-            return _hook_request_report(report, request, read, scrub)
+            return _hook_request_report(report, request, read_blob, scrub)
     raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
 
 

@@ -1,6 +1,6 @@
 """Values of a context window report: its items, and the reductions.
 
-Border: ``review/context_report/report_builder.py`` fills them, ``review/context_report/report_view.py`` turns them
+Border: ``review/context_report/report_builder.py`` fills them, ``review/context_report/context_report.py`` turns them
 into text. Tokens are calibrated as in the live loop, and the items add up to the request, exactly.
 """
 

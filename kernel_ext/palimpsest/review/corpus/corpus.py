@@ -170,10 +170,10 @@ class Corpus(ShownAsTable):
         policies_chosen = tuple(map(policy_from_words, names))
         if not policies_chosen:
             raise UserError("Name at least one policy.")
-        words = " ".join(filter(None, (self._price, price_words(price, lifetime))))
+        price_text = " ".join(filter(None, (self._price, price_words(price, lifetime))))
         policy_keys = [policy_key(policy) for policy in policies_chosen]
         requested = dict(zip(policy_keys, policies_chosen, strict=True))
-        results = self._results(requested, ReplayOptions(words or None, window, summary))
+        results = self._results(requested, ReplayOptions(price_text or None, window, summary))
         problems: list[str] = []
         for source in self.sources:
             source_problems = (text for key in policy_keys for text in results[source][key][1])
@@ -200,9 +200,9 @@ class Corpus(ShownAsTable):
         }
         works: list[SessionWork] = []
         for source, known_rows in results.items():
-            missing = {key: policy_by_key[key] for key in policy_by_key if key not in known_rows}
-            if missing:
-                works.append(SessionWork(source, missing, options))
+            to_do = {key: policy_by_key[key] for key in policy_by_key if key not in known_rows}
+            if to_do:
+                works.append(SessionWork(source, to_do, options))
         done_count = len(self.sources) - len(works)
         self._progress(done_count, len(self.sources))
         for result in results_of(works, self._executor):
@@ -220,7 +220,6 @@ class Corpus(ShownAsTable):
     def _stored_rows(
         self, source: SessionSource, keys: Iterable[str], options: ReplayOptions
     ) -> dict[str, StoredRows]:
-        """Return the stored results of a source."""
         stored_rows: dict[str, StoredRows] = {}
         for key in keys:
             name = self._name(source, key, options)

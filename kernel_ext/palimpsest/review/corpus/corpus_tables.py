@@ -39,12 +39,11 @@ class CorpusComparison(ShownAsTable):
         units = {str(row.get("unit")) for rows in self.policies for row in rows}
         unit = units.pop() if len(units) == 1 else None
         policy_columns = [column for column in columns(unit or "USD") if column.key != "distance"]
+        is_priced = unit is not None
         session_count = TableColumn("sessions", "sessions", "count")
         head = (policy_columns[0], session_count, *policy_columns[1:])
         rows = tuple(
-            tuple(
-                _total_cell(column.key, rows, prices_are_known=unit is not None) for column in head
-            )
+            tuple(_total_cell(column.key, rows, prices_are_known=is_priced) for column in head)
             for rows in self.policies
             if rows
         )

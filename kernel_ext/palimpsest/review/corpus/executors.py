@@ -84,8 +84,8 @@ def _result_of(future: Future[SessionResult], work: SessionWork) -> SessionResul
     except (pickle.PicklingError, AttributeError):
         raise
     except Exception as error:  # noqa: BLE001  # every error of an executor concerns this work only
-        words = f"The executor failed: {type(error).__name__}: {str(error)[:200]}."
-        return SessionResult(work.source, problems=(words,), failed=True)
+        sentence = f"The executor failed: {type(error).__name__}: {str(error)[:200]}."
+        return SessionResult(work.source, problems=(sentence,), failed=True)
 
 
 @contextmanager

@@ -111,9 +111,8 @@ class FolderOverview(ShownAsTable):
             is_other_money = by in ("cost", "waste") and figures.unit != unit
             return is_other_money, -amount, session.file, figures.parent is not None
 
-        return cls(
-            tuple(sorted(distinct_sessions, key=sort_key)), by, unit, tuple(repeated), problems
-        )
+        rows = tuple(sorted(distinct_sessions, key=sort_key))
+        return cls(rows, by, unit, tuple(repeated), problems)
 
     def totals(self, *, with_subagents: bool = True) -> FolderTotals:
         """Return the sums over all sessions, or without subagents; costs only of sessions in the folder's unit."""

@@ -41,12 +41,12 @@ class ResultCache:
         if self.folder is None:
             return None
         try:
-            stored = json.loads(read_small(self.folder / f"{key}{ROWS_SUFFIX}", MAX_BYTES))
+            content = json.loads(read_small(self.folder / f"{key}{ROWS_SUFFIX}", MAX_BYTES))
         except (OSError, ValueError, RecursionError, PalimpsestError):
             return None
-        if not isinstance(stored, dict):
+        if not isinstance(content, dict):
             return None
-        rows, problems = stored.get("rows"), stored.get("problems")
+        rows, problems = content.get("rows"), content.get("problems")
         if not _are_rows(rows) or not isinstance(problems, list):
             return None
         return rows, tuple(str(problem) for problem in problems)

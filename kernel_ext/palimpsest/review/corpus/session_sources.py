@@ -63,14 +63,11 @@ def sources_in(folder: str | Path) -> FolderSources:
     left_out: tuple[str, ...] = ()
     if project_root(top_folder) is None or top_folder.name != ".palimpsest":
         contents = REGISTRY.contents(top_folder)
-        captures = {
-            path for path, reader in contents.recordings if isinstance(reader, CaptureImporter)
-        }
-        if len(captures) == len(contents.recordings):
+        recordings = contents.recordings
+        captures = {path for path, reader in recordings if isinstance(reader, CaptureImporter)}
+        if len(captures) == len(recordings):
             captures = set()
-        sources += [
-            SessionSource(str(path)) for path, _ in contents.recordings if path not in captures
-        ]
+        sources += [SessionSource(str(path)) for path, _ in recordings if path not in captures]
         sentences = [(path, CAPTURE_BESIDE) for path in sorted(captures)]
         left_out = tuple(
             visible_line(f"{path}: {sentence}")

@@ -73,11 +73,11 @@ def review_source(work: SessionWork) -> SessionResult:
     except PalimpsestError as error:
         return SessionResult(work.source, problems=(str(error),), failed=True)
     except MemoryError:
-        words = "it takes more memory than there is"
-        return SessionResult(work.source, problems=(f"It cannot be read: {words}.",), failed=True)
+        reason = "it takes more memory than there is"
+        return SessionResult(work.source, problems=(f"It cannot be read: {reason}.",), failed=True)
     except Exception as error:  # noqa: BLE001  # an error in one recording must not affect others
-        words = f"It cannot be reviewed: {type(error).__name__}: {str(error)[:200]}."
-        return SessionResult(work.source, problems=(words,), failed=True)
+        reason = f"It cannot be reviewed: {type(error).__name__}: {str(error)[:200]}."
+        return SessionResult(work.source, problems=(reason,), failed=True)
 
 
 def _rows_of(work: SessionWork) -> SessionResult:

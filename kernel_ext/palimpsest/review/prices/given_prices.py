@@ -96,9 +96,9 @@ def price_word(key: str, value: object) -> str:
 
 def lifetime_seconds(lifetime: str | float) -> float:
     """Return a cache's lifetime in seconds, from a number or words such as ``5m`` and ``1h``; raises UserError."""
-    words = str(lifetime).strip().lower()
-    unit = SECONDS_BY_UNIT.get(words[-1:])
-    number = _number(words if unit is None else words[:-1])
+    text = str(lifetime).strip().lower()
+    unit = SECONDS_BY_UNIT.get(text[-1:])
+    number = _number(text if unit is None else text[:-1])
     seconds = math.nan if number is None else number * (unit or 1.0)
     if not 0 < seconds <= MAX_LIFETIME:
         raise UserError(

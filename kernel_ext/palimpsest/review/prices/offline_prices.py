@@ -77,31 +77,29 @@ def listed_limits(timeline: Timeline) -> ListedLimits:
 
     A model that received more tokens than its listed limit had another limit, so it is left out.
     """
-    max_prompts: dict[str, int] = {}
+    prompts: dict[str, int] = {}
     models_with_limit: set[str] = set()
     for request in timeline.requests:
         if request.window:
             models_with_limit.add(request.model)
         else:
-            reported = max(max_prompts.get(request.model, 0), request.reported or 0)
-            max_prompts[request.model] = reported
+            max_prompt = max(prompts.get(request.model, 0), request.reported or 0)
+            prompts[request.model] = max_prompt
     windows = {
         model: offline_window(model)
-        for model in max_prompts
+        for model in prompts
         if model and model not in models_with_limit
     }
-    limits = {
-        model: limit for model, limit in windows.items() if limit >= max(max_prompts[model], 1)
-    }
+    limits = {model: limit for model, limit in windows.items() if limit >= max(prompts[model], 1)}
     return ListedLimits(limits, _limits_text(limits)) if limits else ListedLimits()
 
 
 def _limits_text(limits: Mapping[str, int]) -> str:
-    named = ", ".join(
+    limit_texts = ", ".join(
         f"{size:,} tokens of {model}{_by_name(model)}" for model, size in limits.items()
     )
     word = "limit is" if len(limits) == 1 else "limits are"
-    return f"The {word} not in the recording, but from {litellm_table.list_name()}: {named}."
+    return f"The {word} not in the recording, but from {litellm_table.list_name()}: {limit_texts}."
 
 
 def _by_name(model: str) -> str:

@@ -43,11 +43,11 @@ def price_words(
         raise UserError(
             f"{price_argument!r:.80} is no price: write {PRICE_FORM}, as in {PRICE_EXAMPLE}, or the name of a price file."
         )
-    words = " ".join(word for given_word in price_argument for word in _words_of(given_word))
+    text = " ".join(word for given_word in price_argument for word in _words_of(given_word))
     if lifetime is not None:
-        words = f"{words} {LIFETIME_WORD}={str(lifetime).strip()}"
-    given_prices(words)
-    return words.strip() or None
+        text = f"{text} {LIFETIME_WORD}={str(lifetime).strip()}"
+    given_prices(text)
+    return text.strip() or None
 
 
 def without_files(price_text: str | None) -> str | None:

@@ -43,12 +43,12 @@ def profile_of(
     """
     if isinstance(price, PriceProfile):
         return price
-    given = given_prices(price or "")
-    if given.for_all == UNIT_WORD:
+    prices = given_prices(price or "")
+    if prices.for_all == UNIT_WORD:
         return UNIT_PRICES
-    if given.for_all:
-        return _for_all(given, price_of, writes_hour=keeps_an_hour(timeline.requests))
-    profiles, unpriced_models = _by_model(timeline, timeline.requests, price_of, given)
+    if prices.for_all:
+        return _for_all(prices, price_of, writes_hour=keeps_an_hour(timeline.requests))
+    profiles, unpriced_models = _by_model(timeline, timeline.requests, price_of, prices)
     if not profiles:
         return replace(UNIT_PRICES)
     return replace(
@@ -59,33 +59,33 @@ def profile_of(
         and any(profile.matches_recorded for profile in profiles)
         and all(_is_at(profile, timeline.requests) for profile in profiles),
         of_session=True,
-        all_unused=bool(given.of_models) and not any(profile.is_given for profile in profiles),
+        all_unused=bool(prices.of_models) and not any(profile.is_given for profile in profiles),
     )
 
 
-def _for_all(given: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> PriceProfile:
+def _for_all(prices: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> PriceProfile:
     """Return one model's price, given or from a list, for all requests; raises UserError where it is not known."""
-    given_price = given.price_of(given.for_all)
-    price = price_of(given.for_all) if given_price is None else given_price
+    given_price = prices.price_of(prices.for_all)
+    price = price_of(prices.for_all) if given_price is None else given_price
     source = None if given_price is None else GIVEN_SOURCE
-    profile = _listed_profile(price, given.for_all, writes_hour=writes_hour, source=source)
+    profile = _listed_profile(price, prices.for_all, writes_hour=writes_hour, source=source)
     if profile is None:
         raise UserError(
-            f"The price of {given.for_all!r} is not known; give 'units', another model, or its prices, as in "
-            f"'{given.for_all}=5/25/0.5/6.25' (in/out/read/write, US dollars per million tokens)."
+            f"The price of {prices.for_all!r} is not known; give 'units', another model, or its prices, as in "
+            f"'{prices.for_all}=5/25/0.5/6.25' (in/out/read/write, US dollars per million tokens)."
         )
     return profile
 
 
 def with_models_of(
-    profile: PriceProfile, timeline: Timeline, price_of: PriceOf, given: GivenPrices
+    profile: PriceProfile, timeline: Timeline, price_of: PriceOf, prices: GivenPrices
 ) -> PriceProfile:
     """Return a session's prices, extended by the prices of models that only its subagent used."""
     if profile.unit != "USD" or not profile.of_session:
         return profile
-    known_models = {priced.name for priced in (profile, *profile.other_models)}
+    known_models = {known_profile.name for known_profile in (profile, *profile.other_models)}
     requests = [request for request in timeline.requests if request.model not in known_models]
-    newly_priced, unpriced_models = _by_model(timeline, requests, price_of, given)
+    newly_priced, unpriced_models = _by_model(timeline, requests, price_of, prices)
     return replace(
         profile,
         other_models=(*profile.other_models, *newly_priced),
@@ -97,7 +97,10 @@ def with_models_of(
 
 
 def _by_model(
-    timeline: Timeline, requests: Sequence[TimelineRequest], price_of: PriceOf, given: GivenPrices
+    timeline: Timeline,
+    requests: Sequence[TimelineRequest],
+    price_of: PriceOf,
+    prices: GivenPrices,
 ) -> tuple[list[PriceProfile], list[str]]:
     """Return the prices of the models of requests, the most used model first, and the models without a price."""
     by_model: dict[str, list[TimelineRequest]] = {}
@@ -106,7 +109,7 @@ def _by_model(
     profiles: list[PriceProfile] = []
     unpriced_models: list[str] = []
     for model, model_requests in sorted(by_model.items(), key=lambda entry: -len(entry[1])):
-        profile = _of_model(timeline, model, model_requests, price_of, given)
+        profile = _of_model(timeline, model, model_requests, price_of, prices)
         if profile is not None:
             profiles.append(profile)
         else:
@@ -119,11 +122,11 @@ def _of_model(
     model: str,
     requests: Sequence[TimelineRequest],
     price_of: PriceOf,
-    given: GivenPrices,
+    prices: GivenPrices,
 ) -> PriceProfile | None:
     """Return the prices of one model: as given, as recorded, from a list, or derived from its recorded costs."""
     writes_hour = keeps_an_hour(requests)
-    given_price = given.price_of(model)
+    given_price = prices.price_of(model)
     profile = _listed_profile(given_price, model, writes_hour=writes_hour, source=GIVEN_SOURCE)
     if profile is not None:
         return replace(profile, is_given=True, matches_recorded=_is_recorded(requests, profile))
@@ -167,9 +170,9 @@ def _cost_in_units(timeline: Timeline, request: TimelineRequest) -> float:
     weights = timeline.weights()
     first_item, end = request.answer
     before = timeline.requests[request.index - 1].items if request.index else 0
-    read, written = sum(weights[:before]), sum(weights[before : request.items])
-    output = sum(weights[first_item:end])
-    return UNIT_PRICES.cost(0, read, written, output, terms=request.terms)
+    read_tokens, written_tokens = sum(weights[:before]), sum(weights[before : request.items])
+    output_tokens = sum(weights[first_item:end])
+    return UNIT_PRICES.cost(0, read_tokens, written_tokens, output_tokens, terms=request.terms)
 
 
 def _listed_profile(
@@ -195,13 +198,13 @@ def _is_at(profile: PriceProfile, requests: Sequence[TimelineRequest]) -> bool:
 
 def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> bool:
     """Return whether the costs that a session recorded for a model match these prices."""
-    compared = (
+    compared_costs = (
         (request.cost, profile.cost_of(request))
         for request in requests
         if request.cost and not request.listed and request.usage is not None
     )
     recorded_cost = computed_cost = 0.0
-    for recorded, computed in islice(compared, MAX_COMPARED_COSTS):
+    for recorded, computed in islice(compared_costs, MAX_COMPARED_COSTS):
         recorded_cost += recorded
         computed_cost += computed
     return recorded_cost > 0 and abs(recorded_cost - computed_cost) <= MAX_APART * recorded_cost

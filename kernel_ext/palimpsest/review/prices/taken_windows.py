@@ -57,7 +57,7 @@ def taken_windows(
         recorded_window: _of_model(recorded_window, requests, agent, preset)
         for recorded_window, requests in requests_by_window.items()
     }
-    taken = []
+    assumptions = []
     for index in range(max(map(len, options_by_window.values()))):
         option_by_window = {
             recorded_window: options[min(index, len(options) - 1)]
@@ -65,8 +65,8 @@ def taken_windows(
         }
         sentences = (text for _, *texts in option_by_window.values() for text in texts if text)
         windows = [option_by_window[recorded_window][0] for recorded_window in recorded_windows]
-        taken.append(TakenWindows(windows, tuple(sentences)))
-    return tuple(taken)
+        assumptions.append(TakenWindows(windows, tuple(sentences)))
+    return tuple(assumptions)
 
 
 def _recorded_windows(timeline: Timeline) -> list[_RecordedWindow]:

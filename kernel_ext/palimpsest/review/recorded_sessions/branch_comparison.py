@@ -186,14 +186,14 @@ class _BranchTree:
 
     def shown_branches(self) -> list[SessionSummary]:
         """Return the shown branches, each after its parent, older ones first."""
-        needed = {*self._ancestors(self._session_id)}
+        ancestor_ids = {*self._ancestors(self._session_id)}
         first = next((branch.id for branch in self.branches if branch.id not in self.forked), "")
         others = sorted(
             self.branches,
-            key=lambda branch: (branch.id != first, branch.id not in needed, -branch.created),
+            key=lambda branch: (branch.id != first, branch.id not in ancestor_ids, -branch.created),
         )
-        chosen = {branch.id for branch in others[:MAX_BRANCHES]}
-        return [branch for branch in self._in_order("") if branch.id in chosen]
+        chosen_ids = {branch.id for branch in others[:MAX_BRANCHES]}
+        return [branch for branch in self._in_order("") if branch.id in chosen_ids]
 
     def _in_order(self, parent: str) -> Iterator[SessionSummary]:
         """Yield the branches below a branch, each followed by those below it; for an empty id, all branches."""

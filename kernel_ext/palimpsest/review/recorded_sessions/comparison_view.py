@@ -59,8 +59,8 @@ def _compared_session(
     costs = session_costs(timeline, lambda: review.ruler, review.price(price))
     parting = None
     if step is not None:
-        words = step.phrase(with_texts=comparison.with_texts)
-        parting = ComparedStep(request=step.request, words=words)
+        step_text = step.phrase(with_texts=comparison.with_texts)
+        parting = ComparedStep(request=step.request, words=step_text)
     return ComparedSession(
         session=timeline.session,
         title=timeline.title if comparison.with_texts else "",

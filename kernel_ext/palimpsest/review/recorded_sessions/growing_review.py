@@ -5,6 +5,7 @@ shown figures do not change with each request.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
@@ -24,64 +25,56 @@ RULER_TOLERANCE = 0.01
 """Share by which a new fit must differ to be used; a hundredth is one or two pixels of the inspector's picture."""
 
 
+@dataclass(eq=False)
 class GrowingReview:
     """Builds the newest review of one session of a store each time it is requested; for use by one thread at a time."""
 
-    def __init__(
-        self,
-        store: Store,
-        session_id: str,
-        price_of: PriceOf,
-        get_policy: GetPolicy,
-        problems: Sequence[Problem] = (),
-        note_files: NoteFiles | None = None,
-    ) -> None:
-        self._store = store
-        self._session_id = session_id
-        self._price_of = price_of
-        self._get_policy = get_policy
-        self._problems = problems
-        self._note_files = note_files
-        self._timelines: dict[str, GrowingTimeline] = {}
-        """The timelines of the session and of its subagents."""
-        self._references = GrowingReferences()
-        self._ruler: Ruler | None = None
+    store: Store
+    session_id: str
+    price_of: PriceOf
+    get_policy: GetPolicy
+    problems: Sequence[Problem] = ()
+    note_files: NoteFiles | None = None
+    _timelines: dict[str, GrowingTimeline] = field(default_factory=dict, init=False)
+    """The timelines of the session and of its subagents."""
+    _references: GrowingReferences = field(default_factory=GrowingReferences, init=False)
+    _ruler: Ruler | None = field(default=None, init=False)
 
     def review(self) -> RecordingReview:
         """Return the review of the whole log so far; raises NotFound."""
-        growing_timeline = self._growing_timeline(self._session_id)
+        growing_timeline = self._growing_timeline(self.session_id)
         timeline = growing_timeline.newest_timeline()
         settled = growing_timeline.settled_items
         fitted = session_ruler(timeline, lambda: self._section_tokens)
         self._ruler = stable_ruler(self._ruler, fitted)
         return RecordingReview(
             timeline,
-            self._get_policy,
-            self._price_of,
-            SentRequests(self._store, self._session_id),
+            self.get_policy,
+            self.price_of,
+            SentRequests(self.store, self.session_id),
             self._children_of,
             references_of=partial(self._references.references_until, settled=settled),
             ruler=self._ruler,
-            problems=self._problems,
-            note_files=self._note_files,
+            problems=self.problems,
+            note_files=self.note_files,
         )
 
     @cached_property
     def _section_tokens(self) -> int:
         """Tokens of the recorded system prompt and tools, which are read once."""
-        sent = SentRequests(self._store, self._session_id)
-        return tokens_beside(sent.system, sent.tools_text)
+        sent_requests = SentRequests(self.store, self.session_id)
+        return tokens_beside(sent_requests.system, sent_requests.tools_text)
 
     def _growing_timeline(self, session_id: str) -> GrowingTimeline:
         if session_id not in self._timelines:
-            timeline = GrowingTimeline(self._store, session_id, counter, self._price_of)
+            timeline = GrowingTimeline(self.store, session_id, counter, self.price_of)
             self._timelines[session_id] = timeline
         return self._timelines[session_id]
 
     def _children_of(self, parent: str) -> Sequence[Timeline]:
         return [
             self._growing_timeline(session.id).newest_timeline()
-            for session in self._store.list()
+            for session in self.store.list()
             if session.parent_id == parent
         ]
 

@@ -50,7 +50,6 @@ def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
 
 
 def _item(block: RequestItem, scrub: Scrub) -> RequestItem:
-    """Return a block as an item of a window."""
     kind = GAUGE_KINDS.get(block.kind, block.kind)
     return RequestItem(
         kind=kind if kind in FILL_KINDS else "used",
@@ -62,7 +61,6 @@ def _item(block: RequestItem, scrub: Scrub) -> RequestItem:
 
 
 def _reductions(review: SessionReview, request: int, scrub: Scrub) -> Iterator[Reduction]:
-    """Yield the reductions of the last request."""
     timeline, factor = review.timeline, review.ruler.factor
     weights = timeline.weights(review.ruler.estimator)
     for item in timeline.items[: timeline.requests[request].items]:

@@ -274,7 +274,6 @@ def _import_into_memory(reading: _Reading) -> _Opened | None:
 
 
 def _import_into_folder(reading: _Reading) -> _Opened:
-    """Import a recording into a private temporary folder."""
     from palimpsest.review.recorded_sessions.stores_on_disk import temporary_store
 
     folder = temporary_folder("palimpsest-recording-")

@@ -152,7 +152,7 @@ class SessionAnswers:
 
     def _is_subagent(self, session: str) -> bool:
         """Return whether a session was started by a call of this one, directly or through others."""
-        parents = {stored.id: stored.parent_id for stored in self._store.list()}
+        parents = {info.id: info.parent_id for info in self._store.list()}
         for _ in range(MAX_LEVELS):
             session = parents.get(session) or ""
             if session == self.session_id:

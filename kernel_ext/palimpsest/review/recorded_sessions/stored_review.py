@@ -51,19 +51,19 @@ def review_made_by(
         sessions = () if is_alone else store.list()
         return [timeline(session.id) for session in sessions if session.parent_id == parent]
 
-    file = stored = None
+    file = known_review = None
     if in_file:
         from palimpsest.review.review_files.review_file import review_file
 
         file = review_file(store, session_id, price_of)
-        stored = None if file is None else file.load(counter)
+        known_review = None if file is None else file.load(counter)
     return make(
-        timeline(session_id) if stored is None else stored.timeline,
+        timeline(session_id) if known_review is None else known_review.timeline,
         get_policy,
         price_of,
         SentRequests(store, session_id),
         children_of,
-        references=None if stored is None else stored.references,
+        references=None if known_review is None else known_review.references,
         keep_review=None if file is None else file.store_review,
         problems=problems,
         price=price,

@@ -107,9 +107,8 @@ class CompactionLoss(ShownAsTable):
     @property
     def needed_names(self) -> tuple[LostWord, ...]:
         """The lost names that a later answer used, the earliest first."""
-        return tuple(
-            sorted((word for word in self.lost if word.needed), key=lambda word: word.needed)
-        )
+        needed = (word for word in self.lost if word.needed)
+        return tuple(sorted(needed, key=lambda word: word.needed))
 
     def lost_of(self, kind: str) -> tuple[LostWord, ...]:
         """Return the lost names of a kind."""
@@ -174,31 +173,31 @@ class CompactionLoss(ShownAsTable):
         needed_names = self.needed_names
         if not needed_names:
             return "No later answer used any of these."
-        named = ", ".join(
+        named_text = ", ".join(
             f"{word.name[:MAX_NAME_CHARS]} (request {word.needed[0] + 1})"
             for word in needed_names[:MAX_NEEDED_NAMES]
         )
         unnamed = len(needed_names) - MAX_NEEDED_NAMES
         further_text = f" and {unnamed:,} more" if unnamed > 0 else ""
-        return f"Needed later: {len(needed_names):,} of them, {named}{further_text}."
+        return f"Needed later: {len(needed_names):,} of them, {named_text}{further_text}."
 
     @cached_property
     def constraints_table(self) -> ReportTable:
         """The user's prohibitions and demands, the lost first, each with the later call that touches it."""
-        lost = len(self.lost_of(CONSTRAINTS))
-        title = f"Compaction {self.number + 1} under {self.policy}: {lost} of {counted_noun(len(self.constraints), 'constraint')} lost"
+        lost_count = len(self.lost_of(CONSTRAINTS))
+        title = f"Compaction {self.number + 1} under {self.policy}: {lost_count} of {counted_noun(len(self.constraints), 'constraint')} lost"
         return constraints_table(title, self.constraints)
 
     @property
     def _constraint_sentence(self) -> tuple[str, ...]:
         """A sentence on the first lost constraint; empty where none is lost."""
-        lost = next((constraint for constraint in self.constraints if not constraint.is_kept), None)
-        if lost is None:
+        first_lost = next((entry for entry in self.constraints if not entry.is_kept), None)
+        if first_lost is None:
             return ()
         acting_text = ""
-        if lost.call is not None:
-            acting_text = f"; a call of request {lost.call + 1} holds one of its words"
-        quoted = f"“{lost.sentence[:MAX_NAME_CHARS]}” of request {lost.shown_from + 1}"
+        if first_lost.call is not None:
+            acting_text = f"; a call of request {first_lost.call + 1} holds one of its words"
+        quoted = f"“{first_lost.sentence[:MAX_NAME_CHARS]}” of request {first_lost.shown_from + 1}"
         return (f"Lost of what a person demanded: {quoted}{acting_text}. {COMPARISON_NOTE}",)
 
     @cached_property
@@ -214,8 +213,8 @@ class CompactionLoss(ShownAsTable):
             (TableColumn("uses", "uses later", "count"), lambda word: len(word.needed)),
         )
         title = f"Compaction {self.number + 1} under {self.policy}: {len(self.lost):,} names lost"
-        hidden = len(self.lost) - len(shown_names)
-        more = (f"{hidden:,} more names are not listed.",) if hidden > 0 else ()
+        unlisted_count = len(self.lost) - len(shown_names)
+        more = (f"{unlisted_count:,} more names are not listed.",) if unlisted_count > 0 else ()
         return table_of(title, columns, shown_names, (*self.sentences, *more))
 
     def json(self) -> dict[str, Any]:
@@ -340,10 +339,9 @@ def _failures(timeline: Timeline) -> Iterator[str]:
     """Yield a sentence for each recorded summary that failed or was stopped."""
     for event in timeline.events:
         if event.kind == "compact failed":
+            is_sent = event.request < len(timeline.requests)
             position = (
-                f"Before request {event.request + 1:,}"
-                if event.request < len(timeline.requests)
-                else "After the last request"
+                f"Before request {event.request + 1:,}" if is_sent else "After the last request"
             )
             ending = "was stopped" if event.numbers.get("error") == STOPPED else "failed"
             yield f"{position} a summary ({event.cause}) {ending}, so that it replaced nothing."
@@ -407,8 +405,8 @@ def _simulated_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
         summarised = [transition for transition in transitions if transition.state == "summarised"]
         place = next((transition.item for transition in summarised if transition.tokens), None)
         if place is not None:
-            covered = tuple(sorted(transition.item for transition in summarised))
-            yield _ShownSummary(request, covered, place, is_item=False)
+            covered_items = tuple(sorted(transition.item for transition in summarised))
+            yield _ShownSummary(request, covered_items, place, is_item=False)
 
 
 def _loss(
@@ -425,14 +423,14 @@ def _loss(
     texts = [*map(text_of, replaced_items)]
     summary, tokens = _summary(simulation, replaced)
     other_texts = [
-        text_of(shown)
-        for shown in items_at(simulation, replaced.request)
-        if shown.item.index != replaced.place
+        text_of(shown_item)
+        for shown_item in items_at(simulation, replaced.request)
+        if shown_item.item.index != replaced.place
     ]
     prompts_before = [
         text
-        for shown, text in zip(replaced_items, texts, strict=True)
-        if is_user_text(timeline, shown.item)
+        for shown_item, text in zip(replaced_items, texts, strict=True)
+        if is_user_text(timeline, shown_item.item)
     ]
     lost_words = lost_names(texts, summary, other_texts, user_texts=prompts_before)
     requests_by_name = {
@@ -452,10 +450,10 @@ def _loss(
         number=number,
         request=replaced.request,
         policy=simulation.policy_name,
-        items=tuple(shown.item.index for shown in replaced_items),
-        item_tokens=tuple(shown.tokens for shown in replaced_items),
+        items=tuple(shown_item.item.index for shown_item in replaced_items),
+        item_tokens=tuple(shown_item.tokens for shown_item in replaced_items),
         summary=summary,
-        tokens_before=sum(shown.tokens for shown in replaced_items),
+        tokens_before=sum(shown_item.tokens for shown_item in replaced_items),
         tokens_after=tokens,
         found=lost_words.counts_by_kind,
         lost=tuple(
@@ -500,8 +498,8 @@ def _items_to_fetch(
     """Return the newest item with each needed name, and the first request that needed it."""
     first_use = {name: requests[0] for name, requests in requests_by_name.items() if requests}
     holder: dict[str, int] = {}
-    for shown, text in zip(replaced_items, texts, strict=True) if first_use else ():
-        holder |= {name: shown.item.index for _, name in names_of(text) if name in first_use}
+    for shown_item, text in zip(replaced_items, texts, strict=True) if first_use else ():
+        holder |= {name: shown_item.item.index for _, name in names_of(text) if name in first_use}
     first_needed: dict[int, int] = {}
     for name, item in holder.items():
         first_needed[item] = min(first_use[name], first_needed.get(item, first_use[name]))

@@ -39,8 +39,8 @@ def replaced_constraints(
 ) -> tuple[ReplacedConstraint, ...]:
     """Return the constraints that a compaction before a request replaced; ``lost_names`` are the sentences that are not kept."""
     constraints_by_sentence: dict[str, ReplacedConstraint] = {}
-    for shown in replaced_items:
-        item = shown.item
+    for shown_item in replaced_items:
+        item = shown_item.item
         if is_user_text(timeline, item):
             for sentence in constraints_in(timeline.read(item.index)):
                 is_kept = sentence not in lost_names
@@ -58,23 +58,23 @@ def is_user_text(timeline: Timeline, item: TimelineItem) -> bool:
 
 def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> ReportTable:
     """Return the constraints as a table, the lost ones first."""
-    ordered = sorted(constraints, key=lambda constraint: (constraint.is_kept, constraint.item))
-    kept = TableColumn("kept", "kept", about=COMPARISON_NOTE)
+    rows = sorted(constraints, key=lambda constraint: (constraint.is_kept, constraint.item))
+    kept_column = TableColumn("kept", "kept", about=COMPARISON_NOTE)
     about_call = f"With one of its words. {COMPARISON_NOTE}"
-    call = TableColumn("call", "first later call", "count", "", about_call)
+    call_column = TableColumn("call", "first later call", "count", "", about_call)
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("constraint", "constraint"), lambda row: row.sentence),
         (TableColumn("said", "said at request", "count"), lambda row: row.shown_from + 1),
         (TableColumn("shown_until", "shown until", "count"), lambda row: row.shown_until + 1),
-        (kept, lambda row: "yes" if row.is_kept else "no"),
-        (call, lambda row: None if row.call is None else row.call + 1),
+        (kept_column, lambda row: "yes" if row.is_kept else "no"),
+        (call_column, lambda row: None if row.call is None else row.call + 1),
     )
-    return table_of(title, columns, ordered[:MAX_LISTED], (COMPARISON_NOTE,))
+    return table_of(title, columns, rows[:MAX_LISTED], (COMPARISON_NOTE,))
 
 
 def _call_with(timeline: Timeline, request: int, names: frozenset[str]) -> int | None:
     words_by_call = timeline.derived_value("words of calls", _words_of_calls)
-    later_calls = (at for at, words in words_by_call if at >= request and names & words)
+    later_calls = (at for at, call_words in words_by_call if at >= request and names & call_words)
     return next(later_calls, None)
 
 

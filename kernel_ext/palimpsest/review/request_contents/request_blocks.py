@@ -50,13 +50,14 @@ def item_blocks(
     return _divide_tokens(blocks)
 
 
-def _blocks_of_item(shown: ShownItem, text: str) -> Iterator[RequestItem]:
+def _blocks_of_item(shown_item: ShownItem, text: str) -> Iterator[RequestItem]:
     """Yield the block of an item; of tools one for each definition, each with the tokens of all."""
-    definitions = tool_definitions(text) if shown.item.kind == "tools" else ()
+    definitions = tool_definitions(text) if shown_item.item.kind == "tools" else ()
     if not definitions:
-        yield _of_item(shown, text)
+        yield _of_item(shown_item, text)
     for tool in definitions:
-        yield _of_item(shown, tool.text).model_copy(update={"name": tool.name, "words": tool.words})
+        block = _of_item(shown_item, tool.text)
+        yield block.model_copy(update={"name": tool.name, "words": tool.words})
 
 
 def tokens_beside(system: str, tools: str) -> int:
@@ -93,10 +94,10 @@ def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, 
     remaining_tokens = tokens - tokens_beside(system, tools)
     if remaining_tokens <= 0:
         return ()
-    missing = " and ".join(
-        name for name, given in (("system prompt", system), ("tools", tools)) if not given
+    missing_parts = " and ".join(
+        name for name, value in (("system prompt", system), ("tools", tools)) if not value
     )
-    text = UNSEEN_TEXT.format(f": {missing}" if missing else "")
+    text = UNSEEN_TEXT.format(f": {missing_parts}" if missing_parts else "")
     return (_block("system", UNSEEN_KIND, text, remaining_tokens),)
 
 
@@ -123,9 +124,9 @@ def sent_blocks(
             # Pinned items are quoted after the summary that replaced them; the replay counts them with the summary.
             unshown = ShownItem(timeline.items[index], timeline.transition_at(index, request), 0)
             blocks.append(_of_item(shown_by_index.get(index, unshown), text, message.role))
-    sent = {sent_block.item for sent_block in blocks}
-    missing = [shown_item for shown_item in items if shown_item.item.index not in sent]
-    return _divide_tokens(blocks), item_blocks(timeline, missing, is_recorded=True)
+    sent_items = {sent_block.item for sent_block in blocks}
+    missing_items = [shown_item for shown_item in items if shown_item.item.index not in sent_items]
+    return _divide_tokens(blocks), item_blocks(timeline, missing_items, is_recorded=True)
 
 
 def stored_blocks(rebuilt: "Rebuilt") -> tuple[RequestItem, ...]:
@@ -152,15 +153,15 @@ def _block(role: str, kind: str, text: str, tokens: float = 0, **fields: Any) ->
     return RequestItem(role=role, kind=kind, text=text, chars=len(text), tokens=tokens, **fields)
 
 
-def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestItem:
-    item = shown.item
+def _of_item(shown_item: ShownItem, text: str, role: str = "") -> RequestItem:
+    item = shown_item.item
     return _block(
         role or ROLE_OF_KIND.get(item.kind, "user"),
         item.kind,
         text,
-        shown.tokens,
+        shown_item.tokens,
         item=item.index,
-        state=shown.state,
+        state=shown_item.state,
         name=item.tool,
         words=item.label,
         pinned=item.pinned,

@@ -122,9 +122,9 @@ class RequestDifference(ShownAsTable):
             f"{len(group)} {change} (~{sum(change_of_item.tokens_after or change_of_item.tokens_before for change_of_item in group):,.0f} tokens)"
             for change, group in numbers.items()
         )
-        reported = self._reported_sentence
+        reported_sentence = self._reported_sentence
         return (
-            *((f"{AS_REPORTED}: {reported}",) if reported else ()),
+            *((f"{AS_REPORTED}: {reported_sentence}",) if reported_sentence else ()),
             f"{ESTIMATE_WORD}: {counts}.",
             f"{ESTIMATE_WORD}: {self._estimated_sentence}",
         )

@@ -40,8 +40,8 @@ class ShownItem:
         index, transition = self.item.index, self.transition
         if transition is None:
             return index, "whole", ""
-        shown = transition.request if transition.shown is None else transition.shown
-        return index, transition.state, shown
+        shown_as = transition.request if transition.shown is None else transition.shown
+        return index, transition.state, shown_as
 
 
 def checked_request(timeline: Timeline, request: int) -> int:
@@ -64,10 +64,10 @@ def items_at(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
     """Return the items of a request in their order; it may also be the request that would follow the last one."""
     timeline, requests = simulation.timeline, simulation.timeline.requests
     count = requests[request].items if request < len(requests) else len(timeline.items)
-    ordered = sorted(range(count), key=timeline.ranks.__getitem__)
+    ordered_indexes = sorted(range(count), key=timeline.ranks.__getitem__)
     rows = [
         row
-        for row in items_with_tokens(simulation, ordered, request)
+        for row in items_with_tokens(simulation, ordered_indexes, request)
         if row[2] or row[1] is None or row[1].state not in GONE_STATES
     ]
     scale = simulation.ruler.scale

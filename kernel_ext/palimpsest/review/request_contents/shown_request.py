@@ -121,9 +121,9 @@ class ShownRequest(ShownAsTable):
         notes = [self.note]
         if timeline_request.reported is not None and self.basis != "estimate":
             notes.append(f"{timeline_request.reported:,} tokens were reported.")
-        counted = sum(block.tokens for block in self.outside_blocks)
-        if counted:
-            notes.append(f"~{counted:,.0f} tokens are counted besides, of what is not shown here.")
+        outside = sum(block.tokens for block in self.outside_blocks)
+        if outside:
+            notes.append(f"~{outside:,.0f} tokens are counted besides, of what is not shown here.")
         state = TableColumn("state", "state")
         tokens = TableColumn("tokens", "tokens", "count", "estimate")
         columns: tuple[ColumnSpec, ...] = (
@@ -151,10 +151,10 @@ class ShownRequest(ShownAsTable):
             text = block.text[: min(BLOCK_CHARS, remaining_chars)]
             remaining_chars -= len(text)
             more = block.chars - len(text)
-            cut = f"\n… {more:,} more characters; .contents has all" if more else ""
+            cut_text = f"\n… {more:,} more characters; .contents has all" if more else ""
             details.append(
                 f"<details><summary>{in_html(clean(_head(block)))}</summary>"
-                f'<pre style="white-space:pre-wrap">{in_html(clean(text + cut))}</pre></details>'
+                f'<pre style="white-space:pre-wrap">{in_html(clean(text + cut_text))}</pre></details>'
             )
         return "\n".join([self.table.html, *details])
 
@@ -186,7 +186,7 @@ def request_at(
     returned exactly as sent.
     """
     timeline = simulation.timeline
-    shown = shown_items(simulation, request)
+    items_shown = shown_items(simulation, request)
     timeline_request = timeline.requests[request]
     until = simulation.facts_until
     is_fact = until is None or request < until
@@ -194,15 +194,15 @@ def request_at(
     if sent_requests is not None and is_fact:
         rebuilt = sent_requests.rebuilt_request(timeline_request.id)
     size = simulation.sizes[request].total
-    unseen_tokens = size - sum(shown_item.tokens for shown_item in shown)
+    unseen_tokens = size - sum(shown_item.tokens for shown_item in items_shown)
     make_request = partial(ShownRequest, timeline, request, simulation.policy_name, tokens=size)
     if rebuilt is not None:
         sent_request = rebuilt.request
-        blocks, not_sent = (
-            sent_blocks(timeline, request, shown, rebuilt)
-            if rebuilt.neutral
-            else (stored_blocks(rebuilt), item_blocks(timeline, shown, is_recorded=True))
-        )
+        if rebuilt.neutral:
+            blocks, not_sent = sent_blocks(timeline, request, items_shown, rebuilt)
+        else:
+            blocks = stored_blocks(rebuilt)
+            not_sent = item_blocks(timeline, items_shown, is_recorded=True)
         return make_request(
             basis="exact" if rebuilt.matches else "rebuilt",
             blocks=blocks,
@@ -218,21 +218,18 @@ def request_at(
                 **dict(sent_request.parameters),
             },
         )
-    blocks = item_blocks(timeline, shown, is_recorded=simulation.policy_name == "recorded")
+    blocks = item_blocks(timeline, items_shown, is_recorded=simulation.policy_name == "recorded")
     system = "\n\n".join(block.text for block in blocks if block.kind == "system")
-    tools, recorded_texts = _captured_tools(timeline, shown), ("", "")
+    tools, recorded_texts = _captured_tools(timeline, items_shown), ("", "")
     if sent_requests is not None:
         tools = tools or sent_requests.tools
         if not system:
             system = sent_requests.system
             recorded_texts = system, sent_requests.tools_text
     messages = neutral_messages_of(timeline, blocks, recorded_texts[0])
+    seen = "rebuilt" if timeline_request.seen == "exact" else timeline_request.seen
     return make_request(
-        basis="estimate"
-        if not is_fact
-        else "rebuilt"
-        if timeline_request.seen == "exact"
-        else timeline_request.seen,
+        basis=seen if is_fact else "estimate",
         blocks=(*recorded_blocks(*recorded_texts, unseen_tokens), *blocks),
         outside_blocks=unseen_blocks(*recorded_texts, unseen_tokens),
         system=system,
@@ -243,12 +240,12 @@ def request_at(
 
 
 def _captured_tools(
-    timeline: Timeline, shown: Sequence[ShownItem]
+    timeline: Timeline, items_shown: Sequence[ShownItem]
 ) -> tuple[Mapping[str, Any], ...]:
     """Return the tools as a capture has them; empty where no capture has any."""
     texts = (
         timeline.read(shown_item.item.index)
-        for shown_item in shown
+        for shown_item in items_shown
         if shown_item.item.kind == "tools" and shown_item.state == "whole"
     )
     return tuple(tool.fields() for text in texts for tool in JsonValue(text).decoded().objects())

@@ -52,25 +52,25 @@ def tool_definitions(text: str) -> tuple[ToolDefinition, ...]:
 
 def item_definitions(timeline: Timeline, weights: Sequence[int]) -> tuple[ItemDefinition, ...]:
     """Return the definitions of a session's items of tools, item by item; ``weights`` are the items' tokens."""
-    known: dict[str, tuple[ToolDefinition, ...]]
-    known = timeline.earlier.setdefault("tool definitions", {})
-    listed: list[ItemDefinition] = []
+    by_hash: dict[str, tuple[ToolDefinition, ...]]
+    by_hash = timeline.earlier.setdefault("tool definitions", {})
+    rows: list[ItemDefinition] = []
     before: Mapping[str, str] | None = None
     for item in timeline.items:
         if item.kind != "tools":
             continue
-        definitions = known.get(item.hash)
+        definitions = by_hash.get(item.hash)
         if definitions is None:
-            definitions = known[item.hash] = tool_definitions(timeline.read(item.index))
-        if len(listed) + len(definitions) > MAX_DEFINITIONS:
+            definitions = by_hash[item.hash] = tool_definitions(timeline.read(item.index))
+        if len(rows) + len(definitions) > MAX_DEFINITIONS:
             break
         tokens = shared_by_length(weights[item.index], [len(tool.text) for tool in definitions])
-        listed.extend(
+        rows.extend(
             ItemDefinition(item.index, tool.name, share, _change(tool, before))
             for tool, share in zip(definitions, tokens, strict=True)
         )
         before = {tool.name: tool.text for tool in definitions}
-    return tuple(listed)
+    return tuple(rows)
 
 
 def shared_by_length(tokens: int, lengths: Sequence[int]) -> tuple[int, ...]:
@@ -96,10 +96,10 @@ def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
     # Gemini's own tools are named by their only key.
     names = (*map(described.get, ("name", "server_label", "type")), next(iter(tool), ""))
     name = next((text for text in names if isinstance(text, str) and text), "")
-    words = described.get("description")
+    description = described.get("description")
     return ToolDefinition(
         visible_line(name)[:NAME_CHARS],
-        visible_line(words)[:DESCRIPTION_CHARS] if isinstance(words, str) else "",
+        visible_line(description)[:DESCRIPTION_CHARS] if isinstance(description, str) else "",
         json.dumps(tool, ensure_ascii=False, separators=(",", ":")),
     )
 

@@ -53,23 +53,23 @@ class KeptTimeline(KeptValue):
     @model_validator(mode="after")
     def _check_places(self) -> Self:
         items, requests = len(self.items), len(self.requests)
-        ordered = [transition.request for transition in self.transitions]
+        transition_requests = [transition.request for transition in self.transitions]
         counts = [request.items for request in self.requests]
         if (
             self.version != TIMELINE_VERSION
             or [item.index for item in self.items] != [*range(items)]
             or [request.index for request in self.requests] != [*range(requests)]
             or counts != sorted(counts)
-            or ordered != sorted(ordered)
+            or transition_requests != sorted(transition_requests)
         ):
             raise ValueError("Its rows are not in their order, or it is of another version.")
         check_places(counts, items + 1)
-        check_places(ordered, requests)
+        check_places(transition_requests, requests)
         check_places([transition.item for transition in self.transitions], items)
         check_places([event.request for event in self.events], requests + 1)
         check_places([item.entered for item in self.items], requests + 1)
         check_places([item.before for item in self.items if item.before is not None], items)
-        check_places([covered for item in self.items for covered in item.covers], items)
+        check_places([place for item in self.items for place in item.covers], items)
         check_places([item.chars for item in self.items], MAX_NUMBER)
         for request in self.requests:
             first, end = request.answer

@@ -45,8 +45,6 @@ MAX_WEIGHT = 1 << 40
 
 
 class _Content(KeptValue):
-    """The whole content of a file."""
-
     made_by: str
     timeline: KeptTimeline
     prices: dict[str, Price | None]
@@ -88,11 +86,11 @@ class ReviewFile:
         if not self._digest or not _is_unlinked_folder(self._folder):
             return None
         try:
-            stored = self._read_review(read_small(self.path, MAX_FILE_BYTES), count)
+            stored_review = self._read_review(read_small(self.path, MAX_FILE_BYTES), count)
         except (OSError, ValueError, PalimpsestError):
             return None
-        self._written = _known_values(stored.timeline, stored.references)
-        return stored
+        self._written = _known_values(stored_review.timeline, stored_review.references)
+        return stored_review
 
     def _read_review(self, content: bytes, count: CounterOf | None) -> StoredReview:
         contents = _Content.model_validate_json(content, strict=True)
@@ -115,11 +113,9 @@ class ReviewFile:
     def store_review(self, timeline: Timeline, references: References | None) -> None:
         """Write the known values of the session if some are not in the file; a disk error is ignored."""
         known_values = _known_values(timeline, references)
-        if (
-            not self._digest
-            or known_values <= self._written
-            or not isinstance(timeline.read, ItemTexts)
-        ):
+        if not self._digest or known_values <= self._written:
+            return
+        if not isinstance(timeline.read, ItemTexts):
             return
         # A failed attempt is not repeated.
         self._written |= known_values
@@ -177,8 +173,8 @@ def _exact_weights(timeline: Timeline) -> dict[str, tuple[int, ...]]:
 
 
 def _known_values(timeline: Timeline, references: References | None) -> frozenset[str]:
-    counted = {CHARS4, *_exact_weights(timeline)}
-    return frozenset({*counted, *(() if references is None else ("references",))})
+    estimators = {CHARS4, *_exact_weights(timeline)}
+    return frozenset({*estimators, *(() if references is None else ("references",))})
 
 
 def _is_unlinked_folder(path: Path) -> bool:
@@ -199,7 +195,8 @@ def make_room(layout: Layout, folder: Path, new_file: Path, size_bytes: int) -> 
         if file != new_file:
             file.unlink(missing_ok=True)
     files: list[tuple[float, int, Path]] = []
-    for other_folder in _session_folders(folder.parent):
+    children = (child for child in folder.parent.iterdir() if SAFE_NAME.fullmatch(child.name))
+    for other_folder in filter(_is_unlinked_folder, children):
         if not (layout.sessions / other_folder.name).is_dir():
             shutil.rmtree(other_folder, ignore_errors=True)
         elif other_folder != folder:
@@ -210,13 +207,6 @@ def make_room(layout: Layout, folder: Path, new_file: Path, size_bytes: int) -> 
             break
         path.unlink(missing_ok=True)
         total_bytes -= file_bytes
-
-
-def _session_folders(root: Path) -> Iterator[Path]:
-    """Yield the folders that are named like sessions."""
-    for child in root.iterdir():
-        if SAFE_NAME.fullmatch(child.name) and _is_unlinked_folder(child):
-            yield child
 
 
 def _dated_files(folder: Path) -> Iterator[tuple[float, int, Path]]:

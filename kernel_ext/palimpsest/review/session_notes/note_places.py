@@ -86,10 +86,8 @@ def found_place(timeline: Timeline, place: NotePlace) -> FoundPlace:
             return FoundPlace(f"request {place.request}", known_request)
         case "range":
             last = min(place.last or 0, len(timeline.requests)) - 1
-            known_last = None if known_request is None else last
-            return FoundPlace(
-                f"requests {place.request} to {place.last}", known_request, known_last
-            )
+            end = None if known_request is None else last
+            return FoundPlace(f"requests {place.request} to {place.last}", known_request, end)
         case "break":
             return FoundPlace(f"cache break at request {place.request}", known_request)
         case "compaction":
@@ -110,9 +108,9 @@ def _found_compaction(timeline: Timeline, number: int) -> FoundPlace:
     if number > len(requests):
         return FoundPlace(f"compaction {number}")
     request = requests[number - 1]
-    known = request if request < len(timeline.requests) else None
-    words = f"compaction {number}, before request {request + 1}"
-    return FoundPlace(words, known, compaction=number - 1)
+    known_request = request if request < len(timeline.requests) else None
+    text = f"compaction {number}, before request {request + 1}"
+    return FoundPlace(text, known_request, compaction=number - 1)
 
 
 def _found_item(timeline: Timeline, item_id: str, request: int | None) -> FoundPlace:
@@ -120,9 +118,9 @@ def _found_item(timeline: Timeline, item_id: str, request: int | None) -> FoundP
     if item is None:
         return FoundPlace("an item that the session no longer has", request)
     shown_at = request if request is not None else min(item.entered, len(timeline.requests) - 1)
-    words = f"item {item.index + 1} ({', '.join(filter(None, (item.kind, item.tool)))})"
+    text = f"item {item.index + 1} ({', '.join(filter(None, (item.kind, item.tool)))})"
     in_request = "" if request is None else f" in request {request + 1}"
-    return FoundPlace(f"{words}{in_request}", shown_at if shown_at >= 0 else None, item=item.index)
+    return FoundPlace(f"{text}{in_request}", shown_at if shown_at >= 0 else None, item=item.index)
 
 
 def _check_break(request: int, breaks: Collection[int]) -> None:
@@ -134,8 +132,6 @@ def _check_break(request: int, breaks: Collection[int]) -> None:
     raise UserError(f"The cache did not break at request {request}; {there}.")
 
 
-def _check_number(number: int | None, count: int, noun: str) -> None:
-    if number is not None and not 0 < number <= count:
-        raise UserError(
-            f"The session has {counted_noun(count, noun)}; there is no {noun} {number}."
-        )
+def _check_number(number: int | None, last: int, noun: str) -> None:
+    if number is not None and not 0 < number <= last:
+        raise UserError(f"The session has {counted_noun(last, noun)}; there is no {noun} {number}.")

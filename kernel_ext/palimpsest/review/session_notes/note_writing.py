@@ -44,10 +44,10 @@ class NoteChange:
             ("tag", tag, MAX_TAG_CHARS),
             ("author's name", author, MAX_AUTHOR_CHARS),
         )
-        for thing, words, most in limits:
-            if words and len(words) > most:
+        for label, value, max_chars in limits:
+            if value and len(value) > max_chars:
                 raise UserError(
-                    f"The {thing} has at most {most:,} characters; this one has {len(words):,}."
+                    f"The {label} has at most {max_chars:,} characters; this one has {len(value):,}."
                 )
         return NoteChange(text, tag, self.verdict, author)
 
@@ -76,13 +76,13 @@ def write_note(files: NoteFiles, session: str, change: NoteChange, place: NotePl
 def rewrite_note(files: NoteFiles, session: str, note: str, change: NoteChange) -> Note:
     """Change a note, by its id or the end of it, and return it; raises NotFound or UserError."""
     change = change.validated_change()
-    words = {"text": change.text, "tag": change.tag, "verdict": change.verdict}
-    given = {name: value for name, value in words.items() if value is not None}
-    changed = files.note(session, note).model_copy(update=given)
-    if not (changed.text or changed.tag or changed.verdict):
+    values = {"text": change.text, "tag": change.tag, "verdict": change.verdict}
+    changed_values = {name: value for name, value in values.items() if value is not None}
+    changed_note = files.note(session, note).model_copy(update=changed_values)
+    if not (changed_note.text or changed_note.tag or changed_note.verdict):
         raise UserError(EMPTY_NOTE)
-    _append_line(files, changed, change.author)
-    return files.note(session, changed.id)
+    _append_line(files, changed_note, change.author)
+    return files.note(session, changed_note.id)
 
 
 def remove_note(files: NoteFiles, session: str, note: str, author: str = "") -> None:

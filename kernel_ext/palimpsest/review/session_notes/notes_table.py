@@ -1,7 +1,7 @@
 """The notes on a session as a list: for a terminal, a cell, a report, and a pull request."""
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from palimpsest.review.session_notes.note_places import FoundPlace, found_place
 from palimpsest.review.tables.links import link_to
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.ids import short_id
-from palimpsest.transcript.session_record.notes import VERDICTS, Note, Verdict, verdict_counts
+from palimpsest.transcript.session_record.notes import VERDICTS, Note, verdict_counts
 from palimpsest.transcript.timeline import Timeline
 
 TITLE_CHARS = 60
@@ -91,10 +91,6 @@ class SessionNotes(ShownAsTable):
 
 def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
     """Return a table with a row for each session: how many notes it has, and with which verdicts."""
-
-    def of_verdict(verdict: Verdict) -> Callable[[SessionNotes], int]:
-        return lambda notes: verdict_counts(notes.notes)[verdict]
-
     columns: tuple[ColumnSpec, ...] = (
         (
             TableColumn("session", "session"),
@@ -103,7 +99,10 @@ def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
         (TableColumn("origin", "origin"), lambda notes: notes.timeline.origin),
         (TableColumn("notes", "notes", "count", "fact"), len),
         *(
-            (TableColumn(verdict, verdict, "count", "fact"), of_verdict(verdict))
+            (
+                TableColumn(verdict, verdict, "count", "fact"),
+                lambda notes, verdict=verdict: verdict_counts(notes.notes)[verdict],
+            )
             for verdict in VERDICTS
         ),
     )
@@ -114,11 +113,11 @@ def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
 
 def _author_words(note: Note) -> str:
     """Return who wrote a note and when, and who changed it last."""
-    words = f"{note.author or 'unnamed'}, {_date(note.time)}"
+    text = f"{note.author or 'unnamed'}, {_date(note.time)}"
     if note.changed is None:
-        return words
+        return text
     by = f" by {note.changed_by}" if note.changed_by != note.author else ""
-    return f"{words}, changed{by} {_date(note.changed)}"
+    return f"{text}, changed{by} {_date(note.changed)}"
 
 
 def _date(milliseconds: int) -> str:

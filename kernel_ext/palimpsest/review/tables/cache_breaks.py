@@ -217,20 +217,20 @@ class _FollowingRequest(NamedTuple):
 
 
 def _following_request(
-    timeline: Timeline, request: TimelineRequest, lost: CacheLoss | None, price: PriceProfile
+    timeline: Timeline, request: TimelineRequest, cache_loss: CacheLoss | None, price: PriceProfile
 ) -> _FollowingRequest:
     """Return a following request, with the break and its cost if it lost the cache."""
     follows_prompt = _follows_prompt(timeline, request)
-    if lost is None:
+    if cache_loss is None:
         return _FollowingRequest(follows_prompt, None)
-    loss = lost.expected_read - lost.actual_read
+    loss = cache_loss.expected_read - cache_loss.actual_read
     cache_break = CacheBreak(
         request=request.index,
-        compared_request=lost.compared_request,
+        compared_request=cache_loss.compared_request,
         turn=request.turn,
-        causes=lost.causes,
-        expected=lost.expected_read,
-        read=lost.actual_read,
+        causes=cache_loss.causes,
+        expected=cache_loss.expected_read,
+        read=cache_loss.actual_read,
         loss=loss,
         cost=cost_beyond_reading(request, loss, price),
         first_of_turn=follows_prompt,
@@ -242,10 +242,8 @@ def _following_request(
 
 def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfile) -> float:
     """Return what tokens that a request wrote, or paid in full, cost beyond reading them from the cache."""
-    prices = price.rates_at(request.terms, request.reported or 0)
-    write = (
-        prices.write if request.usage is not None and request.usage.cache_write else prices.input
-    )
+    prices, usage = price.rates_at(request.terms, request.reported or 0), request.usage
+    write = prices.write if usage is not None and usage.cache_write else prices.input
     return tokens * (write - prices.read) / 1_000_000
 
 

@@ -82,11 +82,9 @@ class HourCache:
     @property
     def break_even(self) -> int | None:
         """Number of such pauses from which on an hour's cache pays; None where the session has none."""
-        return (
-            ceil(self.added_cost / (self.saved_cost / self.pauses))
-            if self.pauses and self.saved_cost
-            else None
-        )
+        if not self.pauses or not self.saved_cost:
+            return None
+        return ceil(self.added_cost / (self.saved_cost / self.pauses))
 
 
 @dataclass(frozen=True)
@@ -194,9 +192,10 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
     sections = {item.index for item in timeline.items if item.kind in _SECTIONS}
     weights = timeline.weights(ruler.estimator) if sections else ()
     recorded_sections = sum(weights[item] for item in sections) * ruler.factor
+    prompts = [0, *(request.reported or 0 for request in requests)]
     return CacheUse(
         tuple(_rows(timeline, requests)),
-        _appended_tokens(requests),
+        sum(max(after - before, 0) for before, after in pairwise(prompts)),
         ruler.unseen_tokens + recorded_sections,
         _idle_compactions(timeline),
         _hour_cache(timeline, requests, price),
@@ -215,8 +214,8 @@ def _rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[P
     for name, group in groups.items():
         if group:
             usages = [request.usage for request in group if request.usage is not None]
-            read = sum(usage.cache_read for usage in usages)
-            yield PauseRow(name, len(group), sum(usage.prompt for usage in usages), read)
+            read_tokens = sum(usage.cache_read for usage in usages)
+            yield PauseRow(name, len(group), sum(usage.prompt for usage in usages), read_tokens)
 
 
 def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
@@ -234,11 +233,6 @@ def _pause_before(timeline: Timeline, request: int) -> float | None:
     if behind_the_clock(timeline) & {request, before.index}:
         return None
     return timeline.requests[request].seconds_since(before)
-
-
-def _appended_tokens(requests: Sequence[TimelineRequest]) -> int:
-    prompts = [0, *(request.reported or 0 for request in requests)]
-    return sum(max(after - before, 0) for before, after in pairwise(prompts))
 
 
 def _idle_compactions(timeline: Timeline) -> int:
@@ -261,9 +255,10 @@ def _hour_cache(
     for request in requests:
         if request.usage is None:
             continue
-        terms, prompt, written = request.terms, request.reported or 0, request.usage.cache_write
-        added_cost += hourly_price.cost(0, 0, written, 0, terms=terms, prompt_tokens=prompt)
-        added_cost -= usual_price.cost(0, 0, written, 0, terms=terms, prompt_tokens=prompt)
+        terms, prompt = request.terms, request.reported or 0
+        written_tokens = request.usage.cache_write
+        added_cost += hourly_price.cost(0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt)
+        added_cost -= usual_price.cost(0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt)
         seconds = _pause_before(timeline, request.index) if request.index else None
         if seconds is None or not FIVE_MINUTES < seconds <= HOUR:
             continue

@@ -79,11 +79,11 @@ def _since_text(timeline: Timeline, item: int, request: int, factor: float) -> s
     transitions = [
         transition for transition in timeline.by_item.get(item, ()) if transition.request <= request
     ]
-    hidden = [index for index, transition in enumerate(transitions) if transition.state != "whole"]
-    if not hidden:
+    places = [index for index, transition in enumerate(transitions) if transition.state != "whole"]
+    if not places:
         entered = timeline.items[item].entered
         return f"since request {entered + 1}{_time_text(timeline, entered)}"
-    before, restoring = transitions[hidden[-1]], transitions[hidden[-1] + 1]
+    before, restoring = transitions[places[-1]], transitions[places[-1] + 1]
     change_words = transition_words(restoring, timeline.weights()[item], restoring.tokens, factor)
     return (
         f"again since request {restoring.request + 1}{_time_text(timeline, restoring.request)}, {change_words}; "

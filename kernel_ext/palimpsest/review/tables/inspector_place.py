@@ -108,8 +108,8 @@ def checked_place(fields: Mapping[str, Any]) -> InspectorPlace:
         problem = error.errors()[0]
         name = ".".join(piece for piece in problem["loc"] if isinstance(piece, str)) or "range"
         if problem["type"] == "extra_forbidden":
-            known = ", ".join(PLACE_FIELDS if "." not in name else ItemFilter.model_fields)
-            raise UserError(f"An inspector's place has no {name!r}; it has {known}.") from None
+            choices = ", ".join(PLACE_FIELDS if "." not in name else ItemFilter.model_fields)
+            raise UserError(f"An inspector's place has no {name!r}; it has {choices}.") from None
         value = fields.get(name, problem["input"])
         raise UserError(f"{value!r:.60} is no {name}: {refusal_words(problem)}.") from None
 
@@ -151,11 +151,11 @@ def link_of_fields(
     return place_link(session, checked_place({**fields, "price": price_words(price, lifetime)}))
 
 
-def with_prices(opened: str | None, chosen: str | None) -> str | None:
+def with_prices(opening_prices: str | None, chosen_prices: str | None) -> str | None:
     """Return the prices that an inspector opened with, and those that were chosen since, which win."""
-    if opened is None or chosen is None or chosen.startswith(opened):
-        return chosen or opened
-    return f"{opened} {chosen}"
+    if opening_prices is None or chosen_prices is None or chosen_prices.startswith(opening_prices):
+        return chosen_prices or opening_prices
+    return f"{opening_prices} {chosen_prices}"
 
 
 def linked_place(link: str) -> tuple[str, InspectorPlace]:
@@ -180,8 +180,8 @@ def linked_place(link: str) -> tuple[str, InspectorPlace]:
             fields[name] = text.split("-")
         else:
             fields[name] = value
-    given = {"request": request, "item": item, "filter": criteria or None}
-    fields |= {name: value for name, value in given.items() if value is not None}
+    path_fields = {"request": request, "item": item, "filter": criteria or None}
+    fields |= {name: value for name, value in path_fields.items() if value is not None}
     return unquote(session), checked_place(fields)
 
 

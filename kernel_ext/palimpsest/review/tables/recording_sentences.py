@@ -36,6 +36,8 @@ def _parts(totals: RecordedTotals) -> Iterator[str]:
 
 def problem_sentences(problems: Sequence[Problem]) -> tuple[str, ...]:
     """Return a sentence for each of the first places, and one that counts the others."""
-    named = tuple(problem.sentence for problem in problems[:MAX_NAMED])
-    more = len(problems) - len(named)
-    return (*named, f"{counted_noun(more, 'more place')} could not be read.") if more else named
+    sentences = tuple(problem.sentence for problem in problems[:MAX_NAMED])
+    more = len(problems) - len(sentences)
+    if not more:
+        return sentences
+    return (*sentences, f"{counted_noun(more, 'more place')} could not be read.")

@@ -95,14 +95,14 @@ class References:
 
     def used_by(self, requests: int) -> tuple[tuple[int, ...], ...]:
         """Return, for each request, the items that contain a name used by its answer, ascending."""
-        known = min(len(self.used_before), self.complete_requests)
-        first = bisect_left(self.uses, known, key=_request_of)
-        rows: list[tuple[int, ...]] = [()] * (requests - known)
+        known_count = min(len(self.used_before), self.complete_requests)
+        first = bisect_left(self.uses, known_count, key=_request_of)
+        rows: list[tuple[int, ...]] = [()] * (requests - known_count)
         for request, uses in groupby(islice(self.uses, first, None), key=_request_of):
             items = frozenset().union(*(use.sources for use in uses))
-            rows[request - known] = tuple(sorted(items))
-        items_by_request = (*self.used_before[:known], *rows)
-        self.used_before[known:] = rows[: self.complete_requests - known]
+            rows[request - known_count] = tuple(sorted(items))
+        items_by_request = (*self.used_before[:known_count], *rows)
+        self.used_before[known_count:] = rows[: self.complete_requests - known_count]
         return items_by_request
 
     @classmethod
@@ -115,18 +115,18 @@ class References:
         """The items that contain a name used by a later answer, each with the last request whose answer used one."""
         # The sources of a name only grow, so those of its last use are all of them.
         last_uses = {use.name: use for use in self.uses}
-        used: dict[int, int] = {}
+        last_request_by_item: dict[int, int] = {}
         for use in sorted(last_uses.values(), key=_request_of):
-            used.update(dict.fromkeys(use.sources, use.request))
-        return used
+            last_request_by_item.update(dict.fromkeys(use.sources, use.request))
+        return last_request_by_item
 
     def used_names(self, item: int) -> dict[int, list[str]]:
         """Return the requests whose answers used names in an item, ascending, each with these names."""
-        used: dict[int, list[str]] = {}
+        names_by_request: dict[int, list[str]] = {}
         for use in self.uses:
             if item in use.sources:
-                used.setdefault(use.request, []).append(use.name)
-        return used
+                names_by_request.setdefault(use.request, []).append(use.name)
+        return names_by_request
 
     @cached_property
     def by_request(self) -> Mapping[int, tuple[tuple[int, NameUse], ...]]:
@@ -203,7 +203,6 @@ class GrowingReferences:
         )
 
     def _settled_names(self, timeline: Timeline, index: int) -> tuple[str, ...]:
-        """Return the names of an item that can no longer change."""
         item = timeline.items[index]
         if not item.hash or item.text != "kept" or item.kind in _NOT_BY_DIGEST:
             return _names(timeline, index)
@@ -218,7 +217,6 @@ class GrowingReferences:
         request: TimelineRequest,
         unsettled_names: Mapping[int, tuple[str, ...]],
     ) -> Iterator[NameUse]:
-        """Yield the uses of names in the answer to one request."""
         used_items = dict.fromkeys(
             name
             for index in range(*request.answer)

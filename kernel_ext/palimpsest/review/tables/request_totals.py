@@ -46,11 +46,9 @@ def request_totals(timeline: Timeline, ruler: RulerOf, profile: PriceProfile) ->
     reporting = [request for request in timeline.requests if request.reported is not None]
     totals = request_sizes(timeline, ruler)
     usages = [request.usage for request in reporting if request.usage is not None]
-    outputs = (
-        [usage.output + usage.reasoning for usage in usages]
-        if reporting
-        else [size.output for size in _estimated_sizes(timeline, ruler)]
-    )
+    outputs: list[float] = [usage.output + usage.reasoning for usage in usages]
+    if not reporting:
+        outputs = [size.output for size in _estimated_sizes(timeline, ruler)]
     costs = [cost for cost in session_costs(timeline, ruler, profile) if cost is not None]
     return RequestTotals(
         requests=len(timeline.requests),

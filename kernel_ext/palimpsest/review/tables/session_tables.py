@@ -110,6 +110,8 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
             whole_value if (last := last_changes[item.index]) is None else cell_of(last)
         )
 
+    tokens = TableColumn("tokens", "tokens", "count", "estimate")
+    since = TableColumn("since", "since request", "count")
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("item", "item", "count"), lambda item: item.index + 1),
         TableColumn("kind", "kind"),
@@ -118,16 +120,10 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         TableColumn("turn", "turn", "count"),
         (TableColumn("entered", "from request", "count"), lambda item: item.entered + 1),
         TableColumn("chars", "chars", "count", "fact"),
-        (
-            TableColumn("tokens", "tokens", "count", "estimate"),
-            lambda item: round(weights[item.index] * ruler.factor),
-        ),
-        (TableColumn("state", "at the end"), at_end(lambda final: final.state, "whole")),
-        (
-            TableColumn("since", "since request", "count"),
-            at_end(lambda final: final.request + 1, None),
-        ),
-        (TableColumn("rule", "rule"), at_end(lambda final: final.rule, "")),
+        (tokens, lambda item: round(weights[item.index] * ruler.factor)),
+        (TableColumn("state", "at the end"), at_end(lambda last: last.state, "whole")),
+        (since, at_end(lambda last: last.request + 1, None)),
+        (TableColumn("rule", "rule"), at_end(lambda last: last.rule, "")),
         TableColumn("id", "id"),
     )
     links = [link_to(timeline.session, end - 1, item.index) for item in timeline.items]
@@ -138,6 +134,8 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return a table with a row for each change of an item's state."""
     items, weights = timeline.items, timeline.weights(ruler.estimator)
+    before = TableColumn("tokens_before", "tokens before", "count", "estimate")
+    after = TableColumn("tokens_after", "after", "count", "estimate")
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "from request", "count"), lambda change: change.request + 1),
         (TableColumn("item", "item", "count"), lambda change: change.item + 1),
@@ -145,14 +143,8 @@ def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         TableColumn("rule", "rule"),
         (TableColumn("tool", "tool"), lambda change: items[change.item].tool),
         (TableColumn("label", "label"), lambda change: items[change.item].label),
-        (
-            TableColumn("tokens_before", "tokens before", "count", "estimate"),
-            lambda change: weights[change.item],
-        ),
-        (
-            TableColumn("tokens_after", "after", "count", "estimate"),
-            lambda change: weights[change.item] if change.state == "whole" else change.tokens,
-        ),
+        (before, lambda change: weights[change.item]),
+        (after, lambda change: weights[change.item] if change.state == "whole" else change.tokens),
     )
     changes = timeline.transitions
     links = [link_to(timeline.session, change.request, change.item) for change in changes]

@@ -218,6 +218,7 @@ def _runs(
         runs.append((started_by_request, _first_sent(child), child, calls))
     for started_by_request, _, child, calls in sorted(runs, key=lambda row: row[:2]):
         result = _result_item(parent, child, calls)
+        weight = 0 if result is None else parent.weights(ruler.estimator)[result.index]
         started_at = started_by_request if request is None else request
         child_ruler, profile = measures_of(child)
         costs, totals = child.derived_value(
@@ -232,9 +233,7 @@ def _runs(
             totals=totals,
             costs=costs,
             result=result,
-            returned=0
-            if result is None
-            else round(parent.weights(ruler.estimator)[result.index] * ruler.factor),
+            returned=round(weight * ruler.factor),
             text_beginning="" if result is None else _result_beginning(parent.read(result.index)),
         )
         yield from _runs(
@@ -244,8 +243,8 @@ def _runs(
 
 def missing_subagents(timeline: Timeline, runs: Sequence[SubagentRun]) -> tuple[int, ...]:
     """Return the items of the calls that started a session which is not there."""
-    known = {run.timeline.session for run in runs}
-    calls = {call for call, session in timeline.subagents.items() if session not in known}
+    known_sessions = {run.timeline.session for run in runs}
+    calls = {call for call, session in timeline.subagents.items() if session not in known_sessions}
     return tuple(item.index for item in _items_of_groups(timeline, calls) if item.kind == "call")
 
 
@@ -258,7 +257,6 @@ def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
 
 
 def _items_of_groups(timeline: Timeline, groups: Collection[str]) -> list[TimelineItem]:
-    """Return the items of some groups, in their order."""
     by_group = timeline.derived_value("items by group", _by_group)
     items = [item for group in groups for item in by_group.get(group, ())]
     return sorted(items, key=lambda item: item.index)
@@ -287,9 +285,8 @@ def _request_of(parent: Timeline, child: Timeline, call: TimelineItem | None) ->
 
 def _first_sent(timeline: Timeline) -> int:
     """Return the time of the first request; 0 where it is not known."""
-    return next(
-        (request.started for request in timeline.requests if request.started is not None), 0
-    )
+    started = (request.started for request in timeline.requests)
+    return next((moment for moment in started if moment is not None), 0)
 
 
 def _result_item(
@@ -339,10 +336,10 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
         for request, cost in zip(timeline.requests, subagents.costs, strict=True)
     ]
     for number, run in enumerate(subagents.runs, start=1):
-        sent, session = 0, run.timeline.session
+        sent_at, session = 0, run.timeline.session
         for request, cost in zip(run.timeline.requests, run.costs, strict=True):
-            sent = max(sent, request.started or 0)
-            place = (_sent_after(timeline, run, request.index), sent, number, request.index)
+            sent_at = max(sent_at, request.started or 0)
+            place = (_sent_after(timeline, run, request.index), sent_at, number, request.index)
             rows.append(_SentRequest(*place, session, run.name, run.depth, request, cost))
     rows.sort(key=lambda row: row[:4])
     links = [link_to(row.session, row.own_index) for row in rows]

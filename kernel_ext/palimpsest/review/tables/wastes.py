@@ -87,15 +87,15 @@ def largest_wastes(
         *_aborted_requests(timeline, price),
         *_unused_subagents(timeline, references, subagents),
     ]
-    ordered = sorted(candidates, key=lambda waste: -waste.cost)
-    most_costly_by_kind = {candidate.kind: candidate for candidate in reversed(ordered)}
+    by_cost = sorted(candidates, key=lambda waste: -waste.cost)
+    most_costly_by_kind = {candidate.kind: candidate for candidate in reversed(by_cost)}
     # All of the largest may be of one kind; the largest of each other kind is listed too.
     chosen = sorted(most_costly_by_kind.values(), key=lambda waste: -waste.cost)[:most]
-    listed = {id(candidate) for candidate in chosen}
-    chosen += [waste for waste in ordered if id(waste) not in listed][: most - len(chosen)]
+    chosen_ids = {id(candidate) for candidate in chosen}
+    chosen += [waste for waste in by_cost if id(waste) not in chosen_ids][: most - len(chosen)]
     ordered_chosen = sorted(chosen, key=lambda waste: -waste.cost)
     wastes = tuple(chosen_waste.waste(timeline.session) for chosen_waste in ordered_chosen)
-    kinds = tuple(_waste_kinds(ordered))
+    kinds = tuple(_waste_kinds(by_cost))
     return Wastes(wastes, timeline.title or timeline.session, price.unit, kinds)
 
 
@@ -105,9 +105,9 @@ class _WasteCandidate:
 
     kind: str
     cost: float
-    cost_is_fact: bool
     request: int
     sentence: Callable[[], str]
+    cost_is_fact: bool = False
     is_fact: bool = True
     item: int | None = None
 
@@ -126,8 +126,8 @@ def _waste_kinds(candidates: Sequence[_WasteCandidate]) -> Iterator[WasteKind]:
     sums = {kind: sum(waste.cost for waste in group) for kind, group in by_kind.items()}
     for kind, group in sorted(by_kind.items(), key=lambda entry: -sums[entry[0]]):
         is_fact = all(waste.cost_is_fact for waste in group)
-        words = waste_text(kind, len(group))
-        yield WasteKind(words, sums[kind], cost_is_fact=is_fact, kind=kind, count=len(group))
+        label = waste_text(kind, len(group))
+        yield WasteKind(label, sums[kind], cost_is_fact=is_fact, kind=kind, count=len(group))
 
 
 def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
@@ -137,8 +137,8 @@ def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCan
 
     is_fact = price.matches_recorded
     for cache_break in kept_breaks(timeline, price):
-        words = partial(sentence, cache_break)
-        yield _WasteCandidate("break", cache_break.cost, is_fact, cache_break.request, words)
+        sentence_of = partial(sentence, cache_break)
+        yield _WasteCandidate("break", cache_break.cost, cache_break.request, sentence_of, is_fact)
 
 
 def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
@@ -147,7 +147,7 @@ def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_Wast
     The cost of their cache breaks is not counted a second time. What the next request read of their prompt from the
     cache, it would else have written itself: that cost no more than reading it.
     """
-    losses = {lost.request: lost.loss for lost in kept_breaks(timeline, price)}
+    losses = {cache_break.request: cache_break.loss for cache_break in kept_breaks(timeline, price)}
     template = "Request {} was {} after {:,} tokens were read{}."
     requests = reporting_requests(timeline)
     for request, next_request in zip_longest(requests, requests[1:]):
@@ -158,12 +158,11 @@ def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_Wast
         if tokens_left:
             ending = f", of which request {next_request.index + 1} found {tokens_left:,} more in the cache"
         number, tokens = request.index + 1, request.reported or 0
-        words = partial(template.format, number, request.status, tokens, ending)
-        counted = max(tokens_left, losses.get(request.index, 0))
-        cost = price.cost_of(request) - cost_beyond_reading(request, counted, price)
-        yield _WasteCandidate(
-            "aborted", max(cost, 0.0), price.matches_recorded, request.index, words
-        )
+        sentence_of = partial(template.format, number, request.status, tokens, ending)
+        counted_tokens = max(tokens_left, losses.get(request.index, 0))
+        cost = price.cost_of(request) - cost_beyond_reading(request, counted_tokens, price)
+        is_fact = price.matches_recorded
+        yield _WasteCandidate("aborted", max(cost, 0.0), request.index, sentence_of, is_fact)
 
 
 def _tokens_left_in_cache(request: TimelineRequest, next_request: TimelineRequest) -> int:
@@ -194,9 +193,9 @@ def _unused_subagents(
             continue
         template = "The subagent {!r} read {:,} tokens in {}, and {}."
         what = counted_noun(totals.requests, "request")
-        words = partial(template.format, run.name, totals.input, what, outcome)
-        cost, is_fact = totals.cost, totals.is_fact
-        yield _WasteCandidate("subagent", cost, totals.cost_is_fact, run.request, words, is_fact)
+        sentence_of = partial(template.format, run.name, totals.input, what, outcome)
+        facts = totals.cost_is_fact, totals.is_fact
+        yield _WasteCandidate("subagent", totals.cost, run.request, sentence_of, *facts)
 
 
 def _needless_results(
@@ -218,14 +217,13 @@ def _needless_results(
         if item.entered >= len(timeline.requests):
             continue
         tokens = weights[item.index] * factor
+        is_large = tokens > LARGE_TOKENS
         earlier = newest_by_hash.get(item.hash)
         newest_by_hash[item.hash] = item
         if earlier is not None and timeline.transition_at(earlier.index, item.entered) is None:
             kind, write_count, read_count = "again", 1, max(_times_shown(timeline, item) - 1, 0)
             sentence_of = partial(repeated_sentence, item, tokens, earlier)
-        elif needless_use := _needless_use(
-            timeline, references, item, is_large=tokens > LARGE_TOKENS
-        ):
+        elif needless_use := _needless_use(timeline, references, item, is_large=is_large):
             kind, write_count, read_count, ending = needless_use
             sentence_of = partial(large_sentence, item, tokens, ending)
         else:
@@ -236,15 +234,7 @@ def _needless_results(
         cost = price.cost(
             0, tokens * read_count, tokens * write_count, 0, terms=terms, prompt_tokens=prompt
         )
-        yield _WasteCandidate(
-            kind,
-            cost,
-            request=item.entered,
-            sentence=sentence_of,
-            is_fact=False,
-            cost_is_fact=False,
-            item=item.index,
-        )
+        yield _WasteCandidate(kind, cost, item.entered, sentence_of, is_fact=False, item=item.index)
 
 
 def _needless_use(
@@ -280,7 +270,6 @@ def _large_results(timeline: Timeline, ruler: Ruler) -> Iterator[TimelineItem]:
 
 
 def _contains_names(timeline: Timeline, references: References, item: int) -> bool:
-    """Return whether an item's text contains any name."""
     if references.items_with_names is not None:
         return item in references.items_with_names
     return any(True for _ in names_in(timeline.read(item)))

@@ -47,17 +47,17 @@ def parts_named(names: Sequence[str] | str, argument: str) -> tuple[InspectorPar
     chosen_names = (names,) if isinstance(names, str) else tuple(names)
     for name in chosen_names:
         if name not in INSPECTOR_PARTS:
-            known = ", ".join(INSPECTOR_PARTS)
+            known_names = ", ".join(INSPECTOR_PARTS)
             raise UserError(
-                f"{name!r:.60} in {argument} is no part of the inspector; they are {known}."
+                f"{name!r:.60} in {argument} is no part of the inspector; they are {known_names}."
             )
     return cast("tuple[InspectorPart, ...]", tuple(dict.fromkeys(chosen_names)))
 
 
 def hidden_with(answers: Iterable[InspectorPart]) -> tuple[InspectorPart, ...]:
     """Return the parts that are not shown while these are hidden: themselves, and those that tell the same."""
-    hidden = {part for answer in answers for part in (answer, *PARTS_THAT_TELL.get(answer, ()))}
-    return tuple(part for part in INSPECTOR_PARTS if part in hidden)
+    parts = {part for answer in answers for part in (answer, *PARTS_THAT_TELL.get(answer, ()))}
+    return tuple(part for part in INSPECTOR_PARTS if part in parts)
 
 
 @dataclass(frozen=True, slots=True)

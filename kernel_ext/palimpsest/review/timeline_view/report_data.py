@@ -69,8 +69,8 @@ def report_data(
 
 def compared_report_data(first_data: str, second_data: str, comparison: SessionComparison) -> str:
     """Return the data of a report of two sessions as JSON: the first one's, with the second one's and the comparison."""
-    compared = _json(comparison.model_dump(mode="json", exclude_none=True))
-    return f'{first_data[:-1]},"second":{second_data},"comparison":{compared}}}'
+    comparison_json = _json(comparison.model_dump(mode="json", exclude_none=True))
+    return f'{first_data[:-1]},"second":{second_data},"comparison":{comparison_json}}}'
 
 
 def _json(value: Any) -> str:
@@ -85,13 +85,13 @@ def _with_texts_removed(
         return view
     labels = ("",) * len(view.items.id)
     unread = len(review.problems)
-    counted = (f"{counted_noun(unread, 'place')} could not be read.",) if unread else ()
+    unread_sentences = (f"{counted_noun(unread, 'place')} could not be read.",) if unread else ()
     return view.model_copy(
         update={
             "title": view.session,
             "items": view.items.model_copy(update={"label": labels}),
             "wastes": (),
-            "gaps": (*review.timeline.gaps, *counted),
+            "gaps": (*review.timeline.gaps, *unread_sentences),
             "subagents": (),
         }
     )
@@ -109,12 +109,12 @@ def _stops(
     Raises UserError with the reason where a policy has no track, unless it does not take a stop with its other numbers.
     """
     track_queries = [
-        (checked_query(AskTrack, policy=option.name, numbers=moved, price=price), numbers)
+        (checked_query(AskTrack, policy=option.name, numbers=moved_numbers, price=price), numbers)
         for option in options[: len(policies)]
-        for numbers, moved in _stop_numbers(option)
+        for numbers, moved_numbers in _stop_numbers(option)
     ]
-    for done, (query, numbers) in enumerate(track_queries):
-        progress(done, len(track_queries))
+    for done_count, (query, numbers) in enumerate(track_queries):
+        progress(done_count, len(track_queries))
         answer = answers.answer(query, policies)
         if answer.track is not None:
             track = answer.track.model_dump(mode="json", exclude_none=True)
@@ -191,11 +191,11 @@ class _Columns:
             return [self.shared_value(inner) for inner in value]
         if len(value) < SHARED_LENGTH:
             return value
-        written = _json(value)
-        digest = sha256(written.encode("utf-8", "surrogatepass")).digest()
+        column_json = _json(value)
+        digest = sha256(column_json.encode("utf-8", "surrogatepass")).digest()
         if digest not in self._index_by_digest:
             self._index_by_digest[digest] = len(self.written)
-            self.written.append(written)
+            self.written.append(column_json)
         return {"column": self._index_by_digest[digest]}
 
 
@@ -203,7 +203,7 @@ class _Columns:
 class _SessionWriter:
     """Makes the data of the sessions of a report, with one choice of policies, texts and prices."""
 
-    chosen: ChosenPolicies
+    policies: ChosenPolicies
     texts: ReportTexts
     price: str | None
     clean_value: Callable[[Any], Any]
@@ -221,10 +221,10 @@ class _SessionWriter:
             return self.columns.shared_value(self.clean_value(value))
 
         texts, price = self.texts, self.price
-        answer = answers.answer(checked_query(AskView, price=price), self.chosen)
+        answer = answers.answer(checked_query(AskView, price=price), self.policies)
         if answer.view is None:
             raise UserError(answer.error)
-        options = answer.view.policies[: len(self.chosen)]
+        options = answer.view.policies[: len(self.policies)]
         if within:
             options = tuple(option.model_copy(update={"sliders": ()}) for option in options)
         view = _with_texts_removed(answer.view, texts, answers.review)
@@ -233,7 +233,7 @@ class _SessionWriter:
         # Tracks are computed one after the other, so that only one is in memory.
         return view, {
             "view": self.columns.shared_value(view.model_dump(mode="json", exclude_none=True)),
-            "stops": [*map(shared, _stops(answers, self.chosen, options, price, progress))],
+            "stops": [*map(shared, _stops(answers, self.policies, options, price, progress))],
             "texts": texts,
             "items": shared(_texts(answers, texts)),
             "uses": shared(_uses(answers.review, texts)),

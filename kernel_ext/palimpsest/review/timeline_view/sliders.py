@@ -67,7 +67,7 @@ MAX_WHAT_CHARS = 300
 """Maximum characters of the sentence on a function."""
 
 
-def policy_choices(chosen: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, ...]:
+def policy_choices(policies: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, ...]:
     """Return the policies of a view with their sliders: the chosen ones, then the other presets, sorted by name."""
     preset_options = _choices(tuple(presets()))
     by_name = {option.name: option for option in preset_options}
@@ -75,9 +75,9 @@ def policy_choices(chosen: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, 
         by_name[name]
         if name in by_name and isinstance(policy, Preset)
         else _chosen_option(name, policy)
-        for name, policy in chosen.items()
+        for name, policy in policies.items()
     )
-    return (*chosen_options, *(option for option in preset_options if option.name not in chosen))
+    return (*chosen_options, *(option for option in preset_options if option.name not in policies))
 
 
 def _chosen_option(name: str, policy: str | ContextPolicy | None) -> PolicyOption:
@@ -113,14 +113,10 @@ def _own_sliders(numbers: Mapping[str, int | float]) -> Iterator[SliderView]:
     for name, default in [*numbers.items()][:MAX_SLIDERS]:
         is_share = isinstance(default, float) and 0 <= default <= 1
         is_counted = isinstance(default, int) and default >= 0
-        values = (
-            _stops(name, default, is_share)
-            if is_share or is_counted
-            else (
-                round(default * factor, MAX_DECIMALS if isinstance(default, float) else None)
-                for factor in FACTOR_STOPS
-            )
-        )
+        digits = MAX_DECIMALS if isinstance(default, float) else None
+        values: Iterable[float] = (round(default * factor, digits) for factor in FACTOR_STOPS)
+        if is_share or is_counted:
+            values = _stops(name, default, is_share)
         yield _slider(name, {*values, default}, default)
 
 

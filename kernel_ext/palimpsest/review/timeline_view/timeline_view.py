@@ -217,8 +217,8 @@ def _definitions(timeline: Timeline, weights: Sequence[int]) -> DefinitionColumn
 def _marks(timeline: Timeline) -> MarkColumns:
     rows: list[tuple[int, int, int, str, str]] = []
     for request in timeline.requests:
-        for words, item in zip(request.cache_marks, request.mark_items, strict=True):
-            place, _, lifetime = words.partition(" for ")
+        for mark, item in zip(request.cache_marks, request.mark_items, strict=True):
+            place, _, lifetime = mark.partition(" for ")
             tool = place.removeprefix("tool ")
             definition = int(tool) - 1 if tool != place and tool.isdecimal() else -1
             rows.append((request.index, item, definition, "" if item >= 0 else place, lifetime))
@@ -233,9 +233,7 @@ def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
         for item, request, state in zip(moves.item, moves.request, moves.state, strict=True)
         if items.entered[item] < request and state in REDUCED_STATES
     )
-    return tuple(
-        PruneView(request=number, items=per_request[number]) for number in sorted(per_request)
-    )
+    return tuple(PruneView(request=at, items=per_request[at]) for at in sorted(per_request))
 
 
 def _partners(groups: Sequence[str]) -> list[int]:
@@ -294,9 +292,9 @@ def _totals(
     which = counted_noun(len(timeline.requests), "request")
     if 0 < reporting_count < len(timeline.requests):
         which = f"{reporting_count:,} of {which} reported their usage: they"
-    read = f"{which} read {about}{totals.input:,} tokens, at most {about}{totals.peak:,} at once"
+    text = f"{which} read {about}{totals.input:,} tokens, at most {about}{totals.peak:,} at once"
     cached = f"; {track.facts.cached:.0%} came from the cache" if track.facts is not None else ""
-    sentences = [f"{read}{cached}.", *_cost_sentences(timeline, totals, price)]
+    sentences = [f"{text}{cached}.", *_cost_sentences(timeline, totals, price)]
     if not totals.is_fact:
         sentences.append(
             "The recording reports no usage: sizes are estimates, and the cache is taken to be warm."
@@ -310,24 +308,18 @@ def _cost_sentences(
 ) -> tuple[str, ...]:
     """Return sentences on the session's cost; recorded costs are facts at any price of the other requests."""
     recorded_amounts = [*recorded_costs(timeline)]
-    amount = amount_with_unit(
-        totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate"
-    )
+    whole = amount_with_unit(totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate")
     if not recorded_amounts:
-        return (f"It would cost {amount}; the recording holds no cost.", price.sentence)
+        return (f"It would cost {whole}; the recording holds no cost.", price.sentence)
     paid = amount_with_unit(sum(recorded_amounts), "USD")
     if totals.cost_is_fact:
         return (f"The session cost {paid}.",)
     which = counted_noun(len(timeline.requests), "request")
     is_all = len(recorded_amounts) == len(timeline.requests)
-    text = (
-        f"The session cost {paid}"
-        if is_all
-        else f"{len(recorded_amounts):,} of {which} cost {paid}"
-    )
+    text = f"{'The session' if is_all else f'{len(recorded_amounts):,} of {which}'} cost {paid}"
     if not price.of_session:
-        return (f"{text}; at these prices all of it would cost {amount}.", price.sentence)
+        return (f"{text}; at these prices all of it would cost {whole}.", price.sentence)
     return (
-        f"{text}; of the others no cost was recorded, and with them it comes to {amount}.",
+        f"{text}; of the others no cost was recorded, and with them it comes to {whole}.",
         price.sentence,
     )

@@ -27,9 +27,9 @@ def recorded_track(
 ) -> TrackView:
     """Return the recording as a track, with figures estimated like a policy's, and the reported ones."""
     simulation = recorded_simulation(review.timeline, review.ruler_at(price))
-    reported = reported_figures(review.timeline, review.ruler, review.price(price))
+    reported_row = reported_figures(review.timeline, review.ruler, review.price(price))
     return track_of(
-        review, simulation, review.replay_price(price), reported, has_figures=has_figures
+        review, simulation, review.replay_price(price), reported_row, has_figures=has_figures
     )
 
 
@@ -46,7 +46,9 @@ def track_of(
     texts = _transition_texts(review, simulation)
     text_indexes = {text: index for index, text in enumerate(dict.fromkeys(texts))}
     columns: GrownColumns = timeline.earlier.setdefault("track", GrownColumns())
-    costs = request_costs(simulation, price)
+    costs, figures = request_costs(simulation, price), None
+    if sizes and has_figures:
+        figures = policy_figures(simulation, review.references, price)
     return TrackView.model_construct(
         policy=simulation.policy_name,
         facts_until=simulation.facts_until,
@@ -56,9 +58,7 @@ def track_of(
         words=tuple(text_indexes),
         fired=simulation.firing_requests,
         taken=tuple(at for at, size in enumerate(sizes) if at and size.is_taken),
-        figures=policy_figures(simulation, review.references, price)
-        if sizes and has_figures
-        else None,
+        figures=figures,
         facts=reported_row,
         cost=tuple(
             round(cost + summary_cost, 6)
@@ -77,7 +77,6 @@ def track_of(
 
 
 def _transition_columns(timeline: Timeline) -> Mapping[str, Any]:
-    """Return the columns of a track's transitions."""
     columns: GrownColumns = timeline.earlier.setdefault("transitions", GrownColumns())
     getters = {name: attrgetter(name) for name in ("item", "request", "state")}
     return columns.grown_columns(
@@ -127,12 +126,9 @@ def _as_recorded(
     )
     new_transitions = transitions[unchanged_count:]
     first_new_request = new_transitions[0].request if new_transitions else request_count
-    newer_recorded = recorded_transitions[
-        bisect_left(recorded_transitions, first_new_request, key=REQUEST_OF) :
-    ]
-    recorded_by_item = {
-        (transition.item, transition.request): transition for transition in newer_recorded
-    }
+    first_new = bisect_left(recorded_transitions, first_new_request, key=REQUEST_OF)
+    newer_recorded = recorded_transitions[first_new:]
+    recorded_by_item = {(change.item, change.request): change for change in newer_recorded}
     matched_transitions = (
         *earlier_matched[:unchanged_count],
         *(

@@ -121,9 +121,9 @@ class ViewAnswers:
                 )
                 return ViewAnswer(view=view)
             case AskTrack():
-                words = without_files(query.price)
-                price = self.review.replay_price(words)
-                simulation = self._simulation(query, policies, query.window, words)
+                price_text = without_files(query.price)
+                price = self.review.replay_price(price_text)
+                simulation = self._simulation(query, policies, query.window, price_text)
                 return ViewAnswer(track=track_of(self.review, simulation, price))
             case AskItem():
                 return ViewAnswer(item=self._item(query, policies))
@@ -163,15 +163,15 @@ class ViewAnswers:
         self, query: AskTrack | AskItem | AskRequest, policies: ChosenPolicies
     ) -> ContextPolicy | None:
         """Return the policy that a question names, with the question's numbers; raises UserError."""
-        given = policies.get(query.policy, query.policy)
+        policy_given = policies.get(query.policy, query.policy)
         numbers = {name: _number(value) for name, value in query.numbers.items()}
-        return self.review.policy(given, **numbers)
+        return self.review.policy(policy_given, **numbers)
 
     def _item(self, query: AskItem, policies: ChosenPolicies) -> ItemText:
         timeline = self._simulation(query, policies).timeline
         self._check(query.request, query.item)
         transition = timeline.transition_at(query.item, query.request)
-        shown = None if transition is None else transition.shown
+        shown_text = None if transition is None else transition.shown
         text = timeline.read(query.item)
         if query.definition is not None:
             text = tool_definitions(text)[query.definition].text
@@ -181,7 +181,7 @@ class ViewAnswers:
             text=text[query.offset : query.offset + TEXT_CHARS],
             offset=query.offset,
             chars=len(text),
-            shown=None if shown is None else shown[:TEXT_CHARS],
+            shown=None if shown_text is None else shown_text[:TEXT_CHARS],
         )
 
     def _uses(self, query: AskUses) -> tuple[UsedNames, ...]:
@@ -200,25 +200,25 @@ class ViewAnswers:
     def _request(self, query: AskRequest, policies: ChosenPolicies) -> RequestText:
         self._check(query.request, 0)
         simulation = self._simulation(query, policies)
-        shown = self._contents(simulation, query.request)
+        shown_request = self._contents(simulation, query.request)
         pattern = re.compile(re.escape(query.find), re.IGNORECASE)
         matching_items = [
             (block, match.start())
-            for block in shown.blocks
+            for block in shown_request.blocks
             if (match := pattern.search(block.text))
         ]
         return RequestText(
             request=query.request,
             policy=simulation.policy_name,
-            basis=shown.basis,
-            note=shown.note,
+            basis=shown_request.basis,
+            note=shown_request.note,
             blocks=tuple(
                 _piece(block, max(offset - BLOCK_CHARS // 4, 0) if query.find else 0)
                 for block, offset in matching_items[query.first : query.first + MAX_BLOCKS]
             ),
             first=query.first,
             total=len(matching_items),
-            tokens=round(shown.tokens),
+            tokens=round(shown_request.tokens),
         )
 
     def _contents(self, simulation: Simulation, request: int) -> ShownRequest:
@@ -237,9 +237,7 @@ class ViewAnswers:
         if query.number >= len(losses):
             raise UserError("The session has no such compaction.")
         loss = losses[query.number]
-        lost_names = (*loss.needed_names, *(lost for lost in loss.lost if not lost.needed))[
-            :MAX_LOST
-        ]
+        names = (*loss.needed_names, *(word for word in loss.lost if not word.needed))[:MAX_LOST]
         return CompactionText(
             number=query.number,
             request=loss.request,
@@ -255,11 +253,11 @@ class ViewAnswers:
                     kind=kind,
                     found=number,
                     lost=len(loss.lost_of(kind)),
-                    needed=sum(lost.kind == kind for lost in loss.needed_names),
+                    needed=sum(word.kind == kind for word in loss.needed_names),
                 )
                 for kind, number in loss.found.items()
             ),
-            lost=tuple(replace(lost, name=lost.name[:MAX_NAME_CHARS]) for lost in lost_names),
+            lost=tuple(replace(word, name=word.name[:MAX_NAME_CHARS]) for word in names),
             refetching=round(loss.refetching, 6),
             fetches=loss.fetches,
             sentences=loss.sentences,
@@ -275,7 +273,7 @@ def notes_text(notes: SessionNotes) -> NotesText:
     """Return the answer to a question for the notes: each with its place in the view."""
     pairs = zip(notes, notes.places, strict=True)
     return NotesText(
-        notes=tuple(NoteView(note=note, found=found) for note, found in pairs),
+        notes=tuple(NoteView(note=note, found=place) for note, place in pairs),
         problems=tuple(problem.sentence for problem in notes.problems),
     )
 
@@ -300,7 +298,6 @@ def _searched_texts(timeline: Timeline, text: str) -> SearchedTexts:
 
 
 def _piece(block: RequestItem, offset: int) -> RequestItem:
-    """Return a block with a piece of its text from an offset on."""
     text = block.text[offset : offset + BLOCK_CHARS]
     return block.model_copy(update={"text": text, "tokens": round(block.tokens)})
 

@@ -162,10 +162,8 @@ def checked_query(query: type[Query], **fields: Any) -> Query:
         return query(**fields)
     except ValidationError as error:
         problem = error.errors()[0]
-        name = str(problem["loc"][0])
-        raise UserError(
-            f"{fields.get(name)!r:.60} is no {name}: {refusal_words(problem)}."
-        ) from None
+        key = str(problem["loc"][0])
+        raise UserError(f"{fields.get(key)!r:.60} is no {key}: {refusal_words(problem)}.") from None
 
 
 class ItemText(Value):

@@ -102,9 +102,7 @@ def comparison_table(comparison: SessionComparison) -> ReportTable:
         TableColumn("second", f"second: {comparison.second.title or comparison.second.session}"),
         TableColumn("ratio", "second / first"),
     )
-    rows = tuple(
-        (figure.name, figure.first, figure.second, figure.ratio) for figure in comparison.figures
-    )
+    rows = tuple((row.name, row.first, row.second, row.ratio) for row in comparison.figures)
     return ReportTable("Two sessions", columns, rows, comparison.notes, lead=(comparison.sentence,))
 
 
@@ -112,9 +110,9 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
     """Return the shown kinds and their tokens at each request: unseen tokens first, placeholders last."""
     requests = len(view.requests.id)
     changes = [[0.0] * (requests + 1) for _ in (*view.kinds, PLACEHOLDER)]
-    shown: dict[int, tuple[int, int]] = {}
+    shown_by_item: dict[int, tuple[int, int]] = {}
     for item, (kind, tokens) in enumerate(zip(view.items.kind, view.items.tokens, strict=True)):
-        shown[item] = kind, tokens
+        shown_by_item[item] = kind, tokens
         changes[kind][min(view.items.entered[item], requests)] += tokens
     summary = view.kinds.index("summary")
     transitions = view.recorded.transitions
@@ -122,11 +120,11 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
         transitions.item, transitions.request, transitions.state, transitions.tokens, strict=True
     ):
         request_shown = min(max(request, view.items.entered[item]), requests)
-        kind, before = shown[item]
+        kind, before = shown_by_item[item]
         changes[kind][request_shown] -= before
         is_readable = state in ("whole", "truncated")
         layer = view.items.kind[item] if is_readable else summary if state == "summarised" else -1
-        shown[item] = layer, tokens
+        shown_by_item[item] = layer, tokens
         changes[layer][request_shown] += tokens
     tokens_by_kind = [tuple(accumulate(row[:requests])) for row in changes]
     scales = [
@@ -178,47 +176,29 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
 def _breaks(view: TimelineView, most: int) -> ReportTable:
     rows = sorted(view.breaks, key=lambda row: -row.cost)[:most]
     unit: Form = "usd" if view.price.unit == "USD" else "count"
+    title = "cost, USD" if unit == "usd" else "cost, units"
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "request", "count", "fact"), lambda row: row.request + 1),
         (TableColumn("cause", "cause", "text"), lambda row: row.words or row.cause),
         TableColumn("loss", "written anew", "count", "fact"),
-        TableColumn(
-            "cost",
-            "cost, USD" if unit == "usd" else "cost, units",
-            unit,
-            "fact" if view.price.matches_recorded else "estimate",
-        ),
+        TableColumn("cost", title, unit, "fact" if view.price.matches_recorded else "estimate"),
         TableColumn("avoided_by", "avoided by", "text"),
     )
     left_out = len(view.breaks) - len(rows)
-    return table_of(
-        "Cache breaks, the dearest first",
-        columns,
-        rows,
-        (f"{left_out:,} more are in the session.",) if left_out else (),
-    )
+    notes = (f"{left_out:,} more are in the session.",) if left_out else ()
+    return table_of("Cache breaks, the dearest first", columns, rows, notes)
 
 
 def _largest(view: TimelineView) -> ReportTable:
     items = view.items
-    order = sorted(range(len(items.id)), key=lambda index: -items.tokens[index])[:MAX_ROWS]
+    order = sorted(range(len(items.id)), key=lambda at: -items.tokens[at])[:MAX_ROWS]
+    tokens = TableColumn("tokens", "tokens", "count", "estimate")
+    since = TableColumn("entered", "since request", "count", "fact")
     columns: tuple[ColumnSpec, ...] = (
-        (TableColumn("item", "item", "count", "fact"), lambda index: index + 1),
-        (
-            TableColumn("kind", "kind", "text"),
-            lambda index: kind_words(view.kinds[items.kind[index]]),
-        ),
-        (
-            TableColumn("label", "what it is", "text"),
-            lambda index: items.label[index][:LABEL_CHARS],
-        ),
-        (
-            TableColumn("tokens", "tokens", "count", "estimate"),
-            lambda index: round(items.tokens[index] * view.ruler.factor),
-        ),
-        (
-            TableColumn("entered", "since request", "count", "fact"),
-            lambda index: items.entered[index] + 1,
-        ),
+        (TableColumn("item", "item", "count", "fact"), lambda at: at + 1),
+        (TableColumn("kind", "kind", "text"), lambda at: kind_words(view.kinds[items.kind[at]])),
+        (TableColumn("label", "what it is", "text"), lambda at: items.label[at][:LABEL_CHARS]),
+        (tokens, lambda at: round(items.tokens[at] * view.ruler.factor)),
+        (since, lambda at: items.entered[at] + 1),
     )
     return table_of("The largest items", columns, order)

@@ -45,9 +45,7 @@ def session_key(agent: str, session: SessionInfo, users: Set[str]) -> str:
 def users_of(messages: Messages, user: str) -> frozenset[str]:
     """Return the users who sent prompts in a session, including the present one."""
     origins = [message.info.origin for message in messages if isinstance(message.info, UserMessage)]
-    return frozenset(
-        [user, *(origin.user for origin in origins if origin is not None and origin.user)]
-    )
+    return frozenset([user, *(o.user for o in origins if o is not None and o.user)])
 
 
 def with_history_limit(
@@ -178,10 +176,9 @@ def configured_policy(
 
 def setting_names(setting: str) -> tuple[str, ...]:
     """Return every name under which a setting's values can be set, its own first."""
-    policy_names = tuple(f"policy.{key}" for key in SHORT_NAMES.get(setting, ()))
-    short_names = [
-        name for name, keys in SHORT_NAMES.items() if setting in {f"policy.{key}" for key in keys}
-    ]
+    policy_names = [f"policy.{key}" for key in SHORT_NAMES.get(setting, ())]
+    policy_key = setting.removeprefix("policy.") if setting.startswith("policy.") else ""
+    short_names = [name for name, keys in SHORT_NAMES.items() if policy_key in keys]
     return (setting, *policy_names, *short_names)
 
 
@@ -212,9 +209,8 @@ def _changed_values(table: PolicyPart, path: str = "") -> dict[str, Any]:
 
 def _short_name_values(config: Config, policy: Policy) -> dict[str, Any]:
     """Return the policy values that the short names set."""
-    short_changes = _changed_values(config.compaction, "compaction.") | _changed_values(
-        config.tool_output, "tool_output."
-    )
+    short_changes = _changed_values(config.compaction, "compaction.")
+    short_changes |= _changed_values(config.tool_output, "tool_output.")
     values: dict[str, Any] = {}
     for name, value in short_changes.items():
         for key in SHORT_NAMES[name]:

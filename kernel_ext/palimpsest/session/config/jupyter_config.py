@@ -45,19 +45,18 @@ def read_jupyter_config(
             for suffix in LOADERS:
                 path = folder / f"{name}{suffix}"
                 if path.is_file():
-                    yield from _file(path, problems)
+                    yield from _read_file(path, problems)
 
 
-def _file(
+def _read_file(
     path: Path, problems: list[str]
 ) -> Iterator[tuple[str, Path, dict[str, Any], dict[str, Any]]]:
     from traitlets.config import loader  # noqa: PLC0415 - see ``LOADERS``
 
     origin = f"administrator's file {path}"
     try:
-        config = getattr(loader, LOADERS[path.suffix])(
-            path.name, path=str(path.parent)
-        ).load_config()
+        load = getattr(loader, LOADERS[path.suffix])
+        config = load(path.name, path=str(path.parent)).load_config()
     except loader.ConfigFileNotFound:
         return
     except (Exception, SystemExit) as error:  # noqa: BLE001  a configuration file is code, and may fail in any way

@@ -36,7 +36,8 @@ SECRET_KEY = re.compile(
     r"|bearer|^authorization$",
     re.IGNORECASE,
 )
-_SHOWN_CHARS = 60
+_MAX_SHOWN_CHARS = 60
+NO_TABLE = "{key} must be a table of settings, but is {value}"
 ACTIONS = get_args(Action)
 _TYPE_IN_FILE: Mapping[str, Any] = {
     "permission": PermissionTable,
@@ -80,13 +81,12 @@ class LayerMerge:
                 self._lock_setting(name, data)
 
     def _lock_setting(self, name: str, data: Mapping[str, Any]) -> None:
-        if name not in data and split_name(name)[:1] not in [
-            [field_name] for field_name in Config.model_fields
-        ]:
+        first_name = next(iter(split_name(name)), "")
+        if name not in data and first_name not in Config.model_fields:
             self._report_problem(f"there is no setting {_quote(name)} to lock")
             return
         self.locked_settings.setdefault(name, self._layer.origin)
-        if split_name(name)[0] == "permission" and not self.locked_rules:
+        if first_name == "permission" and not self.locked_rules:
             self.locked_rules = tuple(self.data.get("permission", ()))
 
     def merged_config(self) -> Config:
@@ -105,11 +105,11 @@ class LayerMerge:
             if self._is_secret(name, value, settings):
                 self._report_problem(
                     f"{key} looks like a key or password, and those are never read from files: "
-                    "put it in the environment and take it out of here",
+                    "put it in the environment and take it out of here"
                 )
             elif name not in settings.model_fields:
                 self._report_unknown(name, key, settings)
-            elif not self._is_locked(key):
+            elif not self._report_locked(key):
                 expected = _constrained_type(settings.model_fields[name])
                 self._merge_setting(value, expected, key, target, name)
 
@@ -124,7 +124,7 @@ class LayerMerge:
         inner_type = _table_type(annotation)
         entries = _entry_type(annotation)
         if (inner_type or entries) and not isinstance(value, Mapping):
-            self._report_problem(f"{key} must be a table of settings, but is {_quote(value)}")
+            self._report_problem(NO_TABLE.format(key=key, value=_quote(value)))
         elif inner_type is not None:
             self._merge_table(value, inner_type, path, target.setdefault(name, {}))
         elif entries is not None:
@@ -141,13 +141,11 @@ class LayerMerge:
     ) -> None:
         for name, entry_value in value.items():
             key = dotted_name(*path, name)
-            if path == ("models",) and self._leads_elsewhere("model", name, key):
+            if path == ("models",) and self._report_redirection("model", name, key):
                 continue
             if not isinstance(entry_value, Mapping):
-                self._report_problem(
-                    f"{key} must be a table of settings, but is {_quote(entry_value)}"
-                )
-            elif not self._is_locked(key):
+                self._report_problem(NO_TABLE.format(key=key, value=_quote(entry_value)))
+            elif not self._report_locked(key):
                 self._merge_table(entry_value, entry, (*path, name), target.setdefault(name, {}))
 
     def _merge_value(
@@ -172,24 +170,22 @@ class LayerMerge:
         if key.startswith("policy.") and (complaint := _wrong_number(key, value)):
             self.problems.append(f"{self._layer.origin}: {complaint}")
             return
-        if self._leads_elsewhere(name, checked_value, key):
+        if self._report_redirection(name, checked_value, key):
             return
         if name == "instructions":
             checked_value = [str(self._layer.folder / home_path(path)) for path in checked_value]
+        origin, earlier_origin = self._layer.origin, self.origins.get(key)
         if is_layered:
-            values_before = target.get(name, [])
-            target[name] = values_before + (
-                checked_value if name in _LIST_SETTINGS else [checked_value]
-            )
-            earlier_origin = self.origins.get(key)
-            origin = self._layer.origin
-            self.origins[key] = f"{earlier_origin}, then {origin}" if earlier_origin else origin
-        else:
-            target[name] = checked_value
-            self.origins[key] = self._layer.origin
+            added_values = checked_value if name in _LIST_SETTINGS else [checked_value]
+            checked_value = target.get(name, []) + added_values
+            origin = f"{earlier_origin}, then {origin}" if earlier_origin else origin
+        target[name], self.origins[key] = checked_value, origin
 
-    def _leads_elsewhere(self, name: str, value: Any, key: str) -> bool:
-        """Report a project's setting that would send requests and keys elsewhere, even if the project is trusted."""
+    def _report_redirection(self, name: str, value: Any, key: str) -> bool:
+        """Report a project's setting that would send requests and keys elsewhere, even if the project is trusted.
+
+        Returns whether it would.
+        """
         if not self._layer.is_project:
             return False
         if name == "api_base" and not _is_local(value):
@@ -200,7 +196,7 @@ class LayerMerge:
             return False
         self._report_problem(
             f"{key} may not {effect_text} from a project's file, because your key "
-            "would go there: set it in your own configuration",
+            "would go there: set it in your own configuration"
         )
         return True
 
@@ -212,20 +208,17 @@ class LayerMerge:
         # Swapped letters are a more likely mistake than a missing letter.
         same_letters = [setting for setting in names if sorted(setting) == sorted(str(name))]
         close_names = same_letters or difflib.get_close_matches(str(name), names, 1)
-        hint = (
-            f"did you mean {_quote(close_names[0])}?"
-            if close_names
-            else "%agent config lists them all"
-        )
+        hint = "%agent config lists them all"
+        if close_names:
+            hint = f"did you mean {_quote(close_names[0])}?"
         self._report_problem(f"there is no setting {_quote(key)}; {hint}")
 
-    def _is_locked(self, key: str) -> bool:
+    def _report_locked(self, key: str) -> bool:
+        """Report a value of a locked setting; returns whether the setting is locked."""
+        # An agent's rules come last, so they would undo what is locked for all agents.
+        key_names = (*setting_names(key), _AGENT_RULES.sub("permission", key))
         for name, origin in self.locked_settings.items():
-            # An agent's rules come last, so they would undo what is locked for all agents.
-            key_names = (*setting_names(key), _AGENT_RULES.sub("permission", key))
-            if any(
-                known_key == name or known_key.startswith(name + ".") for known_key in key_names
-            ):
+            if any(known == name or known.startswith(f"{name}.") for known in key_names):
                 self._report_problem(f"{key} is fixed by the {origin}, and this value is not used")
                 return True
         return False
@@ -267,12 +260,10 @@ def _constrained_type(field: FieldInfo) -> Any:
 
 def _table_type(annotation: Any) -> type[BaseModel] | None:
     """Return the settings class of a setting that is a table; None for others."""
+    if get_origin(annotation) is dict:
+        return None
     for member in (annotation, *get_args(annotation)):
-        if (
-            isinstance(member, type)
-            and issubclass(member, Settings)
-            and get_origin(annotation) is not dict
-        ):
+        if isinstance(member, type) and issubclass(member, Settings):
             return member
     return None
 
@@ -318,10 +309,10 @@ def _valid_rules(
         elif isinstance(entry, str) and entry in ACTIONS:
             valid_rules[str(name)] = entry
         else:
-            problem = (
-                f"{setting_name} should be 'allow', 'ask' or 'deny', but it is {_quote(entry)}"
+            hint = _closest_word_question(entry, Action)
+            wrong_entries.append(
+                f"{setting_name} should be 'allow', 'ask' or 'deny', but it is {_quote(entry)}{hint}"
             )
-            wrong_entries.append(problem + _closest_word_question(entry, Action))
     return valid_rules, wrong_entries
 
 
@@ -363,7 +354,7 @@ def _holds_secret(value: Any) -> bool:
 
 
 def _quote(value: Any) -> str:
-    return one_line(repr(value), _SHOWN_CHARS)
+    return one_line(repr(value), _MAX_SHOWN_CHARS)
 
 
 def _is_local(address: str | None) -> bool:
@@ -386,6 +377,5 @@ class UntrustedSetting:
     @property
     def words(self) -> str:
         """The setting and its value as text, for the user."""
-        return (
-            f"{self.key} = {one_line(json.dumps(self.value, ensure_ascii=False, default=str), 200)}"
-        )
+        value = json.dumps(self.value, ensure_ascii=False, default=str)
+        return f"{self.key} = {one_line(value, 200)}"

@@ -54,9 +54,9 @@ def _check_provider(model: str) -> None:
     """Raise ConfigError for a misspelt provider; a name unlike all known ones may be a model of the user's."""
     ref = model_info.parse_model(model)
     providers = model_check.providers()
-    if ref.provider not in providers and difflib.get_close_matches(
-        ref.provider, providers, 1, TYPING_MISTAKE_SIMILARITY
-    ):
+    if ref.provider in providers:
+        return
+    if difflib.get_close_matches(ref.provider, providers, 1, TYPING_MISTAKE_SIMILARITY):
         raise ConfigError(model_check.no_provider(ref))
 
 

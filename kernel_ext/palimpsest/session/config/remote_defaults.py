@@ -44,9 +44,8 @@ def fetch_text(url: str, cache: Path | None, *, seconds: float = TIMEOUT_SECONDS
     """Return the text at a URL: cached if fresh, else fetched, else the older cached text."""
     if problem := _address_problem(url):
         return RemoteConfig(problem=problem)
-    cache_file = (
-        cache / f"{hashlib.sha256(url.encode()).hexdigest()}.txt" if cache is not None else None
-    )
+    name = f"{hashlib.sha256(url.encode()).hexdigest()}.txt"
+    cache_file = cache / name if cache is not None else None
     if cache_file is not None and _age(cache_file) < FRESH_SECONDS:
         return RemoteConfig(_cached_text(cache_file))
     attempt = _Attempt()

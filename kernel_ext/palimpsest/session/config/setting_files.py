@@ -14,7 +14,7 @@ import stat
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,27 +129,28 @@ def setting_layers(
 ) -> Iterator[Layer]:
     """Yield the layers that exist, lowest precedence first; unreadable ones are reported in ``problems``."""
     reader = _ConfigReader(places.home, problems)
-    for origin, folder, defaults, locked_names in jupyter_config.read_jupyter_config(
-        places.admin, problems
-    ):
+    admin_files = jupyter_config.read_jupyter_config(places.admin, problems)
+    for origin, folder, defaults, locked_values in admin_files:
         yield Layer(origin, defaults, folder)
-        yield Layer(origin, locked_names, folder, may_lock=True)
+        yield Layer(origin, locked_values, folder, may_lock=True)
     for folder in places.organisation_folders:
         for name in FILE_NAMES:
-            for layer in reader.file(folder / name, "organisation's file", may_lock=True):
+            for layer in reader.read_file(folder / name, "organisation's file", may_lock=True):
                 yield from _with_remote_defaults(layer, places, reader)
     for folder in places.user:
         for name in FILE_NAMES:
-            yield from reader.file(folder / name, "user's file")
+            yield from reader.read_file(folder / name, "user's file")
     if named_file := environment.get("PALIMPSEST_CONFIG"):
         path = (start_folder / home_path(named_file)).resolve()
-        yield from reader.file(path, "PALIMPSEST_CONFIG", must_exist=True)
+        yield from reader.read_file(path, "PALIMPSEST_CONFIG", must_exist=True)
     folders = list(folders_upwards(start_folder, places.home))
     repository = next((candidate for candidate in folders if (candidate / ".git").exists()), None)
     for folder in reversed(folders):
         for name in PROJECT_NAMES:
-            yield from reader.file(folder / name, PROJECT_ORIGIN, outer_folder=repository or folder)
-    yield from _from_environment(start_folder, environment, reader)
+            yield from reader.read_file(
+                folder / name, PROJECT_ORIGIN, outer_folder=repository or folder
+            )
+    yield from _environment_layers(start_folder, environment, reader)
 
 
 def _with_remote_defaults(
@@ -159,21 +160,21 @@ def _with_remote_defaults(
     data = dict(layer.data)
     url = data.pop("url", None)
     if isinstance(url, str):
-        remote_text = remote_defaults.fetch_text(url, places.cache)
-        if remote_text.problem:
-            reader.problems.append(f"{layer.origin}: {remote_text.problem}")
-        if remote_text.text is not None:
-            is_json = remote_text.text.lstrip().startswith("{")
-            for remote_layer in reader.layers_of_text(
-                remote_text.text, f"organisation's {url}", layer.folder, is_json=is_json
+        remote = remote_defaults.fetch_text(url, places.cache)
+        if remote.problem:
+            reader.problems.append(f"{layer.origin}: {remote.problem}")
+        if remote.text is not None:
+            is_json, origin = remote.text.lstrip().startswith("{"), f"organisation's {url}"
+            for defaults in reader.layers_of_text(
+                remote.text, origin, layer.folder, is_json=is_json
             ):
-                yield Layer(remote_layer.origin, remote_layer.data, layer.folder, may_lock=True)
+                yield replace(defaults, may_lock=True)
     elif url is not None:
         reader.problems.append(f"{layer.origin}: url must be an address, but is {url!r}.")
-    yield Layer(layer.origin, data, layer.folder, may_lock=True)
+    yield replace(layer, data=data)
 
 
-def _from_environment(
+def _environment_layers(
     start_folder: Path, environment: Mapping[str, str], reader: "_ConfigReader"
 ) -> Iterator[Layer]:
     if text := environment.get("PALIMPSEST_CONFIG_CONTENT", "").strip():
@@ -187,10 +188,10 @@ def _from_environment(
                 yield Layer(origin, {"permission": layer.data}, start_folder)
         else:
             yield Layer(origin, {"permission": text}, start_folder)
-    yield from _flags(start_folder, environment, reader.problems)
+    yield from _flag_layers(start_folder, environment, reader.problems)
 
 
-def _flags(
+def _flag_layers(
     start_folder: Path, environment: Mapping[str, str], problems: list[str]
 ) -> Iterator[Layer]:
     switches: dict[str, dict[str, Any]] = {
@@ -231,7 +232,7 @@ class _ConfigReader:
     home: Path
     problems: list[str]
 
-    def file(
+    def read_file(
         self,
         path: Path,
         kind: str,
@@ -244,7 +245,7 @@ class _ConfigReader:
 
         A project's file must not lead out of the folder ``outer_folder``, such as by a link.
         """
-        origin = f"{kind} {self._short_path(path)}"
+        origin = f"{kind} {short_path(path, self.home)}"
         try:
             content = self._content(path, outer_folder)
         except FileNotFoundError:
@@ -255,9 +256,8 @@ class _ConfigReader:
             reason = getattr(error, "strerror", None) or str(error)
             self.problems.append(f"{origin} was not read: {reason}.")
             return
-        for layer in self.layers_of_text(
-            content, origin, path.parent, is_json=path.suffix in SUFFIXES[1:]
-        ):
+        is_json = path.suffix in SUFFIXES[1:]
+        for layer in self.layers_of_text(content, origin, path.parent, is_json=is_json):
             yield Layer(origin, layer.data, path.parent, outer_folder is not None, may_lock)
 
     def layers_of_text(
@@ -285,18 +285,19 @@ class _ConfigReader:
         else:
             data = read_for_prompt(path, outer_folder, MAX_FILE_BYTES + 1)
             if is_writable_by_others(path.stat(), path.parent):
-                raise PermissionError(
-                    1, "it belongs to another user, in a folder open to everybody"
-                )
+                problem = "it belongs to another user, in a folder open to everybody"
+                raise PermissionError(1, problem)
         if len(data) > MAX_FILE_BYTES:
             raise ValueError("it is larger than 1 MB")
         return data.decode("utf-8-sig")
 
-    def _short_path(self, path: Path) -> str:
-        try:
-            return f"~/{path.relative_to(self.home)}"
-        except ValueError:
-            return str(path)
+
+def short_path(path: Path, home: Path) -> str:
+    """Return a path with the home folder as ``~``."""
+    try:
+        return f"~/{path.relative_to(home).as_posix()}"
+    except ValueError:
+        return str(path)
 
 
 def is_writable_by_others(status: os.stat_result, folder: Path) -> bool:

@@ -288,7 +288,7 @@ class Config(Settings):
     """Whether a cell fails if its turn did not finish; ``auto`` raises where nobody can type an answer."""
     system: str | None = None
     """Text added to every system prompt."""
-    share: Literal["auto", "manual", "disabled"] = "manual"
+    share: ShareMode = "manual"
     """Whether a session's page is written automatically, only on request, or never."""
     snapshot: bool = True
     """Keep the project's files as of before and after each step, so that a revert can restore them."""

@@ -39,16 +39,13 @@ def journal_context_edit(
     messages, decisions, is_partial, model = journal.read_state(_state_for_edit)
 
     def count_tokens(counted_messages: Messages) -> int:
-        return sum(
-            message_tokens(neutral_message, count)
-            for neutral_message in neutral_messages(counted_messages, model)
-        )
+        neutral = neutral_messages(counted_messages, model)
+        return sum(message_tokens(message, count) for message in neutral)
 
     if is_partial and needs_full_transcript(messages, action, target_name):
         return None
-    edit = ContextEditor(messages, decisions, new_id, count_tokens).edit_context(
-        action, target_name
-    )
+    editor = ContextEditor(messages, decisions, new_id, count_tokens)
+    edit = editor.edit_context(action, target_name)
     if edit.decisions:
         journal.append(*(DecisionMade(decision=decision) for decision in edit.decisions), sync=True)
     return edit

@@ -98,15 +98,11 @@ class ContextEditor:
         target_text = describe_target(target)
         edit = self._effective_decisions.edit(target.id)
         if edit is not None and edit.action == "pin":
-            decisions = (self._decision(target, "restore", UNPIN),)
-            return ContextEdit(
-                target.id, f"{_capitalized(target_text)} is no longer pinned.", decisions
-            )
+            sentence = f"{_capitalized(target_text)} is no longer pinned."
+            return ContextEdit(target.id, sentence, (self._decision(target, "restore", UNPIN),))
         if target.part and self._effective_decisions.is_pinned(target.part.id, target.message.id):
-            message_name = short_id(target.message.id)
-            return ContextEdit(
-                target.id, f"Its whole message is pinned: %agent unpin {message_name}."
-            )
+            command = f"%agent unpin {short_id(target.message.id)}"
+            return ContextEdit(target.id, f"Its whole message is pinned: {command}.")
         return ContextEdit(target.id, f"{_capitalized(target_text)} is not pinned.")
 
     def exclude(self, target: Target) -> ContextEdit:
@@ -143,10 +139,8 @@ class ContextEditor:
             sentence = f"Restored {target_text}: the model sees it again from the next request on."
             return ContextEdit(target.id, sentence, decisions)
         if target.part is not None and self._is_excluded(target):
-            message_name = short_id(target.message.id)
-            return ContextEdit(
-                target.id, f"Its whole message is left out: %agent restore {message_name}."
-            )
+            command = f"%agent restore {short_id(target.message.id)}"
+            return ContextEdit(target.id, f"Its whole message is left out: {command}.")
         return ContextEdit(target.id, f"Nothing was taken out of {target_text}.")
 
     def undo(self, target: Target | None) -> ContextEdit:
@@ -204,20 +198,16 @@ class ContextEditor:
         return Target(next(message for message in self._messages if message.id == parent))
 
     def _undo_decision(self, summary: Message) -> Decision:
-        matching_decisions = (
-            decision
-            for decision in reversed(self._decisions)
-            if decision.action == "summarise" and decision.message_id == summary.id
-        )
-        saved_decision = next(matching_decisions, None)
+        summarising = (d for d in reversed(self._decisions) if d.action == "summarise")
+        undone = next((d for d in summarising if d.message_id == summary.id), None)
         return Decision(
             id=self._new_id(),
             action="restore",
             rule=UNDO,
             message_id=summary.id,
             numbers={"prompt": newest_prompt(self._messages)},
-            tokens_before=saved_decision.tokens_after if saved_decision else 0,
-            tokens_after=saved_decision.tokens_before if saved_decision else 0,
+            tokens_before=undone.tokens_after if undone else 0,
+            tokens_after=undone.tokens_before if undone else 0,
         )
 
     def _edit_decisions(
@@ -259,14 +249,14 @@ class ContextEditor:
     def _tokens(self, target: Target, decisions: tuple[Decision, ...]) -> int:
         """Return the tokens of the target in a request under these decisions."""
         effective = EffectiveDecisions(decisions)
-        sent_messages = tuple(
+        sent_parts = tuple(
             part
             for part in target.parts
             if not _is_exclusion(effective.reduction(part.id, target.message.id))
         )
-        message = target.message.model_copy(update={"parts": sent_messages})
+        message = target.message.model_copy(update={"parts": sent_parts})
         reduced = apply_decisions((message,), View((message,), decisions))
-        return self._count_tokens(reduced) if sent_messages else 0
+        return self._count_tokens(reduced) if sent_parts else 0
 
     def _is_excluded(self, target: Target) -> bool:
         return all(
@@ -285,12 +275,8 @@ class ContextEditor:
         )
 
     def _newest_prompt_id(self) -> str | None:
-        users = (
-            message.id
-            for message in reversed(self._messages)
-            if isinstance(message.info, UserMessage)
-        )
-        return next(users, None)
+        prompt_ids = (m.id for m in reversed(self._messages) if isinstance(m.info, UserMessage))
+        return next(prompt_ids, None)
 
 
 def needs_full_transcript(messages: Messages, action: ContextEditAction, name: str) -> bool:

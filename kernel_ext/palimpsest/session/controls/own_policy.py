@@ -37,15 +37,13 @@ def split_policies(
     remaining_words = [*arguments]
     while remaining_words:
         argument = remaining_words.pop(0)
-        if isinstance(argument, Policy) or (
-            isinstance(argument, str) and _is_engine_word(argument)
-        ):
+        is_text = isinstance(argument, str)
+        if isinstance(argument, Policy) or (is_text and _is_engine_word(argument)):
             engine_words.append(argument)
             continue
         numbers = _numbers_of(remaining_words) if isinstance(argument, str) else []
-        stage = make_stage(
-            " ".join([argument, *numbers]) if isinstance(argument, str) else argument
-        )
+        definition = " ".join([argument, *numbers]) if isinstance(argument, str) else argument
+        stage = make_stage(definition)
         if stage is not None:
             stages.append(stage)
             del remaining_words[: len(numbers)]
@@ -72,9 +70,9 @@ def own_policy_events(
     """Return the events to journal when a policy of the user's own begins or ends in a session."""
     record = stage.record if stage is not None else None
     restoring = restoring_decisions(decisions, new_id) if stage is None else ()
-    updated = session.model_copy(update={"own_policy": record})
+    changed_session = session.model_copy(update={"own_policy": record})
     return (
-        *((SessionUpdated(session=updated),) if record != session.own_policy else ()),
+        *((SessionUpdated(session=changed_session),) if record != session.own_policy else ()),
         *(DecisionMade(decision=decision) for decision in restoring),
     )
 

@@ -81,19 +81,14 @@ class SessionControls:
             for rule in self._asks.approved_rules
         ]
         allowances = [*of_session, *self._effective_rules.approvals.list()]
-        return tuple(
-            replace(allowance, number=number)
-            for number, allowance in enumerate(allowances, start=1)
-        )
+        return tuple(replace(allowance, number=n) for n, allowance in enumerate(allowances, 1))
 
     @property
     def problem(self) -> str:
         """Sentences about stored approvals that are unusable or no longer apply; empty when there are none."""
         approvals = self._effective_rules.approvals
         approvals.rules()
-        return " ".join(
-            problem for problem in (approvals.problem, approvals.earlier_sentence) if problem
-        )
+        return " ".join(filter(None, (approvals.problem, approvals.earlier_sentence)))
 
     @property
     def unwritten(self) -> str:
@@ -127,20 +122,18 @@ class SessionControls:
         session = self._log.state.session
         if session is None or session.claimed is None:
             return
-        granted = grant_claims(session, self._effective_rules)
-        self._log.append(SessionUpdated(session=granted), sync=True)
-        self._asks.approve(granted.permission)
+        granted_session = grant_claims(session, self._effective_rules)
+        self._log.append(SessionUpdated(session=granted_session), sync=True)
+        self._asks.approve(granted_session.permission)
 
     def all_rules(self) -> tuple[tuple[Rule, str], ...]:
         """Return the rules for every agent, lowest precedence first, each with where it comes from."""
         effective = self._effective_rules
         base = effective.rules if effective.rules is not None else self._rules
-        built_in = len(DEFAULT_RULES) if base[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
+        built_in_count = len(DEFAULT_RULES) if base[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
         return (
-            *(
-                (rule, "built in" if index < built_in else "settings")
-                for index, rule in enumerate(base)
-            ),
+            *((rule, "built in") for rule in base[:built_in_count]),
+            *((rule, "settings") for rule in base[built_in_count:]),
             *((rule, "fixed") for rule in effective.fixed_rules),
             *((rule, f"mode {self.mode}") for rule in DENY_RULES_BY_MODE[self.mode]),
             *((rule, f"mode {self.mode}, for questions") for rule in MODE_APPROVALS[self.mode]),
@@ -158,19 +151,15 @@ class SessionControls:
                 f"There is no number {missing[0]} in the list of what is always allowed; "
                 f"it has {len(allowances)}."
             )
-        revoked_grants = tuple(
-            allowance for allowance in allowances if not numbers or allowance.number in numbers
-        )
-        of_session = tuple(
-            allowance.rule for allowance in revoked_grants if allowance.scope == "session"
-        )
+        revoked = tuple(a for a in allowances if not numbers or a.number in numbers)
+        session_rules = tuple(a.rule for a in revoked if a.scope == "session")
         with self._reporting_unwritten():
-            for allowance in revoked_grants:
+            for allowance in revoked:
                 if allowance.scope == "project":
                     self._effective_rules.approvals.remove(allowance.rule)
-            if of_session:
-                self._on_loop(self._asks.revoke, of_session)
-        return revoked_grants
+            if session_rules:
+                self._on_loop(self._asks.revoke, session_rules)
+        return revoked
 
     @property
     def budget(self) -> Budget:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from palimpsest.processor.session_log import SessionLog
-from palimpsest.render.content.phrases import count, money
+from palimpsest.render.content.phrases import count, counted_noun, money
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import without_claims
@@ -53,11 +53,8 @@ class SpendingLimit:
         """The limit that applies."""
         session = self._log.state.session
         claimed_budget = session.budget if session is not None else None
-        if (
-            session is None
-            or claimed_budget is None
-            or (self._effective_rules.budget_fixed and claimed_budget.own)
-        ):
+        is_fixed = self._effective_rules.budget_fixed != ""
+        if session is None or claimed_budget is None or (is_fixed and claimed_budget.own):
             return self._effective_rules.budget
         return self._effective_rules.own_budget(session)
 
@@ -108,9 +105,7 @@ class SpendingLimit:
         session = self._log.state.session
         if session is not None:
             self._log.change_session(below=(session.below or Spent()).plus(spent))
-        parent = self._parent()
-        if parent is not None:
-            parent.add_from_child(spent)
+        self.add_spending(spent)
 
     def add_spending(self, spent: Spent) -> None:
         """Add what this session has spent to its parent session."""
@@ -126,13 +121,12 @@ class SpendingLimit:
         return reached
 
     async def _ask_for_more(self, measure: Measure, info: ModelInfo, abort: Abort) -> None:
-        budget, spent = self.budget, self.spent
+        budget = self.budget
+        tokens = f"{count(budget.tokens or 0)} tokens"
         values = {
             "limit": reached_limit_text(budget, measure),
-            "spent": spent_text(spent, measure),
-            "more": (
-                f"{count(budget.tokens or 0)} tokens" if measure == "tokens" else money(budget.usd)
-            ),
+            "spent": spent_text(self.spent, measure),
+            "more": tokens if measure == "tokens" else money(budget.usd),
             "model": info.ref.id,
         }
         title = (NO_PRICE if measure == "price" else REACHED_QUESTION).format(**values)
@@ -189,5 +183,4 @@ def spent_text(spent: Spent, measure: Measure) -> str:
     if not spent.unpriced:
         return money(spent.cost or 0.0)
     amount = money(spent.cost) if spent.cost is not None else "an unknown sum"
-    requests = "1 request" if spent.unpriced == 1 else f"{count(spent.unpriced)} requests"
-    return f"{amount}, with {requests} of unknown price"
+    return f"{amount}, with {counted_noun(spent.unpriced, 'request')} of unknown price"

@@ -89,15 +89,11 @@ class _HeldRequest:
 
     def differs(self, proposal: ProposedRequest) -> bool:
         """Return whether a proposal differs from the newest one in more than its time."""
-        shown_proposal = self.proposal
-        if shown_proposal is None:
+        shown = self.proposal
+        if shown is None:
             return True
-        not_compared = {
-            "now": shown_proposal.now,
-            "id": shown_proposal.id,
-            "version": shown_proposal.version,
-        }
-        return proposal.model_copy(update=not_compared) != shown_proposal
+        not_compared = {"now": shown.now, "id": shown.id, "version": shown.version}
+        return proposal.model_copy(update=not_compared) != shown
 
 
 async def _proposal_or_stop(
@@ -228,22 +224,19 @@ class StepMode:
         with self._lock:
             self._listeners = (*self._listeners, callback)
 
-        def forget() -> None:
+        def unsubscribe() -> None:
             with self._lock:
-                self._listeners = tuple(
-                    listener for listener in self._listeners if listener is not callback
-                )
+                self._listeners = tuple(known for known in self._listeners if known is not callback)
 
-        return forget
+        return unsubscribe
 
     async def await_release(self, propose: Propose, abort: Abort) -> Release:
         """Return the user's decision about the request, ``send`` when step mode ends; raises Aborted at a stop."""
         shown_in = self._topmost()
         request = _HeldRequest(self._session)
         # The parent's records change a subagent's request too: the parent's spending limit applies to it.
-        unsubscribe_all = [
-            step_mode.subscribe(request.on_records) for step_mode in {self, shown_in}
-        ]
+        step_modes = {self, shown_in}
+        unsubscribe_all = [step_mode.subscribe(request.on_records) for step_mode in step_modes]
         unregister = abort.on_abort(request.stop)
         try:
             while shown_in.is_on and request.chosen_release is None:
@@ -259,7 +252,7 @@ class StepMode:
             for unsubscribe in unsubscribe_all:
                 unsubscribe()
             shown_in.remove(request)
-        for step_mode in {self, shown_in}:
+        for step_mode in step_modes:
             step_mode.release_side_requests()
         return request.chosen_release or "send"
 
@@ -297,14 +290,14 @@ class StepMode:
     def remove(self, request: _HeldRequest) -> None:
         """Remove a request from those that are shown."""
         with self._lock:
-            removed = self._held_requests.pop(request.id, None)
-        if removed is not None:
+            removed_request = self._held_requests.pop(request.id, None)
+        if removed_request is not None:
             self._notify_listeners()
 
     def release_side_requests(self) -> None:
         """Release the requests outside of the turns, such as that for a title."""
-        waiting, self._side_requests = self._side_requests, []
-        for future in waiting:
+        side_requests, self._side_requests = self._side_requests, []
+        for future in side_requests:
             if not future.done():
                 future.set_result(None)
 

@@ -22,7 +22,7 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.values import Answers, Question, Todo
 
-By = Literal["person", "headless", "cancel"]
+DeclinedBy = Literal["person", "headless", "cancel"]
 
 DECLINED = "The user chose not to answer. Go on with your best judgement, and say what you assumed."
 HEADLESS = "Nobody is here to answer. Go on with your best judgement, and say in your answer what you assumed."
@@ -35,7 +35,9 @@ class UserQuestions:
     def __init__(self, log: SessionLog) -> None:
         self._log = log
         self._lock = threading.Lock()
-        self._open_questions: dict[str, tuple[QuestionAsked, asyncio.Future[Answers | By]]] = {}
+        self._open_questions: dict[
+            str, tuple[QuestionAsked, asyncio.Future[Answers | DeclinedBy]]
+        ] = {}
 
     async def ask(
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
@@ -70,27 +72,28 @@ class UserQuestions:
         """
         with self._lock:
             open_question = self._open_questions.get(question_id)
-            valid_answers = (
-                _validated_answers(open_question[0], answers) if open_question is not None else ()
-            )
-            if open_question is None or self._open_questions.pop(question_id, None) is None:
+            if open_question is None:
                 return False
+            valid_answers = _validated_answers(open_question[0], answers)
+            del self._open_questions[question_id]
         self._log.append(QuestionReplied(question_id=question_id, answers=valid_answers), sync=True)
         self._resolve_future(open_question[1], valid_answers)
         return True
 
-    def decline(self, question_id: str, answered_by: By = "person") -> bool:
+    def decline(self, question_id: str, declined_by: DeclinedBy = "person") -> bool:
         """Decline a question; returns False when it is already answered or declined."""
         with self._lock:
             open_question = self._open_questions.pop(question_id, None)
         if open_question is None:
             return False
-        self._log.append(QuestionRejected(question_id=question_id, by=answered_by), sync=True)
-        self._resolve_future(open_question[1], answered_by)
+        self._log.append(QuestionRejected(question_id=question_id, by=declined_by), sync=True)
+        self._resolve_future(open_question[1], declined_by)
         return True
 
-    async def _wait_for_answer(self, question_event: QuestionAsked, abort: Abort) -> Answers | By:
-        future: asyncio.Future[Answers | By] = asyncio.get_running_loop().create_future()
+    async def _wait_for_answer(
+        self, question_event: QuestionAsked, abort: Abort
+    ) -> Answers | DeclinedBy:
+        future: asyncio.Future[Answers | DeclinedBy] = asyncio.get_running_loop().create_future()
         identifier = question_event.question_id
         with self._lock:
             self._open_questions[identifier] = (question_event, future)
@@ -103,7 +106,9 @@ class UserQuestions:
             if not future.done():
                 self.decline(identifier, "cancel")
 
-    def _resolve_future(self, future: "asyncio.Future[Answers | By]", answer: Answers | By) -> None:
+    def _resolve_future(
+        self, future: "asyncio.Future[Answers | DeclinedBy]", answer: Answers | DeclinedBy
+    ) -> None:
         def wake() -> None:
             if not future.done():
                 future.set_result(answer)

@@ -90,10 +90,9 @@ class _AgentMerge:
         if by := locked_by(dotted_name("agent", name)):
             raise ConfigError(f"agent.{name} is fixed by the {by}")
         if _flag(fields, "disable"):
-            is_free = not locked_by(dotted_name("agent", name, "disable"))
-            replaced = f"agent.{name}.disable"
-            if is_free and not self.trust.hold_back_replacement(
-                file, replaced, is_defined_outside=is_defined_outside
+            is_locked = locked_by(dotted_name("agent", name, "disable"))
+            if not is_locked and not self.trust.hold_back_replacement(
+                file, f"agent.{name}.disable", is_defined_outside=is_defined_outside
             ):
                 agents.pop(name, None)
             return
@@ -151,11 +150,8 @@ def _number(fields: Mapping[str, Any], name: str, minimum: float, maximum: float
     value = fields.get(name)
     if value is None:
         return None
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not minimum <= value <= maximum
-    ):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not minimum <= value <= maximum:
         raise ConfigError(
             f"{name} must be a number from {minimum} to {maximum}, but it is {value!r:.60}"
         )
@@ -199,19 +195,12 @@ def _tools(tools: object) -> Rules:
     if isinstance(tools, str):
         tools = [name for name in tools.replace(",", " ").split() if name]
     if isinstance(tools, list):
-        allowed_permissions = [
-            PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in tools
-        ]
         if "*" in tools:
             return ()
-        return (
-            Rule(permission="*", action="deny"),
-            *(
-                Rule(permission=name, action="allow")
-                for name in dict.fromkeys(allowed_permissions)
-                if name
-            ),
-        )
+        permissions = [PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in tools]
+        known = [permission for permission in dict.fromkeys(permissions) if permission]
+        allowed = [Rule(permission=permission, action="allow") for permission in known]
+        return (Rule(permission="*", action="deny"), *allowed)
     if isinstance(tools, Mapping) and all(isinstance(value, bool) for value in tools.values()):
         return tuple(
             Rule(

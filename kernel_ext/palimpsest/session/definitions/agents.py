@@ -119,10 +119,8 @@ def rules_within(rules: Iterable[Rule], base_rules: Rules) -> Rules:
 def _rules_about(permission: str, base_rules: Rules) -> Rules:
     """Return the rules of ``base_rules`` that apply to a permission, as rules about that permission alone."""
     if "*" in permission or "?" in permission:
-        covered_rules = (
-            rule for rule in base_rules if matches_pattern(rule.permission, permission)
-        )
-        return (Rule(permission=permission, action="ask"), *covered_rules)
+        covered = (rule for rule in base_rules if matches_pattern(rule.permission, permission))
+        return (Rule(permission=permission, action="ask"), *covered)
     names = {permission, PARENT_PERMISSION.get(permission, permission)}
     applying_rules = tuple(
         rule.model_copy(update={"permission": permission})
@@ -185,13 +183,11 @@ BUILT_IN: dict[str, Agent] = {
 
 def built_in(base_rules: Rules) -> dict[str, Agent]:
     """Return the built-in agents; ``base_rules`` are the rules for all agents."""
-    explore = BUILT_IN["explore"].model_copy(
-        update={"rules": only_permissions(EXPLORE_AGENT_PERMISSIONS, base_rules)}
-    )
-    return {**BUILT_IN, "explore": explore}
+    rules = only_permissions(EXPLORE_AGENT_PERMISSIONS, base_rules)
+    return {**BUILT_IN, "explore": BUILT_IN["explore"].model_copy(update={"rules": rules})}
 
 
-_COPIED = (
+_REPLACEABLE_FIELDS = (
     "description", "prompt", "model", "variant", "temperature", "top_p", "steps", "mode",
     "hidden", "color", "origin",
 )  # fmt: skip
@@ -207,7 +203,7 @@ def changed_agent(
 ) -> Agent:
     """Return an agent, existing or new, with the values from a file or a settings table applied."""
     base_agent = agents.get(name) or Agent(name=name, description="", mode="all", origin=SETTINGS)
-    update = {key: changes[key] for key in _COPIED if changes.get(key) is not None}
+    update = {key: changes[key] for key in _REPLACEABLE_FIELDS if changes.get(key) is not None}
     if changes.get("steps") is None and name not in agents:
         update["steps"] = DEFAULT_STEPS
     return base_agent.model_copy(update={**update, "rules": base_agent.rules + rules})

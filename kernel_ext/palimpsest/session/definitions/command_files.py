@@ -45,9 +45,9 @@ def read_commands(
         if file.path.stem.upper() == "README":
             continue
         try:
-            if trust.hold_back_replacement(
-                file, f"command.{file.name}", is_defined_outside=file.name in names_outside_project
-            ):
+            is_outside = file.name in names_outside_project
+            key = f"command.{file.name}"
+            if trust.hold_back_replacement(file, key, is_defined_outside=is_outside):
                 continue
             commands[file.name] = _command_from_file(file, trust)
             if not file.folder.is_project:
@@ -73,14 +73,9 @@ def _command_from_file(file: DefinitionFile, trust: DefinitionTrust) -> CustomCo
     subtask = fields.get("subtask")
     if subtask is not None and not isinstance(subtask, bool):
         raise ConfigError(f"subtask must be true or false, but it is {subtask!r:.60}")
-    model = text_field(fields, "model")
-    run_fields = {
-        "agent": text_field(fields, "agent"),
-        "model": model
-        if model and (file.folder.tool_folder != ".claude" or "/" in model)
-        else None,
-        "variant": text_field(fields, "variant"),
-    }
+    run_fields = {name: text_field(fields, name) for name in ("agent", "model", "variant")}
+    if file.folder.tool_folder == ".claude" and "/" not in (run_fields["model"] or ""):
+        run_fields["model"] = None
     unless_locked = trust.locked_settings.unless_locked
     run_fields = {
         key: unless_locked(dotted_name("command", file.name, key), value)

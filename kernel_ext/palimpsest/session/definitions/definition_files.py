@@ -14,7 +14,7 @@ from palimpsest.transcript.errors import ConfigError
 if TYPE_CHECKING:
     from palimpsest.session.definitions.frontmatter import Document
 
-FAMILIES = (".agents", ".claude", ".opencode", ".palimpsest")
+TOOL_FOLDERS = (".agents", ".claude", ".opencode", ".palimpsest")
 """Lowest precedence first: where two define the same name, Palimpsest's own is used."""
 
 
@@ -31,7 +31,7 @@ class Folder:
     @property
     def tool_folder(self) -> str:
         """Name of the folder's tool, such as ``.claude``."""
-        return self.path.name if self.path.name in FAMILIES else ".palimpsest"
+        return self.path.name if self.path.name in TOOL_FOLDERS else ".palimpsest"
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,9 +65,7 @@ class DefinitionTrust:
         for key, value in fields.items():
             if value is None or key == "origin":
                 applied_fields[key] = value if not is_defined_outside else None
-            elif _applies_untrusted(
-                key, value, earlier_agent, is_defined_outside=is_defined_outside
-            ):
+            elif _applies_untrusted(key, value, earlier_agent, is_new=not is_defined_outside):
                 applied_fields[key] = value
             else:
                 shown_value = "…" if key == "prompt" else value
@@ -78,16 +76,15 @@ class DefinitionTrust:
         self, file: DefinitionFile, fields: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the fields of a command that apply."""
-        if not self.is_untrusted(file):
-            return dict(fields)
         applied_fields = dict(fields)
-        for key, is_safe in (
-            ("model", is_rehearsal_model(fields.get("model"))),
-            ("variant", False),
-            ("agent", fields.get("agent") in SAFE_AGENTS),
-        ):
-            if fields.get(key) is not None and not is_safe:
-                self.hold_back(file, f"command.{file.name}.{key}", fields[key])
+        if not self.is_untrusted(file):
+            return applied_fields
+        for key in ("model", "variant", "agent"):
+            value = fields.get(key)
+            is_safe = key == "model" and is_rehearsal_model(value)
+            is_safe = is_safe or (key == "agent" and value in SAFE_AGENTS)
+            if value is not None and not is_safe:
+                self.hold_back(file, f"command.{file.name}.{key}", value)
                 applied_fields[key] = None
         return applied_fields
 
@@ -101,11 +98,9 @@ class DefinitionTrust:
         return False
 
 
-def _applies_untrusted(
-    key: str, value: Any, earlier_agent: Agent | None, *, is_defined_outside: bool
-) -> bool:
+def _applies_untrusted(key: str, value: Any, earlier_agent: Agent | None, *, is_new: bool) -> bool:
     if key == "steps":
         return bool(value <= (earlier_agent.steps if earlier_agent is not None else DEFAULT_STEPS))
     if key == "model":
         return is_rehearsal_model(value)
-    return key in FIELDS_WITHOUT_TRUST and not is_defined_outside
+    return key in FIELDS_WITHOUT_TRUST and is_new

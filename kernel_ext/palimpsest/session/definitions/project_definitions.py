@@ -18,6 +18,7 @@ from palimpsest.session.config.setting_files import (
     LockedSettings,
     folders_upwards,
     is_writable_by_others,
+    short_path,
 )
 from palimpsest.session.definitions import agent_files, command_files, skill_files
 from palimpsest.session.definitions.agents import (
@@ -28,7 +29,7 @@ from palimpsest.session.definitions.agents import (
     subagents_of,
 )
 from palimpsest.session.definitions.command_files import CustomCommand
-from palimpsest.session.definitions.definition_files import FAMILIES, DefinitionFile, Folder
+from palimpsest.session.definitions.definition_files import TOOL_FOLDERS, DefinitionFile, Folder
 from palimpsest.session.definitions.definition_trust import DefinitionTrust
 from palimpsest.session.trust.trust_store import definition_digest
 from palimpsest.tools.file_access.file_contents import (
@@ -128,8 +129,7 @@ class ProjectDefinitions:
         try:
             return first_agent(self._sources.default_agent, self.agents)
         except ConfigError:
-            answering = [name for name, agent in self.agents.items() if agent.answers]
-            return answering[0] if answering else "build"
+            return next((name for name, agent in self.agents.items() if agent.answers), "build")
 
     def _read_folders(self, folders: tuple[Folder, ...]) -> None:
         sources, home = self._sources, self._sources.config_folders.home
@@ -153,18 +153,11 @@ class ProjectDefinitions:
             problems,
             trust,
         )
-        skills = skill_files.read_skills(
-            read_definitions(
-                folders,
-                skill_files.SKILL_FOLDERS,
-                home,
-                problems,
-                left_out,
-                file_name=skill_files.FILE,
-            ),
-            problems,
-            trust,
+        kinds, file_name = skill_files.SKILL_FOLDERS, skill_files.FILE
+        skill_definitions = read_definitions(
+            folders, kinds, home, problems, left_out, file_name=file_name
         )
+        skills = skill_files.read_skills(skill_definitions, problems, trust)
         try:
             first_agent(sources.default_agent, agents)
         except ConfigError as problem:
@@ -196,7 +189,7 @@ def _update_in_place(target: dict[str, Value], new_values: Mapping[str, Value]) 
 def register_definitions(registry: Registry, definitions: ProjectDefinitions) -> None:
     """Offer the tools ``task`` and ``skill`` as long as there are subagents and skills for them."""
 
-    def callback() -> None:
+    def register_tools() -> None:
         if subagents_of(definitions.agents):
             # A new tool each time, since it lists the agents when it is created.
             registry.register(TaskTool(lambda: _subagent_descriptions(definitions)))
@@ -207,7 +200,7 @@ def register_definitions(registry: Registry, definitions: ProjectDefinitions) ->
         else:
             registry.remove(SKILL_NAME)
 
-    definitions.on_change(callback)
+    definitions.on_change(register_tools)
 
 
 def _subagent_descriptions(definitions: ProjectDefinitions) -> list[tuple[str, str]]:
@@ -217,13 +210,13 @@ def _subagent_descriptions(definitions: ProjectDefinitions) -> list[tuple[str, s
 def definition_folders(start_folder: Path, places: ConfigFolders) -> tuple[Folder, ...]:
     """Return the folders that exist, lowest precedence first."""
     home = places.home
-    paths = [(home / name, False) for name in FAMILIES]
+    paths = [(home / name, False) for name in TOOL_FOLDERS]
     paths[2:2] = [(home / ".config" / "opencode", False)]
     paths += [(path, False) for path in places.user]
     parents = [folder for folder in folders_upwards(start_folder, home) if folder != home.resolve()]
     repository = next((candidate for candidate in parents if (candidate / ".git").exists()), None)
     for folder in reversed(parents):
-        paths += [(folder / name, True) for name in FAMILIES]
+        paths += [(folder / name, True) for name in TOOL_FOLDERS]
     folders: dict[Path, Folder] = {}
     for path, is_project in paths:
         if path.is_dir() and path not in folders:
@@ -239,7 +232,7 @@ def folders_signature(
     signature = []
     for folder in folders:
         for kind in kinds:
-            for path in _files(folder, folder.path / kind, []):
+            for path in _markdown_files(folder, folder.path / kind, []):
                 try:
                     status = path.stat()
                 except OSError:
@@ -265,20 +258,20 @@ def read_definitions(
         for kind in kinds:
             kind_folder = folder.path / kind
             outside_paths: list[Path] = []
-            files = _files(folder, kind_folder, outside_paths)
+            files = _markdown_files(folder, kind_folder, outside_paths)
             left_out += [
-                f"{short_path(outside_file, home)} is left out: {OUTSIDE_PROJECT}."
-                for outside_file in outside_paths
+                f"{short_path(path, home)} is left out: {OUTSIDE_PROJECT}."
+                for path in outside_paths
             ]
             for path in files:
                 if file_name is not None and path.name != file_name:
                     continue
-                definition = read_one(folder, kind_folder, path, home, problems, left_out)
+                definition = read_definition(folder, kind_folder, path, home, problems, left_out)
                 if definition is not None:
                     yield definition
 
 
-def read_one(
+def read_definition(
     folder: Folder,
     kind_folder: Path,
     path: Path,
@@ -305,13 +298,13 @@ def read_one(
     return DefinitionFile(name, path, origin, folder, document, definition_digest(path, content))
 
 
-def _files(
+def _markdown_files(
     folder: Folder, kind_folder: Path, outside_paths: list[Path], depth: int = 0
 ) -> list[Path]:
     """Return the Markdown files below a folder, sorted; links are followed only to files.
 
-    The folder itself, and those directly in it, may be links that stay within ``folder.within``;
-    those that do not are added to ``outside_paths``.
+    The folder itself, and those directly in it, may be links that stay within ``folder.links_stay_within``; those that
+    do not are added to ``outside_paths``.
     """
     if depth > MAX_DEPTH:
         return []
@@ -325,7 +318,7 @@ def _files(
     files: list[Path] = []
     for entry in entries[:MAX_FILES]:
         if entry.is_dir(follow_symlinks=depth == 0):
-            files += _files(folder, Path(entry.path), outside_paths, depth + 1)
+            files += _markdown_files(folder, Path(entry.path), outside_paths, depth + 1)
         elif entry.name.endswith(".md"):
             files.append(Path(entry.path))
         if len(files) > MAX_FILES:
@@ -350,11 +343,3 @@ def _content(folder: Folder, path: Path) -> str:
     if len(data) > MAX_BYTES:
         raise ConfigError(f"it is larger than {MAX_BYTES // 1000} kB")
     return data.decode("utf-8")
-
-
-def short_path(path: Path, home: Path) -> str:
-    """Return a path with the home folder as ``~``."""
-    try:
-        return f"~/{path.relative_to(home).as_posix()}"
-    except ValueError:
-        return str(path)

@@ -57,9 +57,8 @@ class HookPoints(SessionHooks):
         """
         texts, added_texts = event.texts, list[str]()
         for hook in self.registry.hooks_of("system"):
-            current = replace(
-                event, texts=with_further_instructions(texts, joined_sections(added_texts), "")
-            )
+            current_texts = with_further_instructions(texts, joined_sections(added_texts), "")
+            current = replace(event, texts=current_texts)
             validate = functools.partial(hook_answers.validate_system, earlier_texts=current.texts)
             answer = await self.call_hook(hook, current, validate)
             if not isinstance(answer, SystemPrompt):
@@ -121,9 +120,8 @@ class HookedTools:
 
     def validate(self, tool: Tool, tool_input: Any) -> Any:
         """Return the validated arguments, or a sentence for the model about what is wrong with them."""
-        return self._inner_tools.validate(
-            tool.inner_tool if isinstance(tool, HookedTool) else tool, tool_input
-        )
+        inner_tool = tool.inner_tool if isinstance(tool, HookedTool) else tool
+        return self._inner_tools.validate(inner_tool, tool_input)
 
 
 class HookedTool:
@@ -161,14 +159,7 @@ class HookedTool:
     ) -> tuple[Any, dict[str, Any]]:
         notes: dict[str, Any] = {}
         for hook in self._hooks.registry.hooks_of("tool_before"):
-            event = ToolBefore(
-                context.session_id,
-                context.message_id,
-                context.call_id,
-                context.agent,
-                self.name,
-                _json_arguments(arguments),
-            )
+            event = ToolBefore(*self._call_values(arguments, context))
             answer = await self._hooks.call_hook(hook, event, hook_answers.validate_arguments)
             if isinstance(answer, Refuse):
                 reason = answer.reason.strip() or "it gave no reason"
@@ -189,17 +180,9 @@ class HookedTool:
         notes: dict[str, Any] = {}
         original = outcome.output
         for hook in self._hooks.registry.hooks_of("tool_after"):
-            event = ToolAfter(
-                context.session_id,
-                context.message_id,
-                context.call_id,
-                context.agent,
-                self.name,
-                _json_arguments(arguments),
-                outcome.title,
-                outcome.output,
-                copy.deepcopy(outcome.metadata),
-            )
+            values = self._call_values(arguments, context)
+            metadata = copy.deepcopy(outcome.metadata)
+            event = ToolAfter(*values, outcome.title, outcome.output, metadata)
             answer = await self._hooks.call_hook(hook, event, hook_answers.validate_output)
             if answer is None or answer == outcome.output:
                 continue
@@ -207,16 +190,23 @@ class HookedTool:
             notes = {"output_changed_by": hook.rule, "output_before": _head_and_tail(original)}
         return outcome, notes
 
+    def _call_values(
+        self, arguments: Any, context: ToolContext
+    ) -> tuple[str, str, str, str, str, dict[str, Any]]:
+        """Return the first values of an event about a call: its ids, its agent, the tool and the arguments."""
+        ids = (context.session_id, context.message_id, context.call_id)
+        return (*ids, context.agent, self.name, _json_arguments(arguments))
 
-KEPT_CHARS = 20_000
+
+MAX_KEPT_CHARS = 20_000
 """Characters kept, in the call's metadata, of an output that a hook replaced; the middle is cut out."""
 
 
 def _head_and_tail(text: str) -> str:
-    if len(text) <= KEPT_CHARS:
+    if len(text) <= MAX_KEPT_CHARS:
         return text
-    half = KEPT_CHARS // 2
-    return f"{text[:half]}\n[... {len(text) - KEPT_CHARS:,} characters ...]\n{text[-half:]}"
+    half = MAX_KEPT_CHARS // 2
+    return f"{text[:half]}\n[... {len(text) - MAX_KEPT_CHARS:,} characters ...]\n{text[-half:]}"
 
 
 def _json_arguments(arguments: Any) -> dict[str, Any]:

@@ -115,11 +115,8 @@ class HookRegistry:
             self.refuse_fixed()
         hook = Hook(name, label or label_of(function), function, origin)
         with self._lock:
-            same = [
-                other for other in self.hooks if (other.name, other.label) == (name, hook.label)
-            ]
-            self.hooks = [other for other in self.hooks if other not in same]
-            self.hooks.append(hook)
+            others = [h for h in self.hooks if (h.name, h.label) != (name, hook.label)]
+            self.hooks = [*others, hook]
 
     def refuse_fixed(self) -> None:
         """Raise UserError where an administrator fixed the hooks."""
@@ -158,7 +155,7 @@ class HookRegistry:
         self._is_loaded = True
         try:
             async with asyncio.timeout(self.seconds):
-                await asyncio.to_thread(self._load)
+                await asyncio.to_thread(self._load_hooks)
         except TimeoutError:
             problem = f"Importing hooks took longer than {self.seconds:g} seconds; they come later."
             self.problems.append(problem)
@@ -211,7 +208,7 @@ class HookRegistry:
         answer = await future
         return await await_contained(answer) if inspect.isawaitable(answer) else answer
 
-    def _load(self) -> None:
+    def _load_hooks(self) -> None:
         for source in self.sources:
             reason = source.refusal or self.refusal_reason(source.origin)
             if reason:
@@ -332,9 +329,7 @@ def mark_hook(function: HookFunction, name: str) -> HookFunction:
 def check_target(target: str) -> str:
     """Return what is wrong with the ``module:function`` name of a hook; empty where it is valid."""
     module, colon, function = target.partition(":")
-    is_valid = colon and all(
-        part.isidentifier() for part in (*module.split("."), *function.split("."))
-    )
+    is_valid = colon and all(map(str.isidentifier, (*module.split("."), *function.split("."))))
     return "" if is_valid else f"{target!r} is not of the form 'package.module:function'"
 
 

@@ -81,9 +81,8 @@ class TurnExtensions:
             event = SystemEvent(self._session_id(), agent, model, texts)
             texts = await self.hooks.system(event, is_fixed=is_fixed)
         servers = self._servers.connected_instructions() if self._servers is not None else ()
-        return (
-            with_further_instructions(texts, "", instructions_text(servers)) if servers else texts
-        )
+        instructions = instructions_text(servers)
+        return with_further_instructions(texts, "", instructions) if servers else texts
 
     def offer(self, offer: ToolLookup) -> ToolLookup:
         """Return the tools of a step, wrapped with tool hooks where there are any."""
@@ -115,32 +114,23 @@ class TurnExtensions:
         """
         if self._servers is None or not (prompts := _unsent_prompts(self._log.state)):
             return
-        connected_servers = [
-            (name, text) for name, text in self._servers.connected_instructions() if text.strip()
-        ]
-        known_servers = servers_in("\n".join(system))
-        new_servers = [
-            entry for entry in connected_servers if sanitize(entry[0]) not in known_servers
-        ]
+        known_names = servers_in("\n".join(system))
+        servers = [entry for entry in self._servers.connected_instructions() if entry[1].strip()]
+        new_servers = [entry for entry in servers if sanitize(entry[0]) not in known_names]
         if not new_servers:
             return
         state = self._log.state
         visible = View(state.messages(), state.decisions).folded_messages(policy.compact)
         named_before = {name for part in parts_of(visible) for name in _servers_in(part)}
-        new_servers = [(name, text) for name, text in new_servers if name not in named_before]
+        new_servers = [entry for entry in new_servers if entry[0] not in named_before]
         info = prompts[-1].info
         if new_servers and isinstance(info, UserMessage):
             text = f"{NEW_SERVERS}\n{instructions_text(new_servers)}"
             self._log.append(self._part(info, text, {MCP: [name for name, _ in new_servers]}))
 
     def _part(self, info: UserMessage, text: str, metadata: dict[str, Any]) -> PartUpdated:
-        part = TextPart(
-            **self._ids.part(info.session_id, info.id),
-            text=text,
-            synthetic=True,
-            metadata=metadata,
-        )
-        return PartUpdated(part=part)
+        new_ids = self._ids.part(info.session_id, info.id)
+        return PartUpdated(part=TextPart(**new_ids, text=text, synthetic=True, metadata=metadata))
 
 
 def _unsent_prompts(state: GuardedState) -> tuple[Message, ...]:

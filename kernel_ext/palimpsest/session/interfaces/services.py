@@ -24,13 +24,7 @@ from palimpsest.store.interface import Store
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.registry import Registry
-from palimpsest.tools.tool import (
-    Detail,
-    Namespace,
-    NotebookReader,
-    PythonRunner,
-    WithoutPage,
-)
+from palimpsest.tools.tool import Detail, Namespace, NotebookReader, PythonRunner, WithoutPage
 from palimpsest.tools.workflow.task import SubagentRunner
 from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 from palimpsest.transcript.context_values.policies import Policy
@@ -124,9 +118,9 @@ class KernelServices:
     notebook_detail: NotebookDetail = "all"
     """Which of the user's cells are described to the model."""
     notebook_tokens: int = 6_000
+    """Maximum tokens of the note about the user's cells beside one prompt."""
     cells_without_page: WithoutPage = "refuse"
     """What becomes of changes to a notebook that no page shows and that may be open elsewhere."""
-    """Maximum tokens of the note about the user's cells beside one prompt."""
     variables: Detail = "names and types"
     """How much the model is told about variables that no prompt or call names."""
     script: bool = False

@@ -51,6 +51,7 @@ from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.prompts.pasted_files import PastedFile, pasted_file
 from palimpsest.session.prompts.prompt_checks import check_prompt, refuse_in_recording
 from palimpsest.session.prompts.prompt_expansion import Expander
+from palimpsest.session.prompts.prompt_syntax import mentioned_cells
 from palimpsest.session.prompts.repeated_prompt import repeated_prompt
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.records.recall_archive import SessionArchive
@@ -64,7 +65,6 @@ from palimpsest.session.runs.title_writer import TitleWriter
 from palimpsest.session.runs.tool_gate import ToolGate
 from palimpsest.session.runs.turn_summaries import TurnSummaries
 from palimpsest.session.sharing.sharing_service import AutoShare
-from palimpsest.session.turn_setup.mentioned_cells import mentioned_cells
 from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.log.journal import Journal

@@ -20,6 +20,7 @@ from palimpsest.session.config.state_folder import (
     state_folder,
     state_folder_problem,
 )
+from palimpsest.store.disk import NOFOLLOW, READ_FLAGS, write_atomically
 from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.tools.execution.python import ObservedRunner
 from palimpsest.tools.tool import PythonOutcome, PythonRunner
@@ -75,11 +76,11 @@ class ApprovedCode:
     def observed_runner(self, runner: PythonRunner, session_id: str) -> PythonRunner:
         """Return a Python runner of a session that records code that ran to its end; it was approved before it ran."""
 
-        def ended(code: str, _call_id: str, outcome: PythonOutcome) -> None:
+        def add_ended(code: str, _call_id: str, outcome: PythonOutcome) -> None:
             if not outcome.was_interrupted:
                 self.add(session_id, code)
 
-        return ObservedRunner(runner, ended)
+        return ObservedRunner(runner, add_ended)
 
     def approved_texts(self, session_id: str) -> tuple[str, ...]:
         """Return the newest code that ran in a session with the user's approval, without keys, oldest first."""
@@ -125,7 +126,7 @@ class ApprovedCode:
             folder.mkdir(mode=0o700, exist_ok=True)
         if self._is_distrusted(path):
             return
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NOFOLLOW
         with open(os.open(path, flags, 0o600), "ab") as file:  # noqa: PTH123  # by its descriptor
             status = os.fstat(file.fileno())
             if distrusted_status(status, path):
@@ -142,21 +143,13 @@ class ApprovedCode:
         while lines and size + len(lines[-1].encode()) <= MAX_FILE_BYTES // 2:
             size += len(lines[-1].encode())
             newest_lines.append(lines.pop())
-        temporary_path = path.with_name(f"{path.name}.{os.getpid()}.new")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        try:
-            with open(os.open(temporary_path, flags, 0o600), "wb") as file:  # noqa: PTH123  # by its descriptor
-                file.write("".join(reversed(newest_lines)).encode())
-            temporary_path.replace(path)
-        finally:
-            temporary_path.unlink(missing_ok=True)
+        write_atomically(path, "".join(reversed(newest_lines)).encode())
 
     def _read_file(self, session_id: str, suffix: str) -> str:
         path = self._path(session_id, suffix)
         if path is None or self._is_distrusted(path):
             return ""
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
+        with open(os.open(path, READ_FLAGS), "rb") as file:  # noqa: PTH123  # by its descriptor
             if distrusted_status(os.fstat(file.fileno()), path):
                 return ""
             content = file.read(MAX_READ_BYTES + 1)

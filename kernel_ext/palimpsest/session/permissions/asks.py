@@ -74,9 +74,7 @@ def apply_reply(
     answered id has no effect.
     """
     approved_rules = tuple(approved_rules)
-    pending_question = next(
-        (question for question in pending_asks if question.ask.id == ask_id), None
-    )
+    pending_question = next((asked for asked in pending_asks if asked.ask.id == ask_id), None)
     if pending_question is None:
         return AppliedReply(approved_rules=approved_rules, replies=())
     other_questions = [
@@ -84,29 +82,22 @@ def apply_reply(
         for question in pending_asks
         if question.session_id == pending_question.session_id and question.ask.id != ask_id
     ]
-    other_replies: list[tuple[str, Reply]] = []
     new_rules: Rules = ()
     if reply.answer == "always":
         new_rules = rules_of(pending_question.ask.permission, "allow", pending_question.ask.always)
         approved_rules += tuple(rule for rule in new_rules if rule not in approved_rules)
-        other_replies = [
-            (other.ask.id, reply)
-            for other in other_questions
-            if _is_allowed_by(other, approved_rules)
+        other_questions = [
+            other for other in other_questions if _is_allowed_by(other, approved_rules)
         ]
-    elif reply.answer == "reject":
-        other_replies = [(other.ask.id, reply) for other in other_questions]
-    return AppliedReply(
-        approved_rules=approved_rules,
-        replies=((ask_id, reply), *other_replies),
-        new_rules=new_rules,
-    )
+    elif reply.answer != "reject":
+        other_questions = []
+    replies = tuple((answered.ask.id, reply) for answered in (pending_question, *other_questions))
+    return AppliedReply(approved_rules, replies, new_rules)
 
 
 def _is_allowed_by(question: PendingAsk, approved_rules: Rules) -> bool:
-    verdict = decide_call(
-        question.ask.permission, question.ask.patterns, question.rules, approved_rules
-    )
+    ask = question.ask
+    verdict = decide_call(ask.permission, ask.patterns, question.rules, approved_rules)
     return isinstance(verdict, Allowed)
 
 
@@ -176,10 +167,7 @@ class Asks:
     """The permission questions of one session: decided by rules, or journaled until an answer wakes the calls."""
 
     def __init__(
-        self,
-        session_id: str,
-        log: SessionLog,
-        effective_rules: EffectiveRules | None = None,
+        self, session_id: str, log: SessionLog, effective_rules: EffectiveRules | None = None
     ) -> None:
         self.session_id = session_id
         self._effective_rules = effective_rules or EffectiveRules()
@@ -254,7 +242,7 @@ class Asks:
                 is_locked = verdict.locked
             case _:
                 assert_never(verdict)
-        tool_input = self._input(caller)
+        tool_input = self._call_input(caller)
         ask = Ask(
             id=self._log.ids.new("per"),
             permission=permission,
@@ -313,11 +301,11 @@ class Asks:
         }
         ask = pending_ask.ask.model_copy(update=own_metadata)
 
-        def close(reply_there: "asyncio.Future[Reply]") -> None:
+        def close_question(reply_there: "asyncio.Future[Reply]") -> None:
             if not reply_there.cancelled():
                 self.reply(ask.id, reply_there.result())
 
-        answer_future.add_done_callback(close)
+        answer_future.add_done_callback(close_question)
         own_ask = PendingAsk(ask, self.session_id, pending_ask.rules, pending_ask.bound_to)
         return await self._wait_for_reply(own_ask, abort, yes=False)
 
@@ -354,18 +342,16 @@ class Asks:
             ]
             # A rule for the project can be revoked for all sessions, so it is not kept as this session's.
             bound_to = waiting_ask[0].bound_to if waiting_ask is not None else None
-            if applied_reply.new_rules and not self._grant_rules(
-                applied_reply.new_rules, reply, bound_to
-            ):
+            new_rules = applied_reply.new_rules
+            if new_rules and not self._grant_rules(new_rules, reply, bound_to):
                 self.approved_rules = applied_reply.approved_rules
         if not answered_asks:
             return False
         for (pending, future), settled_reply in answered_asks:
             if settled_reply.by == "person" and settled_reply.answer != "reject":
                 self._allowed_inputs.append((pending.ask.tool, pending.ask.input))
-            self._log.append(
-                PermissionReplied(ask_id=pending.ask.id, reply=settled_reply), sync=True
-            )
+            reply_event = PermissionReplied(ask_id=pending.ask.id, reply=settled_reply)
+            self._log.append(reply_event, sync=True)
             future.get_loop().call_soon_threadsafe(self._resolve_reply, future, settled_reply)
         return True
 
@@ -383,10 +369,9 @@ class Asks:
         question_event = PermissionAsked(ask=pending_ask.ask)
         if yes and pending_ask.ask.permission not in NEVER_BY_YES:
             reply = Reply(answer="once", by="--yes")
+            reply_event = PermissionReplied(ask_id=identifier, reply=reply)
             # Appended together, so that no front end finds the question open and takes a typed line for its answer.
-            self._log.append(
-                question_event, PermissionReplied(ask_id=identifier, reply=reply), sync=True
-            )
+            self._log.append(question_event, reply_event, sync=True)
             return reply
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         with self._lock:
@@ -435,16 +420,13 @@ class Asks:
         if bound_to is None:
             return None
         sessions = self._effective_rules.with_parents(self._log.state.session)
-        return self._effective_rules.approvals.change_of(
-            permission, bound_to, [ancestor.id for ancestor in sessions]
-        )
+        session_ids = [session.id for session in sessions]
+        return self._effective_rules.approvals.change_of(permission, bound_to, session_ids)
 
     def _grant_rules(self, rules: Rules, reply: Reply, bound_to: str | None) -> bool:
         """Grant rules in the scope of the reply; returns whether that is the whole project."""
-        approvals, problem_before = (
-            self._effective_rules.approvals,
-            self._effective_rules.approvals.problem,
-        )
+        approvals = self._effective_rules.approvals
+        problem_before = approvals.problem
         in_project = reply.scope == "project"
         add = approvals.add if in_project else approvals.add_to
         add(rules, self.session_id, bound_to)
@@ -464,7 +446,7 @@ class Asks:
         )
         return warnings or None
 
-    def _input(self, caller: Caller) -> dict[str, Any]:
+    def _call_input(self, caller: Caller) -> dict[str, Any]:
         if caller.input is not None:
             return caller.input
         message = self._log.state.message(caller.message_id)

@@ -38,9 +38,9 @@ from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
 from palimpsest.transcript.values import ModelRef, Rule
 
-FILE = "permissions.json"
-KEY = "allow"
-DESCRIBED = "described"
+EARLIER_FILE = "permissions.json"
+ALLOW_KEY = "allow"
+DESCRIPTION_KEY = "described"
 """Key in the value of a grant: the description of what was approved."""
 CHANGED_NOTE = "This is not what you always allowed; it has changed since:"
 UNDESCRIBED = (
@@ -79,7 +79,7 @@ class Approvals:
 
     def __init__(self, grants: Grants | None = None, folder: Path | None = None) -> None:
         self.grants = grants or Grants()
-        self._file = folder / FILE if folder is not None else None
+        self._file = folder / EARLIER_FILE if folder is not None else None
         """The file in which an earlier version stored them."""
 
     @property
@@ -93,34 +93,27 @@ class Approvals:
 
     def rules_of_session(self, session_id: str | None) -> Rules:
         """Return the rules that are approved in one session; for None, those approved in every session."""
-        grants = self.grants.list(session_id, KEY)
+        grants = self.grants.list(session_id, ALLOW_KEY)
         return granted_rules(grant.value for grant in grants) if grants else ()
 
     def list(self) -> tuple[Allowance, ...]:
         """Return the rules that are always allowed in the project, in the order of their approval."""
         return tuple(
             Allowance(0, rule, "project", grant.granted_at, _session_of_approval(grant))
-            for grant in self.grants.list(None, KEY)
+            for grant in self.grants.list(None, ALLOW_KEY)
             for rule in granted_rules([grant.value])
         )
 
     def add(self, rules: Rules, session_id: str, bound_to: str | None = None) -> None:
         """Approve rules in every session of the project; ``bound_to`` describes what they allow."""
-        grants = [
-            self.grants.new_grant(KEY, _grant_value(rule, bound_to) | {"said_in": session_id}, None)
-            for rule in rules
-            if rule not in self.rules()
-        ]
-        self.grants.add(*grants)
+        new_rules = [rule for rule in rules if rule not in self.rules()]
+        values = [_grant_value(rule, bound_to) | {"said_in": session_id} for rule in new_rules]
+        self.grants.add(*(self.grants.new_grant(ALLOW_KEY, value, None) for value in values))
 
     def add_to(self, rules: Rules, session_id: str, bound_to: str | None = None) -> None:
         """Approve rules in one session; ``bound_to`` describes what they allow."""
-        self.grants.add(
-            *(
-                self.grants.new_grant(KEY, _grant_value(rule, bound_to), session_id)
-                for rule in rules
-            )
-        )
+        values = [_grant_value(rule, bound_to) for rule in rules]
+        self.grants.add(*(self.grants.new_grant(ALLOW_KEY, v, session_id) for v in values))
 
     def change_of(self, permission: str, bound_to: str, session_ids: Iterable[str]) -> str | None:
         """Return how a description differs from the one that was last approved under a permission; None without one.
@@ -130,33 +123,34 @@ class Approvals:
         approved_versions = [
             grant
             for scope in (None, *session_ids)
-            for grant in self.grants.list(scope, KEY)
+            for grant in self.grants.list(scope, ALLOW_KEY)
             if isinstance(grant.value, dict) and grant.value.get("permission") == permission
         ]
         if not approved_versions:
             return None
-        texts = [
-            grant for grant in approved_versions if isinstance(grant.value.get(DESCRIBED), str)
-        ]
-        if not texts:
+        described = [g for g in approved_versions if isinstance(g.value.get(DESCRIPTION_KEY), str)]
+        if not described:
             return UNDESCRIBED
         # Tools that share a permission differ in the first line, their name.
-        same = [
-            grant for grant in texts if _first_line(grant.value[DESCRIBED]) == _first_line(bound_to)
+        name = _first_line(bound_to)
+        of_tool = [
+            grant for grant in described if _first_line(grant.value[DESCRIPTION_KEY]) == name
         ]
-        newest = max(same or texts, key=lambda grant: grant.granted_at)
-        return f"{CHANGED_NOTE}\n{description_change(newest.value[DESCRIBED], bound_to)}"
+        newest = max(of_tool or described, key=lambda grant: grant.granted_at)
+        return f"{CHANGED_NOTE}\n{description_change(newest.value[DESCRIPTION_KEY], bound_to)}"
 
     def approve_for_kernel(self, rules: Rules, session_id: str) -> None:
         """Approve rules in one session until this kernel ends."""
         allowed = [rule for rule in rules if rule.action == "allow"]
-        self.grants.lend_grants(*(Grant(KEY, rule_as_dict(rule), session_id) for rule in allowed))
+        self.grants.lend_grants(
+            *(Grant(ALLOW_KEY, rule_as_dict(rule), session_id) for rule in allowed)
+        )
 
     def remove(self, rule: Rule, session_id: str | None = None) -> bool:
         """Remove an approved rule; returns False when there is none like it."""
         removed_grants = [
-            self.grants.drop_grants(session_id, KEY, grant.value)
-            for grant in self.grants.list(session_id, KEY)
+            self.grants.drop_grants(session_id, ALLOW_KEY, grant.value)
+            for grant in self.grants.list(session_id, ALLOW_KEY)
             if rule in granted_rules([grant.value])
         ]
         return any(removed_grants)
@@ -164,15 +158,15 @@ class Approvals:
     @property
     def earlier_sentence(self) -> str:
         """One sentence on the approvals that an earlier version stored in the project; empty without any."""
-        names = _names(self._file) if self._file is not None else []
+        names = _earlier_names(self._file) if self._file is not None else []
         if not names:
             return ""
         return EARLIER_NOTE.format(path=self._file, names=first_names(names, MAX_NAMED))
 
 
 def _grant_value(rule: Rule, bound_to: str | None) -> dict[str, str]:
-    described = {DESCRIBED: stored_description(bound_to)} if bound_to is not None else {}
-    return rule_as_dict(rule) | described
+    description = {DESCRIPTION_KEY: stored_description(bound_to)} if bound_to is not None else {}
+    return rule_as_dict(rule) | description
 
 
 def _first_line(text: str) -> str:
@@ -183,7 +177,7 @@ def _session_of_approval(grant: Grant) -> str:
     return str(grant.value.get("said_in") or "") if isinstance(grant.value, dict) else ""
 
 
-def _names(path: Path) -> list[str]:
+def _earlier_names(path: Path) -> list[str]:
     """Return the approvals in a file of an earlier version, as short texts."""
     with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
         with open_regular(path) as file:
@@ -199,7 +193,7 @@ def _names(path: Path) -> list[str]:
 MAX_NESTING = 20
 """Maximum depth of parent sessions that are followed; a longer chain is a cycle in damaged data."""
 
-Find = Callable[[], SessionInfo | None]
+FindSession = Callable[[], SessionInfo | None]
 
 
 @dataclass(slots=True)
@@ -230,7 +224,7 @@ class EffectiveRules:
     """Detects that the project was moved here; None where nothing is stored on disk."""
     parent_of_child: dict[str, str] = field(default_factory=dict)
     """Child session id to parent session id, for the task sessions that worked in this kernel."""
-    open_sessions: dict[str, Find] = field(default_factory=dict)
+    open_sessions: dict[str, FindSession] = field(default_factory=dict)
     """The sessions that this kernel writes, by id."""
 
     @property

@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
 import threading
@@ -38,7 +39,7 @@ from palimpsest.session.permissions.recorded_claims import (
     granted_budget,
     granted_rules,
 )
-from palimpsest.store.disk import write_atomically
+from palimpsest.store.disk import NOFOLLOW, READ_FLAGS, write_atomically
 from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.values import Reply
@@ -112,7 +113,7 @@ class Grants:
         self._file_signature: tuple[object, ...] | None = None
         self._stored_grants: tuple[Grant, ...] = ()
         self._has_file = False
-        self._lent: tuple[Grant, ...] = ()
+        self._lent_grants: tuple[Grant, ...] = ()
         self._in_memory = self._path is None or number is None
         self._unwritten_changes: list[Change] = []
         """Changes that the disk refused, in their order; they are tried again at the next read or change."""
@@ -123,22 +124,15 @@ class Grants:
         """Return the grants of a session (None: of the whole project); those that end with this kernel come first."""
         with self._lock:
             self._refresh()
-            return tuple(
-                grant
-                for grant in (*self._lent, *self._stored_grants)
-                if grant.session == session and key in (None, grant.key)
-            )
+            grants = (*self._lent_grants, *self._stored_grants)
+            return tuple(grant for grant in grants if _is_under(grant, session, key))
 
     def granted_values(self, key: str, session: str | None) -> tuple[Any, ...]:
         """Return the values that were granted under a key, for the whole project or for this session."""
         with self._lock:
             self._refresh()
-            grants = (*self._lent, *self._stored_grants)
-            return tuple(
-                grant.value
-                for grant in grants
-                if grant.key == key and grant.session in (None, session)
-            )
+            grants = (*self._lent_grants, *self._stored_grants)
+            return tuple(g.value for g in grants if g.key == key and g.session in (None, session))
 
     def newest_value(self, session: str, key: str) -> Any:
         """Return the value that was granted last under a key; None where none was."""
@@ -158,7 +152,7 @@ class Grants:
             lambda stored: [
                 *stored,
                 *(n for n in new if not any(n.is_same_as(grant) for grant in stored)),
-            ],
+            ]
         )
 
     def put(self, key: str, value: Any, session: str) -> None:
@@ -176,7 +170,7 @@ class Grants:
 
         with self._lock:
             self._refresh()
-            self._lent = tuple(grant for grant in self._lent if not is_removed(grant))
+            self._lent_grants = tuple(grant for grant in self._lent_grants if not is_removed(grant))
             if not any(is_removed(grant) for grant in self._stored_grants):
                 return False
             self._change_stored(lambda stored: [grant for grant in stored if not is_removed(grant)])
@@ -185,7 +179,7 @@ class Grants:
     def lend_grants(self, *new: Grant) -> None:
         """Add grants until this kernel ends, such as those that a child session has from its parent."""
         with self._lock:
-            self._lent += new
+            self._lent_grants += new
 
     def new_grant(self, key: str, value: Any, session: str | None) -> Grant:
         """Return a grant with this user and the present time."""
@@ -211,11 +205,11 @@ class Grants:
         try:
             self._write()
         except OSError as error:
-            why = disk_reason(error)
-            with_path = (
-                f"{why[0].lower()}{why[1:]}: {error.filename or self._path} cannot be written"
-            )
-            reason = with_path if error.errno else error.strerror or str(error)
+            reason = error.strerror or str(error)
+            if error.errno:
+                why = disk_reason(error)
+                path = error.filename or self._path
+                reason = f"{why[0].lower()}{why[1:]}: {path} cannot be written"
             self._load()
             self._stored_grants = self._with_unwritten_changes()
             self._file_signature = None
@@ -313,7 +307,7 @@ def _read_stored(path: Path, project: Path | None, number: str) -> tuple[Grant, 
     data = read_grants(path, project)
     if not number or data.get("number") != number or data.get("project") != str(project):
         return None
-    return tuple(_valid_grants(data, str(project)))
+    return tuple(grants_of(data))
 
 
 def read_grants(path: Path, project: Path | None) -> dict[str, Any]:
@@ -321,8 +315,7 @@ def read_grants(path: Path, project: Path | None) -> dict[str, Any]:
     for folder in (path.parent, path.parent.parent):
         if reason := state_folder_problem(folder, project):
             raise UntrustedGrantsError(reason)
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
+    with open(os.open(path, READ_FLAGS), "rb") as file:  # noqa: PTH123  # by its descriptor
         if reason := distrusted_status(os.fstat(file.fileno()), path):
             raise UntrustedGrantsError(reason)
         content = file.read(MAX_FILE_BYTES + 1)
@@ -337,18 +330,14 @@ def read_grants(path: Path, project: Path | None) -> dict[str, Any]:
     raise ValueError("it holds no list of grants")
 
 
-def grants_of(data: dict[str, Any]) -> tuple[Grant, ...]:
-    """Return the grants in a file's data for the project that the data names."""
-    return tuple(_valid_grants(data, str(data.get("project"))))
-
-
-def _valid_grants(data: dict[str, Any], project: str) -> Iterator[Grant]:
+def grants_of(data: dict[str, Any]) -> Iterator[Grant]:
+    """Yield the valid grants in a file's data for the project that the data names."""
     for entry in data["grants"]:
-        if not isinstance(entry, dict) or entry.get("project") != project:
+        if not isinstance(entry, dict) or entry.get("project") != str(data.get("project")):
             continue
-        key, session, index = entry.get("key"), entry.get("session"), entry.get("at")
+        key, session, granted_at = entry.get("key"), entry.get("session"), entry.get("at")
         if isinstance(key, str) and (session is None or isinstance(session, str)):
-            moment = index if isinstance(index, int) else 0
+            moment = granted_at if isinstance(granted_at, int) else 0
             yield Grant(key, entry.get("value"), session, str(entry.get("by") or ""), moment)
 
 
@@ -368,17 +357,15 @@ def _is_under(grant: Grant, session: str | None, key: str | None) -> bool:
 
 def _unused_name(path: Path) -> Path:
     """Return an unused name to which an unreadable file is renamed."""
-    number = 1
-    while (unused := path.with_name(f"{path.name}.broken-{number}")).exists():
-        number += 1
-    return unused
+    names = (path.with_name(f"{path.name}.broken-{number}") for number in itertools.count(1))
+    return next(name for name in names if not name.exists())
 
 
 @contextlib.contextmanager
 def locked_file(path: Path) -> Iterator[None]:
     """Hold a lock file, so that other kernels do not write meanwhile."""
     lock = path.with_name(f".{path.name}.lock")
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    flags = os.O_RDWR | os.O_CREAT | NOFOLLOW
     with open(os.open(lock, flags, 0o600), "ab") as file:  # noqa: PTH123  # by its descriptor
         # Some network file systems have no locks; there, atomic replacement is the only protection.
         if fcntl is not None:
@@ -398,10 +385,8 @@ class ProjectMove:
     @property
     def question(self) -> str:
         """The question for the user, with the old path and the grants."""
-        names = [grant_text(grant) for grant in self.grants[:MAX_NAMED]]
-        text = MOVE_QUESTION.format(
-            before=one_line(str(self.previous_path), 200), names="; ".join(names)
-        )
+        names = "; ".join(grant_text(grant) for grant in self.grants[:MAX_NAMED])
+        text = MOVE_QUESTION.format(before=one_line(str(self.previous_path), 200), names=names)
         more = len(self.grants) - MAX_NAMED
         return text + (MOVE_LEFT.format(count=more) if more > 0 else "")
 
@@ -456,11 +441,10 @@ def _project_move(file: Path, project: Path, project_number: str) -> ProjectMove
     except (OSError, ValueError, UntrustedGrantsError):
         return None
     old_project = Path(str(data.get("project")))
-    is_same = (
-        data.get("number") == project_number
-        and file.name == grants_file(file.parent, old_project).name
-    )
-    if not is_same or old_project == project or os.path.lexists(old_project):
+    is_own_file = file.name == grants_file(file.parent, old_project).name
+    if data.get("number") != project_number or not is_own_file:
+        return None
+    if old_project == project or os.path.lexists(old_project):
         return None
     grants = tuple(grant for grant in grants_of(data) if grant_text(grant))
     return ProjectMove(old_project, file, grants) if grants else None

@@ -62,11 +62,7 @@ def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budge
         allowed_budget = configured
     else:
         return configured
-    is_same = granted_limit is not None and (*_limit_amounts(granted_limit), granted_limit.own) == (
-        *_limit_amounts(allowed_budget),
-        allowed_budget.own,
-    )
-    if not is_same or granted_limit is None:
+    if granted_limit is None or _terms(granted_limit) != _terms(allowed_budget):
         return allowed_budget
     tokens = _smaller_limit(claimed_budget.tokens_until, granted_limit.tokens_until)
     update = {
@@ -158,13 +154,8 @@ def _mode(word: Any) -> Mode | None:
 def _allowed_own_budget(
     claimed_budget: Budget, configured: Budget, granted_budget: Budget | None
 ) -> Budget:
-    usd = _limit(claimed_budget.usd)
-    tokens = _limit(claimed_budget.tokens)
-    if (
-        granted_budget is not None
-        and granted_budget.own
-        and _limit_amounts(granted_budget) == (usd, tokens)
-    ):
+    usd, tokens = _sane_amount(claimed_budget.usd), _sane_amount(claimed_budget.tokens)
+    if granted_budget is not None and _terms(granted_budget) == (usd, tokens, True):
         return Budget(usd=usd, tokens=_as_int(tokens), own=True)
     least = (_smaller_amount(usd, configured.usd), _smaller_amount(tokens, configured.tokens))
     if least == _limit_amounts(configured):
@@ -176,7 +167,12 @@ def _limit_amounts(budget: Budget) -> tuple[float | None, float | None]:
     return budget.usd, budget.tokens
 
 
-def _limit(amount: float | None) -> float | None:
+def _terms(budget: Budget) -> tuple[float | None, float | None, bool]:
+    """Return the amounts of a spending limit, and whether it is a session's own."""
+    return budget.usd, budget.tokens, bool(budget.own)
+
+
+def _sane_amount(amount: float | None) -> float | None:
     return amount if amount is not None and MIN_LIMIT <= amount <= MAX_LIMIT else None
 
 
@@ -186,7 +182,7 @@ def _smaller_amount(first: float | None, other: float | None) -> float | None:
 
 
 def _smaller_limit(claimed_limit: float | None, limit: float | None) -> float | None:
-    claimed_limit = _limit(claimed_limit)
+    claimed_limit = _sane_amount(claimed_limit)
     return None if claimed_limit is None or limit is None else min(claimed_limit, limit)
 
 

@@ -46,47 +46,37 @@ def with_granted_rights(
 
     ``infos`` are the records of its answers; ``counted_spending`` is the reported spending of answers that are not among them.
     """
-    claiming_session = with_all_claims(session)
-    rules = effective_rules.held_rules(claiming_session)
-    mode = effective_rules.own_mode(claiming_session)
-    budget = effective_rules.own_budget(claiming_session)
-    is_usable = claiming_session.model is None or effective_rules.may_use(
-        claiming_session.model, claiming_session.id
-    )
-    may_answer = claiming_session.agent is None or effective_rules.may_answer(
-        claiming_session.agent, claiming_session.id
-    )
+    record = with_all_claims(session)
+    rules = effective_rules.held_rules(record)
+    mode = effective_rules.own_mode(record)
+    budget = effective_rules.own_budget(record)
+    is_usable = record.model is None or effective_rules.may_use(record.model, record.id)
+    may_answer = record.agent is None or effective_rules.may_answer(record.agent, record.id)
     claims_before = session.claimed or Claims()
     claims = Claims(
-        permission=tuple(rule for rule in claiming_session.permission if rule not in rules),
-        mode=claiming_session.mode
-        if claiming_session.mode_own and mode != claiming_session.mode
-        else None,
-        budget=claiming_session.budget
-        if _claims_more(claiming_session.budget, budget, effective_rules.budget)
-        else (claims_before.budget if claims_before.budget != claiming_session.budget else None),
-        model=None if is_usable else claiming_session.model,
-        agent=None if may_answer else claiming_session.agent,
+        permission=tuple(rule for rule in record.permission if rule not in rules),
+        mode=record.mode if record.mode_own and mode != record.mode else None,
+        budget=record.budget
+        if _claims_more(record.budget, budget, effective_rules.budget)
+        else (claims_before.budget if claims_before.budget != record.budget else None),
+        model=None if is_usable else record.model,
+        agent=None if may_answer else record.agent,
     )
     changed_fields: dict[str, Any] = {
         "permission": rules,
-        "model": claiming_session.model if is_usable else None,
-        "agent": claiming_session.agent if may_answer else None,
+        "model": record.model if is_usable else None,
+        "agent": record.agent if may_answer else None,
         "claimed": claims if claims != Claims() else None,
     }
     if claims.mode is not None:
         # The mode of a task's session is its parent's; it is recorded when its turn begins.
         changed_fields |= {"mode": mode or effective_rules.mode, "mode_own": True if mode else None}
-    elif claiming_session.mode_own is not True and claiming_session.mode not in (
-        None,
-        effective_rules.mode,
-    ):
+    elif record.mode_own is not True and record.mode not in (None, effective_rules.mode):
         changed_fields["mode"] = effective_rules.mode
-    if claiming_session.budget is not None and claiming_session.budget != budget:
+    if record.budget is not None and record.budget != budget:
         changed_fields["budget"] = budget
-    return claiming_session.model_copy(
-        update=changed_fields | _spending_fields(claiming_session, infos, counted_spending)
-    )
+    spending_fields = _spending_fields(record, infos, counted_spending)
+    return record.model_copy(update=changed_fields | spending_fields)
 
 
 def withheld_text(session: SessionInfo) -> str:
@@ -133,9 +123,8 @@ def grant_claims(session: SessionInfo, effective_rules: EffectiveRules) -> Sessi
         grants.put("model", claims.model.id, session.id)
     if claims.agent is not None:
         grants.put("agent", claims.agent, session.id)
-    changed_fields: dict[str, Any] = {
-        "claimed": claims.model_copy(update={"mode": None, "budget": None})
-    }
+    other_claims = claims.model_copy(update={"mode": None, "budget": None})
+    changed_fields: dict[str, Any] = {"claimed": other_claims}
     if claims.mode is not None:
         changed_fields |= {"mode": claims.mode, "mode_own": True}
     if claims.budget is not None:
@@ -160,7 +149,9 @@ def _spending_fields(
     )
     if session.forked_from is None:  # a fork shows its parent's answers, which it did not pay for
         own_spending = larger_spending(own_spending, recorded_spending(infos, counted_spending))
-    changed: dict[str, Any] = {"cost": own_spending.cost, "tokens": own_spending.tokens}
-    changed["unpriced"] = own_spending.unpriced or None
-    changed["below"] = sane_spending(session.below) if session.below is not None else None
-    return changed
+    return {
+        "cost": own_spending.cost,
+        "tokens": own_spending.tokens,
+        "unpriced": own_spending.unpriced or None,
+        "below": sane_spending(session.below) if session.below is not None else None,
+    }

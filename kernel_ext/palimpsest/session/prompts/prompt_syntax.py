@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.lazy_patterns import lazy_pattern
+from palimpsest.transcript.messages import Messages, UserMessage
+from palimpsest.transcript.parts import TextPart
 
 _NUMBER = lazy_pattern(r"\$(\d+)")
 _ALL = "$ARGUMENTS"
@@ -144,6 +146,21 @@ def notebook_mentions(text: str, excluded_names: Collection[str] = ()) -> list[N
         mention = NotebookMention("variable", match[1], match.start(), match.end())
         mentions.setdefault((mention.kind, mention.target), mention)
     return sorted(mentions.values(), key=lambda mention: mention.start)
+
+
+def mentioned_cells(messages: Messages) -> frozenset[str]:
+    """Return the numbers of the cells that the user names in the present prompt, and in prompts that joined its turn."""
+    numbers: set[str] = set()
+    for message in reversed(messages):
+        if not isinstance(message.info, UserMessage) or message.info.by_engine:
+            continue
+        for part in message.parts:
+            if isinstance(part, TextPart) and not part.synthetic:
+                mentions = notebook_mentions(part.text)
+                numbers |= {mention.target for mention in mentions if mention.kind != "variable"}
+        if not message.info.joins:
+            break
+    return frozenset(numbers - {""})
 
 
 def agent_mentions(text: str, agents: Collection[str]) -> list[AgentMention]:

@@ -29,13 +29,9 @@ MAX_PROMPT_CHARS = 120
 
 def named_cell(name: str, runs: Iterable[CellRun]) -> tuple[str, int | None]:
     """Return the id and the number of the cell that ran last with a number, or of that id."""
+    with_id = [run for run in runs if run.cell_id]
     newest = next(
-        (
-            run
-            for run in reversed(tuple(runs))
-            if run.cell_id and name in (str(run.number), run.cell_id)
-        ),
-        None,
+        (run for run in reversed(with_id) if name in (str(run.number), run.cell_id)), None
     )
     return (name, None) if newest is None else (str(newest.cell_id), newest.number)
 

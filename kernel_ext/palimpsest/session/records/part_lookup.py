@@ -95,11 +95,7 @@ def describe_target(target: Target) -> str:
         return f"the file {part.filename or part.mime}"
     if isinstance(part, ReasoningPart):
         return f"the thought {_quote(part.text)}".rstrip()
-    texts = [
-        text_part.text
-        for text_part in target.parts
-        if isinstance(text_part, TextPart) and text_part.text.strip()
-    ]
+    texts = [p.text for p in target.parts if isinstance(p, TextPart) and p.text.strip()]
     excerpt = _quote(texts[0]) if texts else ""
     if is_summary(target.message):
         return f"the summary {excerpt}".rstrip()
@@ -117,8 +113,6 @@ def is_used(summary: Message) -> bool:
 
 def _quote(text: str) -> str:
     line = " ".join(text.split())
-    if not line:
-        return ""
-    return (
-        f"“{line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1].rstrip() + '…'}”"
-    )
+    if len(line) > MAX_QUOTE_CHARS:
+        line = f"{line[: MAX_QUOTE_CHARS - 1].rstrip()}…"
+    return f"“{line}”" if line else ""

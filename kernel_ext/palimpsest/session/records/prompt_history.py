@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
-PAGE = 40
+MAX_PROMPTS = 40
 """Maximum prompts on one page; users rarely go back further."""
-PAGE_CHARS = 100_000
-"""Characters on one page: a server drops output above 1 MB a second."""
+MAX_PAGE_CHARS = 100_000
+"""Maximum characters on one page: a server drops output above 1 MB a second."""
 MAX_PROMPT_CHARS = 50_000
-"""Characters of the longest prompt that is listed."""
+"""Maximum characters of a prompt that is listed."""
 
-Typed = Callable[[str], Sequence[str]]
+TypedPrompts = Callable[[str], Sequence[str]]
 """Returns the prompts of a session that the user typed, oldest first, given its id."""
 
 
@@ -32,7 +32,7 @@ class PromptPage:
 
 def prompt_page(
     summaries: Sequence[SessionSummary],
-    typed_prompts: Typed,
+    typed_prompts: TypedPrompts,
     first_session: str,
     cursor: str | None = None,
 ) -> PromptPage:
@@ -40,23 +40,21 @@ def prompt_page(
 
     Raises UserError for a cursor that no page has.
     """
-    session_ids = [
-        summary.id
-        for summary in sorted(
-            summaries,
-            key=lambda summary: (summary.id != first_session, -summary.updated, summary.id),
-        )
+    typed_here = [
+        summary
+        for summary in summaries
         if summary.id == first_session or (summary.parent_id is None and not summary.imported_from)
     ]
-    first_place, skipped_count = (
-        _parse_cursor(cursor) if cursor is not None else (session_ids[0] if session_ids else "", 0)
-    )
+    typed_here.sort(key=lambda summary: (summary.id != first_session, -summary.updated, summary.id))
+    session_ids = [summary.id for summary in typed_here]
+    first_place, skipped_count = next(iter(session_ids), ""), 0
+    if cursor is not None:
+        first_place, skipped_count = _parse_cursor(cursor)
     prompts: list[str] = []
     chars = 0
-    for session_id, number, text in _prompts_from(
-        session_ids, typed_prompts, first_place, skipped_count
-    ):
-        if len(prompts) == PAGE or (prompts and chars + len(text) > PAGE_CHARS):
+    places = _prompts_from(session_ids, typed_prompts, first_place, skipped_count)
+    for session_id, number, text in places:
+        if len(prompts) == MAX_PROMPTS or (prompts and chars + len(text) > MAX_PAGE_CHARS):
             return PromptPage(tuple(prompts), f"{session_id}:{number}")
         if len(text) <= MAX_PROMPT_CHARS and text != (prompts[-1] if prompts else None):
             prompts.append(text)
@@ -65,7 +63,7 @@ def prompt_page(
 
 
 def _prompts_from(
-    sessions: Sequence[str], typed_prompts: Typed, first_place: str, skipped_count: int
+    sessions: Sequence[str], typed_prompts: TypedPrompts, first_place: str, skipped_count: int
 ) -> Iterator[tuple[str, int, str]]:
     """Yield the prompts from a place on, each with its session and its number from the newest."""
     # If the session of the cursor was deleted since, the sessions after it are unknown: begin with all.

@@ -66,20 +66,13 @@ class SessionArchive:
                 f"There is no output {name!r} in this session. The note in the place of an output names it; "
                 "a pattern without a name searches all that was taken out."
             ) from None
-        effective_decisions = EffectiveDecisions(decisions)
-        recallable_parts = tuple(
-            part
-            for part in target.parts
-            if _is_recallable(effective_decisions, part, target.message)
-        )
+        recallable_parts = _recallable_parts(target, EffectiveDecisions(decisions))
         if not recallable_parts:
             raise UserError(
                 "The user left this out of the conversation, so it can't be recalled. If it is needed, ask "
                 "them to restore it."
             )
-        return ArchivedText(
-            short_id(target.id), _title(target), self._text_of_target(target, recallable_parts)
-        )
+        return self._archived_target(target, recallable_parts)
 
     def _hidden_texts(self) -> list[ArchivedText]:
         messages, decisions = self._whole_history()
@@ -89,44 +82,36 @@ class SessionArchive:
             for part in message.parts:
                 reduction = effective_decisions.reduction(part.id, message.id)
                 if reduction is not None and reduction.action in {"truncate", "clear"}:
-                    target = Target(message, part)
-                    texts.append(
-                        ArchivedText(
-                            short_id(part.id), _title(target), self._text_of_target(target, (part,))
-                        )
-                    )
+                    texts.append(self._archived_target(Target(message, part), (part,)))
         return [archived for archived in texts if archived is not None]
 
     def _replaced_messages(
         self, messages: Messages, decisions: tuple[Decision, ...]
     ) -> ArchivedText | None:
         """Return the messages that the newest summary replaces, in their original wording."""
-        visible = {message.id for message in View(messages, decisions).folded_messages()}
-        replaced = tuple(message for message in messages if message.id not in visible)
+        visible_ids = {message.id for message in View(messages, decisions).folded_messages()}
+        replaced = [message for message in messages if message.id not in visible_ids]
         if not replaced:
             return None
         effective_decisions = EffectiveDecisions(decisions)
         full_messages = tuple(
-            message.model_copy(
-                update={
-                    "parts": tuple(
-                        self._full_part(part)
-                        for part in message.parts
-                        if _is_recallable(effective_decisions, part, message)
-                    )
-                }
-            )
+            self._full_message(message, _recallable_parts(Target(message), effective_decisions))
             for message in replaced
         )
+        text = serialize_messages(full_messages, ALL_CHARS)
+        return ArchivedText(EARLIER_MESSAGES, "Earlier messages", text)
+
+    def _archived_target(self, target: Target, parts: Sequence[Part]) -> ArchivedText:
         return ArchivedText(
-            EARLIER_MESSAGES, "Earlier messages", serialize_messages(full_messages, ALL_CHARS)
+            short_id(target.id), _title(target), self._text_of_target(target, parts)
         )
+
+    def _full_message(self, message: Message, parts: Sequence[Part]) -> Message:
+        return message.model_copy(update={"parts": tuple(map(self._full_part, parts))})
 
     def _text_of_target(self, target: Target, parts: Sequence[Part]) -> str:
         if target.part is None:
-            full_message = target.message.model_copy(
-                update={"parts": tuple(self._full_part(part) for part in parts)}
-            )
+            full_message = self._full_message(target.message, parts)
             return serialize_messages((full_message,), ALL_CHARS)
         match target.part:
             case ToolPart(state=ToolCompleted()):
@@ -145,9 +130,8 @@ class SessionArchive:
         if part.state.blob is None:
             return part
         full_text = whole_output(part, self._blobs(part))
-        return part.model_copy(
-            update={"state": part.state.model_copy(update={"output": full_text})}
-        )
+        full_state = part.state.model_copy(update={"output": full_text})
+        return part.model_copy(update={"state": full_state})
 
     def _blobs(self, part: ToolPart) -> dict[str, str]:
         state = part.state
@@ -171,10 +155,16 @@ class SessionArchive:
         return state.messages(), state.decisions
 
 
-def _is_recallable(effective_decisions: EffectiveDecisions, part: Part, message: Message) -> bool:
-    """Return whether the model may recall a part, as the user has not excluded it from the context."""
-    reduction = effective_decisions.reduction(part.id, message.id)
-    return reduction is None or reduction.action != "drop"
+def _recallable_parts(target: Target, effective_decisions: EffectiveDecisions) -> tuple[Part, ...]:
+    """Return the parts that the model may recall, as the user has not excluded them from the context."""
+    reductions = [
+        effective_decisions.reduction(part.id, target.message.id) for part in target.parts
+    ]
+    return tuple(
+        part
+        for part, reduction in zip(target.parts, reductions, strict=True)
+        if reduction is None or reduction.action != "drop"
+    )
 
 
 def _title(target: Target) -> str:

@@ -4,17 +4,17 @@ Border: chooses, and deletes nothing. Nothing is deleted until the user has seen
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from palimpsest.session.records.session_search import with_children
-from palimpsest.store.blobs.disk_usage import DiskUsage, SessionSize
+from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.transcript.context_values.decisions import pinned_parts
 from palimpsest.transcript.errors import UserError
 
-PINS = (b'"action":"pin"', b'"pinned":true')
+PIN_MARKS = (b'"action":"pin"', b'"pinned":true')
 """A log contains one of these if anything in it was pinned."""
 DAY_MS = 86_400_000
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -76,10 +76,9 @@ def prune_plan(
     A session that is open or written by any kernel, shared, needed by a fork, or that holds something
     the user pinned is never deleted. ``now_ms`` is in milliseconds since 1970.
     """
-    trees = sorted(
-        session_trees(summaries, sizes), key=lambda tree: (tree.updated, tree.summary.id)
-    )
-    weight_by_id = {weight.id: weight for weight in sizes.sessions}
+    trees = session_trees(summaries, sizes)
+    trees.sort(key=lambda tree: (tree.updated, tree.summary.id))
+    used_ids = frozenset(session.id for session in sizes.sessions if session.in_use)
     needed_ids = _needed_by_forks(summaries)
     due, spared = [], []
     total_bytes = sizes.total
@@ -88,9 +87,9 @@ def prune_plan(
         is_large = limits.most_bytes is not None and total_bytes > limits.most_bytes
         if not is_old and not is_large:
             continue
-        why = _reason_to_keep(tree, summaries, weight_by_id, needed_ids, is_open, is_pinned)
-        if why:
-            spared.append(SessionTree(tree.summary, tree.ids, tree.bytes, tree.updated, why))
+        reason = _reason_to_keep(tree, summaries, used_ids, needed_ids, is_open, is_pinned)
+        if reason:
+            spared.append(replace(tree, reason_to_keep=reason))
             continue
         due.append(tree)
         total_bytes -= tree.bytes
@@ -107,32 +106,28 @@ def session_trees(summaries: Sequence[SessionSummary], sizes: DiskUsage) -> list
             continue
         ids = with_children(summaries, summary.id)
         updated = max(by_id[name].updated for name in ids if name in by_id)
-        trees.append(
-            SessionTree(summary, ids, sum(bytes_by_id.get(name, 0) for name in ids), updated)
-        )
+        size = sum(bytes_by_id.get(name, 0) for name in ids)
+        trees.append(SessionTree(summary, ids, size, updated))
     return trees
 
 
 def _reason_to_keep(
     tree: SessionTree,
     summaries: Sequence[SessionSummary],
-    sizes: Mapping[str, SessionSize],
+    used_ids: frozenset[str],
     needed_ids: frozenset[str],
     is_open: Callable[[str], bool],
     is_pinned: Callable[[str], bool],
 ) -> str:
     """Return why a session tree is never deleted; empty where it may be deleted."""
-    shared = {summary.id for summary in summaries if summary.shared}
-    if any(
-        is_open(session_id) or (session_id in sizes and sizes[session_id].in_use)
-        for session_id in tree.ids
-    ):
+    shared_ids = {summary.id for summary in summaries if summary.shared}
+    if any(map(is_open, tree.ids)) or not used_ids.isdisjoint(tree.ids):
         return "in use"
-    if any(session_id in needed_ids for session_id in tree.ids):
+    if not needed_ids.isdisjoint(tree.ids):
         return "a fork needs it"
-    if any(session_id in shared for session_id in tree.ids):
+    if not shared_ids.isdisjoint(tree.ids):
         return "shared"
-    if any(is_pinned(session_id) for session_id in tree.ids):
+    if any(map(is_pinned, tree.ids)):
         return "something in it is pinned"
     return ""
 
@@ -140,9 +135,7 @@ def _reason_to_keep(
 def _needed_by_forks(summaries: Sequence[SessionSummary]) -> frozenset[str]:
     places = [summary.forked_from for summary in summaries if summary.forked_from is not None]
     others = (place.segment.rpartition("/")[0] for place in places)
-    return frozenset(
-        {place.session_id for place in places} | {session_id for session_id in others if session_id}
-    )
+    return frozenset([*(place.session_id for place in places), *filter(None, others)])
 
 
 def parse_size(text: str) -> int:
@@ -156,7 +149,7 @@ def parse_size(text: str) -> int:
 
 def holds_pins(store: Store, session_id: str) -> bool:
     """Return whether the user pinned something in a session that is still pinned."""
-    if isinstance(store, JsonlStore) and not store.may_contain(session_id, *PINS):
+    if isinstance(store, JsonlStore) and not store.may_contain(session_id, *PIN_MARKS):
         return False
     state = store.load(session_id)
     return bool(pinned_parts(state.messages(), state.decisions))

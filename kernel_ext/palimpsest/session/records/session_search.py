@@ -5,6 +5,7 @@ logs only during a search, and only for sessions whose title does not already ma
 """
 
 import base64
+import bisect
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import PromptAdmitted
 
-PAGE = 30
-"""Maximum sessions on one page."""
+PAGE_SESSIONS = 30
+"""Sessions on one page, where a query sets no limit."""
 
 Prompts = Callable[[str], Iterable[str]]
 """Returns the texts of a session's prompts, given its id."""
@@ -33,7 +34,7 @@ class Query:
     """True: archived sessions only; False: the others; None: both."""
     children: bool = False
     """Whether sessions that a ``task`` call began are included."""
-    limit: int = PAGE
+    limit: int = PAGE_SESSIONS
     number: int = 1
     """Page number, from 1."""
     cursor: str | None = None
@@ -64,25 +65,13 @@ def search_page(
     """
     if query.limit < 1 or query.number < 1:
         raise UserError("A page has at least one session, and pages are counted from 1.")
-    matching_sessions = sorted(
-        (
-            summary
-            for summary in summaries
-            if _has_kind(summary, query) and _has_words(summary, query, prompts)
-        ),
-        key=_sort_key,
-    )
+    of_kind = (summary for summary in summaries if _has_kind(summary, query))
+    matching_sessions = [summary for summary in of_kind if _has_words(summary, query, prompts)]
+    matching_sessions.sort(key=_sort_key)
     first_index = (query.number - 1) * query.limit
     if query.cursor is not None:
-        after = _parse_cursor(query.cursor)
-        first_index = next(
-            (
-                index
-                for index, summary in enumerate(matching_sessions)
-                if _sort_key(summary) > after
-            ),
-            len(matching_sessions),
-        )
+        last_before = _parse_cursor(query.cursor)
+        first_index = bisect.bisect_right(matching_sessions, last_before, key=_sort_key)
     rows = tuple(matching_sessions[first_index : first_index + query.limit])
     has_more = first_index + len(rows) < len(matching_sessions) or unread_count > 0
     cursor = _cursor(rows[-1]) if has_more and rows else None

@@ -27,7 +27,7 @@ from palimpsest.store.session_state.state import State
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
 from palimpsest.tools.permission_rules.permissions import Denied, MustAsk, decide_call
 from palimpsest.transcript.errors import PalimpsestError
-from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.messages import Messages, parts_of
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
@@ -37,11 +37,11 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
-SWITCH = "replay"
+SWITCH_KEY = "replay"
 """Key of the grant that lets a notebook's cells send their prompts each time."""
 MAX_SESSIONS = 20
 """Maximum number of the notebook's sessions that are searched, the newest first."""
-SEARCH_SECONDS = 1.0
+MAX_SEARCH_SECONDS = 1.0
 """Maximum seconds for searching other sessions than the one in which the prompt would be sent."""
 TURN_RECORDS = ("permission.asked", "permission.replied", "decision", "prompt.delivered")
 """Types of the records that the view of a turn needs beside its messages."""
@@ -72,14 +72,14 @@ class RecordedAnswers:
         grants = self._services.rules.effective_rules.grants
         name = self._notebook_name(notebook)
         if is_on:
-            grants.drop_grants(None, SWITCH, name)
+            grants.drop_grants(None, SWITCH_KEY, name)
         else:
-            grants.add(grants.new_grant(SWITCH, name, None))
+            grants.add(grants.new_grant(SWITCH_KEY, name, None))
 
     def _is_switched_off(self, notebook: str | None) -> bool:
         name = self._notebook_name(notebook)
         grants = self._services.rules.effective_rules.grants
-        return any(grant.value == name for grant in grants.list(None, SWITCH))
+        return any(grant.value == name for grant in grants.list(None, SWITCH_KEY))
 
     def _notebook_name(self, notebook: str | None) -> str:
         return path_in_project(notebook, self._services.cwd, self._services.root) or ""
@@ -109,20 +109,14 @@ class RecordedAnswers:
         """
         newest_found = FoundAnswer()
         if current and not sends_anew:
-            newest_found = await self._find_in_session(
-                current, prompt, reached_turns.get(current, 0), began_ms
-            )
-            if (
-                newest_found.turn is not None
-                or newest_found.unanswered_reason != "new"
-                or only_this
-                or reached_turns.get(current)
-            ):
+            reached_turn = reached_turns.get(current, 0)
+            newest_found = await self._find_in_session(current, prompt, reached_turn, began_ms)
+            is_known = newest_found.turn is not None or newest_found.unanswered_reason != "new"
+            if is_known or only_this or reached_turn:
                 return newest_found
-        deadline = time.monotonic() + SEARCH_SECONDS
-        for summary in await self._other_sessions(
-            self._notebook_name(notebook), current if not sends_anew else ""
-        ):
+        deadline = time.monotonic() + MAX_SEARCH_SECONDS
+        name, except_id = self._notebook_name(notebook), current if not sends_anew else ""
+        for summary in await self._other_sessions(name, except_id):
             if time.monotonic() > deadline:
                 return replace(newest_found, has_history=True)
             since = reached_turns.get(summary.id, 0)
@@ -145,16 +139,14 @@ class RecordedAnswers:
         It may if this user approved exactly this code in this session on this machine, if the rules allow it, or if
         the cell answers questions with yes; but never if a rule denies it now.
         """
-        services = self._services
+        services, effective_rules = self._services, self._services.rules.effective_rules
         session = await self._session(call.session_id)
         agent_definition = services.agents.known_agents.get(agent)
         agent_rules = agent_definition.rules if agent_definition is not None else ()
-        rules = services.rules.effective_rules.rules_of(
-            session, services.rules.base_rules, agent_rules
-        )
-        answers = services.rules.effective_rules.answers_of(session)
+        rules = effective_rules.rules_of(session, services.rules.base_rules, agent_rules)
+        answers = effective_rules.answers_of(session)
         if session is not None:
-            answers = (*answers, *services.rules.effective_rules.held_rules(session))
+            answers = (*answers, *effective_rules.held_rules(session))
         verdicts = [decide_call("python", [call.code], rules, answers)]
         if commands := shell_commands(call.code):
             verdicts.append(decide_call("bash", commands, rules, answers))
@@ -163,11 +155,9 @@ class RecordedAnswers:
         asking = [verdict for verdict in verdicts if isinstance(verdict, MustAsk)]
         if any(must_ask.locked for must_ask in asking):
             return "locked"
-        is_approved = (
-            not asking
-            or yes
-            or services.rules.approved_code.is_approved(call.session_id, call.code)
-        )
+        if not asking or yes:
+            return "yes"
+        is_approved = services.rules.approved_code.is_approved(call.session_id, call.code)
         return "yes" if is_approved else "ask"
 
     def approved_texts(self, call: RecordedCall) -> tuple[str, ...]:
@@ -181,11 +171,10 @@ class RecordedAnswers:
     async def costs_nothing(self, model: str | None, session_id: str) -> bool:
         """Return whether the rehearsal model would answer a prompt to a session, which spends nothing."""
         session = await self._session(session_id) if session_id else None
-        session_model = (
-            session.model.id if session is not None and session.model is not None else None
-        )
+        session_model = session.model if session is not None else None
+        session_name = session_model.id if session_model is not None else None
         try:
-            name = model or session_model or self._services.models.default_model()
+            name = model or session_name or self._services.models.default_model()
         except PalimpsestError:
             return False
         return name.startswith("rehearsal/")
@@ -286,7 +275,7 @@ class RecordedAnswers:
         self, session_id: str, messages: Messages, depth: int, visited: set[str], shown_in: str = ""
     ) -> list[RecordedCall]:
         calls: list[RecordedCall] = []
-        for part in (part for message in messages for part in message.parts):
+        for part in parts_of(messages):
             if not isinstance(part, ToolPart):
                 continue
             place = shown_in or part.call_id
@@ -330,11 +319,8 @@ def _visible_turns(turns: tuple[RecordedTurn, ...], state: State) -> tuple[Recor
     if first_hidden is None:
         return turns
     ids = [{turn.id, *(message.id for message in turn.messages)} for turn in turns]
-    return turns[
-        : next(
-            (index for index, turn_ids in enumerate(ids) if first_hidden in turn_ids), len(turns)
-        )
-    ]
+    hidden_from = (index for index, turn_ids in enumerate(ids) if first_hidden in turn_ids)
+    return turns[: next(hidden_from, len(turns))]
 
 
 def _is_about(record: Record, ids: Collection[str]) -> bool:

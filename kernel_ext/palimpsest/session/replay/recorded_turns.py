@@ -39,7 +39,7 @@ def is_same(prompt: CellPrompt, turn: RecordedTurn) -> bool:
     )
 
 
-LOOP_MS = 300
+MAX_LOOP_MS = 300
 """Maximum milliseconds from an answer to the next prompt of the same cell and execution number in one run's loop."""
 
 
@@ -82,14 +82,15 @@ def _last_run(turns: Sequence[RecordedTurn], cell_id: str | None) -> list[Record
     cell_turns = [turn for turn in turns if turn.cell_id == cell_id]
     last_run = cell_turns[-1:]
     for turn in reversed(cell_turns[:-1]):
-        count = turn.info.origin.execution_count if turn.info.origin is not None else None
-        next_count = (
-            last_run[0].info.origin.execution_count if last_run[0].info.origin is not None else None
-        )
-        if count is None or count != next_count or last_run[0].asked_ms - _end_time(turn) > LOOP_MS:
+        count, pause_ms = _execution_count(turn), last_run[0].asked_ms - _end_time(turn)
+        if count is None or count != _execution_count(last_run[0]) or pause_ms > MAX_LOOP_MS:
             break
         last_run.insert(0, turn)
     return last_run
+
+
+def _execution_count(turn: RecordedTurn) -> int | None:
+    return turn.info.origin.execution_count if turn.info.origin is not None else None
 
 
 def _end_time(turn: RecordedTurn) -> int:

@@ -27,6 +27,7 @@ from palimpsest.transcript.context_values.cell_changes import (
     undoing_changes,
 )
 from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import parts_of
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.session_record.sessions import standing_revert
@@ -88,24 +89,18 @@ class CellReviews:
         """
         async with self._lock:
             items = self._items(decisions)
-            await self._take_back(
-                [item for item in items if not item.decision.accept and not item.problem]
-            )
+            rejected = [item for item in items if not item.decision.accept and not item.problem]
+            await self._take_back(rejected)
             await self._shorten([item for item in items if item.decision.accept])
             for item in items:
-                _settle(item)
-            self._journal(items)
+                _apply_decision(item)
+            self._journal_items(items)
             return CellReview(changes=tuple(item.as_reviewed() for item in items))
 
     def _parts(self) -> list[ToolPart]:
-        return [
-            part
-            for message in without_reverted(
-                self._log.state.messages(), standing_revert(self._log.state.session)
-            )
-            for part in message.parts
-            if isinstance(part, ToolPart) and changes_of_call(part)
-        ]
+        revert = standing_revert(self._log.state.session)
+        parts = parts_of(without_reverted(self._log.state.messages(), revert))
+        return [part for part in parts if isinstance(part, ToolPart) and changes_of_call(part)]
 
     def _items(self, decisions: Mapping[str, Sequence[CellDecision]]) -> list[_Item]:
         parts = {part.call_id: part for part in self._parts()}
@@ -138,9 +133,7 @@ class CellReviews:
                 action="edit", cell=change.cell, kind=change.kind, old=change.new, new=source
             )
             origin = CellOrigin(
-                session=self._log.session_id,
-                message=item.part.message_id,
-                call=item.part.call_id,
+                session=self._log.session_id, message=item.part.message_id, call=item.part.call_id
             )
             try:
                 [result] = await self._cells.make_possible_changes([edit], origin)
@@ -152,7 +145,7 @@ class CellReviews:
             if not item.problem:
                 item.change = change.model_copy(update={"new": source})
 
-    def _journal(self, items: Sequence[_Item]) -> None:
+    def _journal_items(self, items: Sequence[_Item]) -> None:
         by_call: dict[str, list[_Item]] = {}
         for item in items:
             by_call.setdefault(item.part.call_id, []).append(item)
@@ -181,7 +174,7 @@ def _checked_item(part: ToolPart, decision: CellDecision) -> _Item:
     return item
 
 
-def _settle(item: _Item) -> None:
+def _apply_decision(item: _Item) -> None:
     """Put the decision into a change, unless there was a problem."""
     if item.problem:
         return

@@ -40,57 +40,56 @@ class CellReverts:
         self, messages: Messages, target: RevertState, standing: RevertState | None
     ) -> tuple[RevertedCell, ...]:
         """Return what a revert would do to cells, newest change first."""
-        planned = _planned(messages, target, standing)
+        planned = _planned_cells(messages, target, standing)
         possible = [cell for cell in planned if not cell.problem]
         if not possible:
             return planned
         try:
-            results = await self._cells.problems(_plain(possible))
+            results = await self._cells.problems(_cell_changes(possible))
         except UserError as error:
             return tuple(_with_problem(cell, str(error)) for cell in planned)
-        return _merged(planned, possible, results)
+        return _with_results(planned, possible, results)
 
     async def revert(
         self, messages: Messages, target: RevertState, standing: RevertState | None
     ) -> tuple[tuple[RevertedCell, ...], tuple[RevertedCell, ...]]:
         """Undo the changes; returns what was done or why not, and what an unrevert must do the opposite of."""
-        hidden = {(cell.call, cell.index) for cell in _planned(messages, target, None)}
+        hidden = {(cell.call, cell.index) for cell in _planned_cells(messages, target, None)}
         before = standing.cells if standing is not None else ()
-        kept = tuple(cell for cell in before if (cell.call, cell.index) in hidden)
-        await self.unrevert([cell for cell in before if cell not in kept])
-        planned = _planned(messages, target, standing)
+        still_hidden = tuple(cell for cell in before if (cell.call, cell.index) in hidden)
+        await self.unrevert([cell for cell in before if cell not in still_hidden])
+        planned = _planned_cells(messages, target, standing)
         possible = [cell for cell in planned if not cell.problem]
         if possible:
             try:
-                results = await self._cells.make_possible_changes(_plain(possible))
+                results = await self._cells.make_possible_changes(_cell_changes(possible))
             except UserError as error:
-                return tuple(_with_problem(cell, str(error)) for cell in planned), kept
-            planned = _merged(planned, possible, results)
-        return planned, (*kept, *(cell for cell in planned if not cell.problem))
+                return tuple(_with_problem(cell, str(error)) for cell in planned), still_hidden
+            planned = _with_results(planned, possible, results)
+        return planned, (*still_hidden, *(cell for cell in planned if not cell.problem))
 
     async def unrevert(self, done: Sequence[RevertedCell]) -> tuple[RevertedCell, ...]:
         """Do the opposite of what a revert did, newest first; returns what was done or why not."""
-        redone: list[RevertedCell] = []
-        for (message, call), group in groupby(
-            reversed(done), lambda cell: (cell.message, cell.call)
-        ):
+        results_by_cell: list[RevertedCell] = []
+        by_call = groupby(reversed(done), lambda cell: (cell.message, cell.call))
+        for (message, call), group in by_call:
             cells = list(group)
             changes = [undoing_changes([cell.change])[0] for cell in cells]
             origin = CellOrigin(session=self._session_id, message=message, call=call)
-            again = [
+            remade_cells = [
                 cell.model_copy(update={"change": _as_made(change, cell.change)})
                 for cell, change in zip(cells, changes, strict=True)
             ]
             try:
                 results = await self._cells.make_possible_changes(changes, origin)
             except UserError as error:
-                redone += [_with_problem(cell, str(error)) for cell in again]
+                results_by_cell += [_with_problem(cell, str(error)) for cell in remade_cells]
             else:
-                redone += _merged(again, again, results)
-        return tuple(redone)
+                results_by_cell += _with_results(remade_cells, remade_cells, results)
+        return tuple(results_by_cell)
 
 
-def _planned(
+def _planned_cells(
     messages: Messages, target: RevertState, standing: RevertState | None
 ) -> tuple[RevertedCell, ...]:
     """Return the changes that undo those of hidden calls, newest first, without those that are undone already."""
@@ -126,7 +125,7 @@ def _as_made(change: CellChange, like: MadeChange) -> MadeChange:
     )
 
 
-def _plain(cells: Sequence[RevertedCell]) -> list[CellChange]:
+def _cell_changes(cells: Sequence[RevertedCell]) -> list[CellChange]:
     return [
         CellChange.model_validate(
             {name: getattr(cell.change, name) for name in CellChange.model_fields}
@@ -139,7 +138,7 @@ def _with_problem(cell: RevertedCell, problem: str) -> RevertedCell:
     return cell.model_copy(update={"problem": cell.problem or problem})
 
 
-def _merged(
+def _with_results(
     planned: Sequence[RevertedCell], tried: Sequence[RevertedCell], results: Sequence[CellResult]
 ) -> tuple[RevertedCell, ...]:
     """Return the planned cells with what became of those that were tried."""

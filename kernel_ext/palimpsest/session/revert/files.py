@@ -122,9 +122,7 @@ def files_to_bring_back(snapshots: Snapshots, standing_revert: RevertState) -> F
     """Return the state to restore for each file when a revert is undone."""
     trees = SnapshotReader(snapshots)
     restore_from = dict.fromkeys(standing_revert.files, standing_revert.snapshot or "")
-    left_by_agent = {
-        path: trees.entry(standing_revert.left, path) for path in standing_revert.files
-    }
+    left_by_agent = {path: trees.entry(standing_revert.left, path) for path in restore_from}
     return _wanted_files(trees, restore_from, left_by_agent, set())
 
 
@@ -141,20 +139,15 @@ def _wanted_files(
         if tree is None:
             impossible_files.append((path, trees.unusable_reasons.get(name, GONE_REASON)))
         else:
-            wanted_list.append(
-                wanted_file(path, tree, left_by_agent[path], disturbed=path in changed_between)
-            )
+            is_changed = path in changed_between
+            wanted_list.append(wanted_file(path, tree, left_by_agent[path], disturbed=is_changed))
     return tuple(wanted_list), tuple(impossible_files)
 
 
 def preview_files(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
     """Return what a revert would do with each file, sorted by path."""
-    moves = plan_restores(snapshots, files[0])
-    files_shown = [_reverted_file(snapshots, move) for move in moves]
-    files_shown += [
-        RevertedFile(file=path, action="impossible", reason=unusable) for path, unusable in files[1]
-    ]
-    return tuple(sorted(files_shown, key=lambda file: file.file))
+    shown_files = [_reverted_file(snapshots, move) for move in plan_restores(snapshots, files[0])]
+    return _sorted_files(shown_files, files)
 
 
 def revert_files(
@@ -162,9 +155,7 @@ def revert_files(
 ) -> tuple[RevertedFile, ...]:
     """Restore the files, and return what was done with each, sorted by path; ``overwrite`` names conflicts."""
     restores = plan_restores(snapshots, files[0])
-    reverted_files = {
-        file.file: file for file in (_reverted_file(snapshots, restore) for restore in restores)
-    }
+    reverted_files = {restore.path: _reverted_file(snapshots, restore) for restore in restores}
     result = perform_restores(snapshots, restores, overwrite)
     for path, problem in result.failed_paths:
         reverted_files[path] = reverted_files[path].model_copy(
@@ -176,10 +167,15 @@ def revert_files(
             reverted_files[restore.path] = reverted_files[restore.path].model_copy(
                 update={"action": action, "reason": None}
             )
+    return _sorted_files(reverted_files.values(), files)
+
+
+def _sorted_files(shown: Iterable[RevertedFile], files: Files) -> tuple[RevertedFile, ...]:
+    """Return files sorted by path, with those whose snapshot is unusable."""
     impossible = [
-        RevertedFile(file=path, action="impossible", reason=unusable) for path, unusable in files[1]
+        RevertedFile(file=path, action="impossible", reason=why) for path, why in files[1]
     ]
-    return tuple(sorted([*reverted_files.values(), *impossible], key=lambda file: file.file))
+    return tuple(sorted([*shown, *impossible], key=lambda file: file.file))
 
 
 def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:

@@ -94,10 +94,10 @@ def _message_slot(state: State, name: str) -> MessageSlot:
 def _title(store: Store, title: str) -> str:
     """Return the title of a fork, numbered so that no other session of the project has it."""
     titles = {summary.title for summary in store.list() if not summary.deleted}
-    numbered = fork_title(title)
-    while numbered in titles:
-        numbered = fork_title(numbered)
-    return numbered
+    title = fork_title(title)
+    while title in titles:
+        title = fork_title(title)
+    return title
 
 
 def _newest_record(store: Store, session_id: str) -> SessionInfo | None:
@@ -136,11 +136,7 @@ def _before_request(store: Store, session_id: str, request: int | str) -> tuple[
     if isinstance(request, int) and not isinstance(request, bool):
         matching_requests = request_list[request - 1 : request] if request > 0 else []
     else:
-        matching_requests = [
-            filled_request
-            for filled_request in request_list
-            if filled_request[0] and filled_request[0] == request
-        ]
+        matching_requests = [entry for entry in request_list if entry[0] and entry[0] == request]
     if not matching_requests:
         advice = "Fork it at a message, or whole."
         if request_list:
@@ -153,10 +149,8 @@ def _before_request(store: Store, session_id: str, request: int | str) -> tuple[
         event = record.event
         if isinstance(event, MessageUpdated) and event.info.id == message_id:
             return message_id, place
-        is_for_it = isinstance(event, DecisionMade) and event.decision.rule.startswith(
-            REQUEST_RULES
-        )
-        if not is_for_it:
+        rule = event.decision.rule if isinstance(event, DecisionMade) else ""
+        if not rule.startswith(REQUEST_RULES):
             place = record.seq
     raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
 
@@ -178,12 +172,10 @@ def _message_requests(store: Store, session_id: str) -> list[tuple[str, str]]:
         for record in store.read(session_id, only=("message.updated",))
         if isinstance(record.event, MessageUpdated)
     )
-    return [
-        ("", name)
-        for name in dict.fromkeys(
-            info.id for info in answers if isinstance(info, AssistantMessage) and not info.summary
-        )
-    ]
+    answer_ids = dict.fromkeys(
+        info.id for info in answers if isinstance(info, AssistantMessage) and not info.summary
+    )
+    return [("", answer_id) for answer_id in answer_ids]
 
 
 def _revert(parent: SessionInfo, state: State | None, slot: MessageSlot | None) -> object:

@@ -63,7 +63,7 @@ SNAPSHOTS_OFF = "Changes of files are not kept here (snapshot = false), so files
 IN_MEMORY_ONLY = "This kernel keeps its sessions in memory only, so files stay as they are."
 BUSY_SENTENCE = "The agent works; wait for its answer, or stop it, and then take it back."
 NOTHING_REVERTED = "Nothing is reverted in this session."
-EXCERPT_CHARS = 80
+MAX_EXCERPT_CHARS = 80
 
 
 @dataclass(eq=False, repr=False)
@@ -77,7 +77,7 @@ class LiveReverts:
     files: ProjectFiles | None
     """Takes the snapshots of the session's steps; None where none are taken."""
     _cells: CellReverts
-    _why_not: str = SNAPSHOTS_OFF
+    _no_files_reason: str = SNAPSHOTS_OFF
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a revert processes files."""
 
@@ -155,18 +155,11 @@ class LiveReverts:
         messages = self._log.state.messages()
         hidden_messages = hidden_by_revert(messages, revert)
         session = self._log.state.session
-        events: list[Any] = [
-            MessageRemoved(message_id=message_id) for message_id in hidden_messages.messages
-        ]
-        events += [
-            PartRemoved(message_id=message_id, part_id=part)
-            for message_id, part in hidden_messages.part_ids
-        ]
+        events: list[Any] = [MessageRemoved(message_id=name) for name in hidden_messages.messages]
+        events += [PartRemoved(message_id=m, part_id=p) for m, p in hidden_messages.part_ids]
         if session is not None:
-            update = {
-                "revert": None,
-                "summary": without_turns(session.summary, hidden_messages.messages, messages),
-            }
+            summary = without_turns(session.summary, hidden_messages.messages, messages)
+            update = {"revert": None, "summary": summary}
             events.append(SessionUpdated(session=session.model_copy(update=update)))
         self._log.append(*events, sync=True)
         return len(hidden_messages.messages)
@@ -182,7 +175,7 @@ class LiveReverts:
     async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
         """Return the file changes of a turn, or without a name of the whole session."""
         if self.files is None:
-            raise UserError(self._why_not)
+            raise UserError(self._no_files_reason)
         await self._load_whole_session()
         patches = _patches(self._log.state.messages(), self._log.state.session, name)
         return await asyncio.to_thread(net_diffs, self.files.snapshots, patches)
@@ -190,7 +183,7 @@ class LiveReverts:
     @property
     def problem(self) -> str | None:
         """Why files are not restored; None where they are."""
-        return self._why_not if self.files is None else self.files.problem or None
+        return self._no_files_reason if self.files is None else self.files.problem or None
 
     async def prompt_of(self, name: str = "") -> tuple[Message, bool]:
         """Return the prompt of a turn, named as in ``preview``, and whether a revert from there on is in effect."""
@@ -328,9 +321,8 @@ class ReadOnlyReverts:
         if load is None or snapshots is None:
             raise SessionHeld(self._reason)
         state = await asyncio.to_thread(load)
-        return await asyncio.to_thread(
-            net_diffs, snapshots, _patches(state.messages(), state.session, name)
-        )
+        patches = _patches(state.messages(), state.session, name)
+        return await asyncio.to_thread(net_diffs, snapshots, patches)
 
 
 def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tuple[PatchPart, ...]:
@@ -365,11 +357,11 @@ def _excerpt(message: Message) -> RevertedMessage:
     for part in message.parts:
         if isinstance(part, TextPart) and part.text.strip() and not part.synthetic:
             text = " ".join(part.text.split())
-            return RevertedMessage(id=message.id, role=role, excerpt=text[:EXCERPT_CHARS])
+            return RevertedMessage(id=message.id, role=role, excerpt=text[:MAX_EXCERPT_CHARS])
     for part in message.parts:
         if isinstance(part, ToolPart):
             text = f"{part.tool} {subject(part.state.input)}".strip()
-            return RevertedMessage(id=message.id, role=role, excerpt=text[:EXCERPT_CHARS])
+            return RevertedMessage(id=message.id, role=role, excerpt=text[:MAX_EXCERPT_CHARS])
     return RevertedMessage(id=message.id, role=role)
 
 

@@ -5,10 +5,11 @@ revert in the middle of an answer keeps its beginning, if that has some text or 
 hidden steps are undone, including those before the place that was named. Order is that of the list, never that of ids.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from palimpsest.transcript.messages import Message, Messages, UserMessage
-from palimpsest.transcript.parts import PatchPart, StepFinishPart, TextPart, ToolPart
+from palimpsest.transcript.messages import Messages, UserMessage, parts_of
+from palimpsest.transcript.parts import Part, PatchPart, StepFinishPart, TextPart, ToolPart
 from palimpsest.transcript.session_record.reverts import RevertState
 
 WRITERS = frozenset({"write", "edit"})
@@ -57,14 +58,13 @@ def plan_revert(
         first_message.model_copy(update={"parts": first_message.parts[visible_count:]}),
         *messages[index + 1 :],
     ]
+    parts = list(parts_of(hidden_messages))
     return RevertPlan(
         messages[index].id,
         kept_part_id,
         standing_revert.snapshot if standing_revert is not None else None,
-        tuple(patch for message in hidden_messages for patch in _patches(message)),
-        tuple(
-            dict.fromkeys(name for message in hidden_messages for name in _written_files(message))
-        ),
+        tuple(part for part in parts if isinstance(part, PatchPart)),
+        tuple(dict.fromkeys(_written_files(parts))),
     )
 
 
@@ -104,11 +104,7 @@ def snapshot_after_step(messages: Messages, patch: PatchPart) -> str | None:
         return patch.after
     for message in messages:
         if message.id == patch.message_id:
-            step_ends = [
-                answer_part
-                for answer_part in message.parts
-                if isinstance(answer_part, StepFinishPart)
-            ]
+            step_ends = [part for part in message.parts if isinstance(part, StepFinishPart)]
             return step_ends[-1].snapshot if step_ends else None
     return None
 
@@ -134,17 +130,13 @@ def _target(
     return None
 
 
-def _written_files(message: Message) -> list[str]:
+def _written_files(parts: Iterable[Part]) -> list[str]:
     """Return the files that completed calls of the file tools wrote: relative, or absolute outside the project."""
     return [
         part.state.title
-        for part in message.parts
+        for part in parts
         if isinstance(part, ToolPart)
         and part.tool in WRITERS
         and part.state.status == "completed"
         and part.state.title
     ]
-
-
-def _patches(message: Message) -> list[PatchPart]:
-    return [part for part in message.parts if isinstance(part, PatchPart)]

@@ -51,9 +51,8 @@ def with_own_rules(session: SessionInfo, rules: Rules) -> SessionInfo:
 
     Their denials and questions apply even where the settings allow more.
     """
-    limits = (
-        (*session.limits, rules) if any(rule.action == "deny" for rule in rules) else session.limits
-    )
+    has_denial = any(rule.action == "deny" for rule in rules)
+    limits = (*session.limits, rules) if has_denial else session.limits
     metadata = {**(session.metadata or {}), HAS_OWN_RULES: True}
     return session.model_copy(update={"permission": rules, "limits": limits, "metadata": metadata})
 
@@ -70,9 +69,8 @@ def handed_limits(caller: Agent, agent: Agent, *, last_rules: bool) -> tuple[Rul
         for name in NOT_INHERITED
         if not agent.names_permission(name) or (last_rules and name == "task")
     )
-    return tuple(
-        rules for rules in (caller.rules, denials) if any(r.action == "deny" for r in rules)
-    )
+    both = (caller.rules, denials)
+    return tuple(rules for rules in both if any(rule.action == "deny" for rule in rules))
 
 
 def refuse_beyond(
@@ -89,6 +87,5 @@ def tools_hidden_by_limits(
     limits: Sequence[Rules], base_rules: Rules, permissions: dict[str, str]
 ) -> frozenset[str]:
     """Return the tools, of a mapping of tool name to permission, that a session's limits deny altogether."""
-    return frozenset().union(
-        *(hidden_tools(permissions, (*base_rules, *rules)) for rules in limits)
-    )
+    hidden = (hidden_tools(permissions, (*base_rules, *rules)) for rules in limits)
+    return frozenset().union(*hidden)

@@ -27,7 +27,7 @@ class LeftRunningCalls:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._lock = threading.Lock()
-        self._marked: dict[str, ToolPart] = {}
+        self._marked_calls: dict[str, ToolPart] = {}
         """Calls whose record names work left running, by call id."""
         self._ended_calls: set[str] = set()
         """Ids of calls whose work has ended before their record was seen here."""
@@ -38,16 +38,15 @@ class LeftRunningCalls:
 
         def on_code_ended(_code: str, call_id: str, outcome: PythonOutcome) -> None:
             if outcome.left_running is not None:
-                outcome.left_running.all_ended.add_done_callback(
-                    lambda _future: self._remove_mark(call_id)
-                )
+                all_ended = outcome.left_running.all_ended
+                all_ended.add_done_callback(lambda _future: self._remove_mark(call_id))
 
         return ObservedRunner(runner, on_code_ended)
 
     def close(self) -> None:
         """Remove the work left running from all calls' records, since the kernel ends properly or closes the session."""
         with self._lock:
-            calls = list(self._marked)
+            calls = list(self._marked_calls)
         for call_id in calls:
             self._remove_mark(call_id)
 
@@ -58,16 +57,16 @@ class LeftRunningCalls:
                 continue
             with self._lock:
                 if left_running(part):
-                    self._marked[part.call_id] = part
+                    self._marked_calls[part.call_id] = part
                 else:
-                    self._marked.pop(part.call_id, None)
+                    self._marked_calls.pop(part.call_id, None)
                 has_ended = part.call_id in self._ended_calls
             if has_ended:
                 self._remove_mark(part.call_id)
 
     def _remove_mark(self, call_id: str) -> None:
         with self._lock:
-            part = self._marked.pop(call_id, None)
+            part = self._marked_calls.pop(call_id, None)
             if part is None:
                 self._ended_calls.add(call_id)
                 return

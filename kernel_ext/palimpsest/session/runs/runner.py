@@ -1,8 +1,8 @@
 """Run a session's turns: prompts wait in the inbox, and one turn runs at a time.
 
 A prompt that arrives while a turn runs is journaled and awaits its own answer: *steer* is
-delivered before the next request, *queue* after the turn (DESIGN.md 5). When the wait of a caller is cancelled,
-its prompt is withdrawn, or the turn that it began is stopped. Runs on the engine's loop.
+delivered before the next request, *queue* after the turn. When the wait of a caller is cancelled, its prompt is
+withdrawn, or the turn that it began is stopped. Runs on the engine's loop.
 """
 
 import asyncio
@@ -109,7 +109,7 @@ class Runner:
     _answered_prompts: OrderedDict[str, Answer] = field(default_factory=OrderedDict)
     _callers: Counter[str] = field(default_factory=Counter)
     """How many callers await each answer."""
-    _compacting: str = ""
+    _compaction_key: str = ""
     """The key of the compaction that was requested last; its marker may not be written yet."""
     _joined_futures: list[asyncio.Future[Answer]] = field(default_factory=list)
     _approved_prompts: set[str] = field(default_factory=set)
@@ -190,11 +190,8 @@ class Runner:
         try:
             return await asyncio.shield(self._waiting_prompts[key])
         except asyncio.CancelledError:
-            if (
-                self._callers[key] == 1
-                and key in self._waiting_prompts
-                and not self._is_kernel_ending
-            ):
+            is_only_caller = self._callers[key] == 1 and key in self._waiting_prompts
+            if is_only_caller and not self._is_kernel_ending:
                 self._withdraw_or_stop(key)
             raise
         finally:
@@ -210,21 +207,17 @@ class Runner:
     def _withdraw_or_stop(self, key: str) -> None:
         """Withdraw a prompt that waits, or stop the turn that it began; a turn that it only joined continues."""
         run = self.active_run
-        if (
-            not self.withdraw(key)
-            and run is not None
-            and next(iter(run.delivered_prompts), None) == key
-        ):
+        if self.withdraw(key) or run is None:
+            return
+        if next(iter(run.delivered_prompts), None) == key:
             run.abort.set(STOPPED_REASON)
 
     def _stop_unawaited(self) -> None:
         """Stop a run that nobody awaits."""
         run = self.active_run
-        if (
-            run is not None
-            and not self._is_kernel_ending
-            and self._waiting_prompts.keys().isdisjoint(run.delivered_prompts)
-        ):
+        if run is None or self._is_kernel_ending:
+            return
+        if self._waiting_prompts.keys().isdisjoint(run.delivered_prompts):
             run.abort.set(STOPPED_REASON)
 
     async def wait_stopped(self, seconds: float) -> None:
@@ -234,11 +227,8 @@ class Runner:
             return
         awaited_futures: set[asyncio.Future[Any]] = {task}
         if run is not None and self._log.state.inbox:  # other prompts follow it
-            awaited_futures = {
-                self._waiting_prompts[key]
-                for key in run.delivered_prompts
-                if key in self._waiting_prompts
-            }
+            unanswered = self._waiting_prompts.keys() & run.delivered_prompts
+            awaited_futures = {self._waiting_prompts[key] for key in unanswered}
         if awaited_futures:
             await asyncio.wait(awaited_futures, timeout=seconds)
 
@@ -272,9 +262,8 @@ class Runner:
         for prompt_id in waiting_prompts:
             self.withdraw(prompt_id, stopped=True)
         if self.active_run is not None:
-            self.active_run.withdrawn_prompts += [
-                prompt.text for prompt in waiting_prompts.values()
-            ]
+            texts = [prompt.text for prompt in waiting_prompts.values()]
+            self.active_run.withdrawn_prompts += texts
             self.active_run.abort.set(reason, stopped_by)
         return bool(waiting_prompts) or self.active_run is not None
 
@@ -300,8 +289,8 @@ class Runner:
 
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
         """
-        if self._compacting in self._waiting_prompts:
-            return await self._wait_for_answer(self._compacting)
+        if self._compaction_key in self._waiting_prompts:
+            return await self._wait_for_answer(self._compaction_key)
         if self.compactions.in_flight:
             return await self._join_compaction()
         self.check_idle()
@@ -309,14 +298,12 @@ class Runner:
         user = newest_user(messages)
         if user is None or not has_history_to_summarise(messages):
             raise UserError("There is nothing to summarise yet: the agent has not answered.")
-        key = self._compacting = self._ids.new("pmt")
+        key = self._compaction_key = self._ids.new("pmt")
         self._create_future(key)
 
         def start(run: Run) -> None:
-            marker_message = write_marker(
-                self._log, user, auto=False, options=options, origin=origin
-            )
-            run.delivered_prompts[key] = marker_message.id
+            marked = write_marker(self._log, user, auto=False, options=options, origin=origin)
+            run.delivered_prompts[key] = marked.id
 
         self._start_task(self._run_prompts(start))
         return await self._wait_for_answer(key)
@@ -334,18 +321,15 @@ class Runner:
 
     async def _join_compaction(self) -> Answer:
         """Await the compaction that runs, and return its summary as the answer."""
-        first_seq = self._log.state.seq
-        marker_message = next(
-            message for message in reversed(self._log.state.messages()) if marker(message)
-        )
+        run = Run()
+        run.first_seq = self._log.state.seq
+        marker_message = next(filter(marker, reversed(self._log.state.messages())))
         problem: ErrorValue | None = None
         try:
             await self.compactions.wait_until_ended()
         except Aborted as error:
             problem = AbortedError(message=str(error))
-        run = Run()
-        run.first_seq = first_seq
-        answer = self._collect(run, marker_message.id, problem)
+        answer = self._collect_answer(run, marker_message.id, problem)
         summary = tuple(message for message in answer.messages if is_summary(message))[:1]
         if not summary or not isinstance(summary[0].info, AssistantMessage):
             return answer
@@ -366,7 +350,7 @@ class Runner:
         joined_futures, self._joined_futures = self._joined_futures, []
         if not joined_futures:
             return
-        answer = self._collect(Run(), newest_turn_id(self._log.state.messages()), None)
+        answer = self._collect_answer(Run(), newest_turn_id(self._log.state.messages()), None)
         for future in joined_futures:
             if not future.done():
                 future.set_result(answer)
@@ -375,23 +359,22 @@ class Runner:
         try:
             self._log.append(SessionStatus(status=Busy()))
             if start is not None:
-                await self._turn(start, continues=continues)
+                await self._run_turn(start, continues=continues)
             while self._log.state.inbox:
-                await self._turn()
+                await self._run_turn()
         except Exception as error:  # noqa: BLE001  callers that wait must get an answer, whatever failed
+            problem = defect_error(error)
+            stopped_by = stop_reason_of_error(problem)
+            answer = Answer(self._session_id, "", error=problem, stopped_by=stopped_by)
             for prompt_id in list(self._waiting_prompts):
-                problem = defect_error(error)
-                stopped_by = stop_reason_of_error(problem)
-                self._set_answer(
-                    prompt_id, Answer(self._session_id, "", error=problem, stopped_by=stopped_by)
-                )
+                self._set_answer(prompt_id, answer)
         finally:
             try:
                 self._log.append(SessionStatus(status=Idle()), sync=True)
             finally:
                 self._answer_joined()
 
-    async def _turn(self, start: Start | None = None, *, continues: bool = False) -> None:
+    async def _run_turn(self, start: Start | None = None, *, continues: bool = False) -> None:
         """Run what ``start`` starts, else the oldest waiting prompt; ``continues`` retries a turn that failed."""
         run = self.active_run = Run()
         run.first_seq = self._log.state.seq + 1
@@ -425,22 +408,17 @@ class Runner:
             self.compactions.note_turn_end()
             write_problem = await self._log.wait_until_written()
             for prompt_id, message_id in run.delivered_prompts.items():
-                answer = self._collect(run, message_id, problem)
-                self._set_answer(
-                    prompt_id,
-                    _answer_not_written(answer, write_problem) if write_problem else answer,
-                )
+                answer = self._collect_answer(run, message_id, problem)
+                if write_problem:
+                    answer = _answer_not_written(answer, write_problem)
+                self._set_answer(prompt_id, answer)
         if run_context is not None and problem is None and not self._is_compaction(run):
             self._on_run_end(run_context)
 
     def _is_compaction(self, run: Run) -> bool:
         """Return whether a run only wrote a summary that was requested."""
-        delivered_messages = (
-            self._log.state.message(message_id) for message_id in run.delivered_prompts.values()
-        )
-        return any(
-            message is not None and marker(message) is not None for message in delivered_messages
-        )
+        messages = map(self._log.state.message, run.delivered_prompts.values())
+        return any(message is not None and marker(message) is not None for message in messages)
 
     def _journal_end(self, run: Run, guard: StoppedBy | None) -> None:
         """Journal why the turn ended: the reason of the abort, unless the turn had ended before.
@@ -524,11 +502,8 @@ class Runner:
     def _format_of_turn(self, run: Run) -> dict[str, Any] | None:
         """Return the format of the turn's structured answer, which a prompt that joins the turn keeps."""
         first_message = self._log.state.message(next(iter(run.delivered_prompts.values()), ""))
-        return (
-            first_message.info.format
-            if first_message and isinstance(first_message.info, UserMessage)
-            else None
-        )
+        info = first_message.info if first_message is not None else None
+        return info.format if isinstance(info, UserMessage) else None
 
     def _set_answer(self, prompt_id: str, answer: Answer) -> None:
         future = self._waiting_prompts.pop(prompt_id, None)
@@ -538,7 +513,7 @@ class Runner:
                 self._answered_prompts.popitem(last=False)
             future.set_result(answer)
 
-    def _collect(self, run: Run, message_id: str, problem: ErrorValue | None) -> Answer:
+    def _collect_answer(self, run: Run, message_id: str, problem: ErrorValue | None) -> Answer:
         state = self._log.state
         messages = state.messages()
         if problem is None and run.abort.is_set() and not answers_after(messages, message_id):

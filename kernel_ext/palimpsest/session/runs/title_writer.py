@@ -1,8 +1,7 @@
 """Title a session: first with the beginning of its prompt, then with a title that a model writes.
 
 Border: never blocks or fails a turn. A title that the user chose is kept, also if it was chosen while the model's
-request ran. The default titles are those of OpenCode (spec/session-engine.md 1.5), so that an imported session
-with one counts as untitled.
+request ran. The default titles are those of OpenCode, so that an imported session with one counts as untitled.
 """
 
 import asyncio
@@ -23,9 +22,9 @@ from palimpsest.session.interfaces.services import Services
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.values import ModelInfo
 
-TITLE_LENGTH = 60
+MAX_FIRST_CHARS = 60
 """Maximum characters of a title made from the first prompt; more does not fit beside a date in the list."""
-MAX_CHARS = 100
+MAX_TITLE_CHARS = 100
 """Maximum characters of a title that a model wrote; a longer one is truncated and ends in dots."""
 NEW_SESSION = "New session - "
 CHILD_SESSION = "Child session - "
@@ -82,11 +81,6 @@ class TitleWriter:
         """Cancel the request."""
         if self._task is not None:
             self._task.cancel()
-
-    async def wait_until_idle(self) -> None:
-        """Wait until no title is being requested."""
-        if self._task is not None:
-            await asyncio.wait({self._task})
 
     def begin_request(self, requests: RequestServices, setup: StepSetup) -> None:
         """Request the title beside the first step."""
@@ -155,13 +149,13 @@ def fork_title(title: str) -> str:
 def first_words(text: str) -> str:
     """Return the first line of a prompt, truncated: the title until there is a better one."""
     line = _first_line(text)
-    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+    return line if len(line) <= MAX_FIRST_CHARS else line[: MAX_FIRST_CHARS - 1].rstrip() + "…"
 
 
 def title_from(answer: str) -> str:
     """Return the title in a model's answer; empty when there is none."""
     line = _first_line(THINKING.sub("", answer))
-    return line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 3] + "..."
+    return line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 3] + "..."
 
 
 def _first_line(text: str) -> str:

@@ -1,7 +1,7 @@
 """Check a tool call before it runs: permission rules, the user's approval, and the guard against doom loops.
 
 A doom loop is three equal calls in a row anywhere in the turn, or a cycle of two or three calls repeated
-over three rounds (DESIGN.md 5). OpenCode compares calls inside one message only and so misses both.
+over three rounds. OpenCode compares calls inside one message only and so misses both.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class ToolGate:
     def __init__(self, services: Services, log: SessionLog, asks: Asks) -> None:
         self._services = services
         self._log = log
-        self._pending_asks = asks
+        self._asks = asks
         self._allowed_loops: set[frozenset[str]] = set()
         self._refused_loops: dict[frozenset[str], str] = {}
         """Loops that the user could not be asked about, and the message in which each was refused."""
@@ -78,7 +78,7 @@ class ToolGate:
                 for name, texts in {permission: patterns, **(other_patterns or {})}.items():
                     refuse_beyond(session.limits, base, name, texts)
             more |= {"rules": self._rules(message_id), "abort": run.abort, "yes": run.yes}
-            return await self._pending_asks.ask_permission(
+            return await self._asks.ask_permission(
                 caller, permission, patterns, other_patterns=other_patterns, **more
             )
 
@@ -88,7 +88,7 @@ class ToolGate:
         """Return the function that decides about calls of an agent as of now; None means the session's agent."""
         session = self._log.state.session
         name = agent or (session.agent if session is not None else None)
-        return self._pending_asks.verdict_function(self._rules_of(name))
+        return self._asks.verdict_function(self._rules_of(name))
 
     def _rules(self, message_id: str) -> Rules:
         message = self._log.state.message(message_id)
@@ -96,12 +96,11 @@ class ToolGate:
         return self._rules_of(name)
 
     def _rules_of(self, name: str | None) -> Rules:
-        agent = self._services.agents.known_agents.get(name or self._services.agents.default_agent)
+        agents, rules = self._services.agents, self._services.rules
+        agent = agents.known_agents.get(name or agents.default_agent)
         agent_rules = agent.rules if agent is not None else ()
-        services = self._services
-        return services.rules.effective_rules.rules_of(
-            self._log.state.session, services.rules.base_rules, agent_rules
-        )
+        session = self._log.state.session
+        return rules.effective_rules.rules_of(session, rules.base_rules, agent_rules)
 
     async def guard_repetition(self, run: Run, message_id: str, call: ToolCalled) -> None:
         """Ask the user before a call that continues a loop of repeated calls; raises PermissionDenied.
@@ -122,13 +121,9 @@ class ToolGate:
             if self._refused_loops.get(loop, message_id) != message_id:
                 raise _denied_at_end(calls_text)
             ask = self.asker(run, message_id, call.id, call.tool)
+            title = f"The model repeats {calls_text}. Go on?"
             try:
-                await ask(
-                    "doom_loop",
-                    [call.tool],
-                    title=f"The model repeats {calls_text}. Go on?",
-                    always=[call.tool],
-                )
+                await ask("doom_loop", [call.tool], title=title, always=[call.tool])
             except PermissionDenied as denied:
                 if denied.denied_by == "person":
                     raise

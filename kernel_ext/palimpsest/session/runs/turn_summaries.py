@@ -61,14 +61,11 @@ class TurnSummaries:
         if self._is_ended or setup is None:
             return
         turn = newest_turn(self._log.state.messages())
-        answer = _answer_id(turn)
-        if (
-            session is None
-            or session.parent_id is not None
-            or answer in ("", self._summarised_answer)
-        ):
+        answer_id = _answer_id(turn)
+        is_new = answer_id not in ("", self._summarised_answer)
+        if session is None or session.parent_id is not None or not is_new:
             return
-        self._summarised_answer = answer
+        self._summarised_answer = answer_id
         prompt_id = turn[0].id
         self._turns = [*(earlier for earlier in self._turns if earlier != prompt_id), prompt_id]
         if self._task is None or self._task.done():
@@ -79,11 +76,6 @@ class TurnSummaries:
         self._is_ended = True
         if self._task is not None:
             self._task.cancel()
-
-    async def wait_until_idle(self) -> None:
-        """Wait until no summary is being requested."""
-        if self._task is not None:
-            await asyncio.wait({self._task})
 
     async def _write_summaries(self, requests: RequestServices) -> None:
         while self._turns:
@@ -106,9 +98,8 @@ class TurnSummaries:
             return None
         info = self._services.models.small_model(setup.info)
         if not self._is_affordable(info):
-            LOGGER.debug(
-                "No turn summary for session %s: its limit is reached", self._log.session_id
-            )
+            session_id = self._log.session_id
+            LOGGER.debug("No turn summary for session %s: its limit is reached", session_id)
             return None
         model = setup.model if info is setup.info else self._services.models.model(info)
         summary_setup = dataclasses.replace(setup, model=model, info=info)
@@ -142,11 +133,8 @@ class TurnSummaries:
 
 def _summary_fields(summary_text: TurnSummaryText) -> dict[str, Any]:
     """Return the summary fields of a prompt; fields that the model left out keep their value."""
-    return {
-        name: text
-        for name, text in ((TITLE, summary_text.title), (BODY, summary_text.turn))
-        if text
-    }
+    fields = {TITLE: summary_text.title, BODY: summary_text.turn}
+    return {name: text for name, text in fields.items() if text}
 
 
 def _answer_id(turn: Messages) -> str:
@@ -154,9 +142,7 @@ def _answer_id(turn: Messages) -> str:
     for message in reversed(turn):
         info = message.info
         if isinstance(info, AssistantMessage) and not info.summary:
-            has_text = any(
-                isinstance(part, TextPart) and part.text.strip() for part in message.parts
-            )
-            is_answer = has_text or info.structured is not None
+            texts = (part.text for part in message.parts if isinstance(part, TextPart))
+            is_answer = any(map(str.strip, texts)) or info.structured is not None
             return message.id if is_answer and info.error is None else ""
     return ""

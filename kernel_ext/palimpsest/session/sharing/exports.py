@@ -48,7 +48,7 @@ ENDINGS: Mapping[str, str] = {
     "atif": ".atif.json",
 }
 OTHER_NAMES = {"markdown": "md", "notebook": "ipynb", "page": "html", "htm": "html"}
-_NAME_CHARS = 60
+_MAX_NAME_CHARS = 60
 MAX_PATH_CHARS = 300
 """Maximum characters of a path in a sentence about it."""
 
@@ -87,9 +87,8 @@ def export_session(
             export_storage(store, session_id, target, clean_json(keys))
             size = sum(file.stat().st_size for file in target.rglob("*.json"))
         else:
-            size = _write(
-                target, _export_pieces(store, session_id, form_name, environment, prompts, density)
-            )
+            pieces = _export_pieces(store, session_id, form_name, environment, prompts, density)
+            size = _write_file(target, pieces)
     except FileExistsError:
         raise UserError(f"{str(target)!r} is there already; name another file.") from None
     except (OSError, ValueError) as error:  # a null character in the name raises ValueError
@@ -111,14 +110,13 @@ def _target_path(
         raise UserError(
             f"{str(target)!r} lies in a folder that holds the record of the sessions, or git's own; name another place."
         )
-    real_path = target.resolve() if outer_folder is not None else target
-    if outer_folder is not None and outer_folder.resolve() not in (*real_path.parents, real_path):
+    outer = outer_folder.resolve() if outer_folder is not None else None
+    real_path = target.resolve() if outer is not None else target
+    if outer is not None and not real_path.is_relative_to(outer):
         raise UserError(f"{str(target)!r} is outside the project; name a file inside it.")
     if target.is_dir() and form != "opencode":
         return _free_name(target, _file_name(session), ENDINGS[form])
-    if outer_folder is not None and protection_of(
-        real_path.relative_to(outer_folder.resolve()).as_posix()
-    ):
+    if outer is not None and protection_of(real_path.relative_to(outer).as_posix()):
         raise UserError(f"{str(target)!r} is a protected file; name another.")
     if not target.parent.is_dir():
         raise UserError(
@@ -129,19 +127,18 @@ def _target_path(
 
 def _free_name(folder: Path, name: str, suffix: str) -> Path:
     """Return the first name that does not exist yet."""
-    for number in itertools.count(1):
-        path = folder / native_name(f"{name}{'' if number == 1 else f'-{number}'}{suffix}")
-        if not path.exists():
-            return path
-    raise AssertionError
+    numbered_names = (f"{name}-{number}" for number in itertools.count(2))
+    names = itertools.chain([name], numbered_names)
+    paths = (folder / native_name(f"{free_name}{suffix}") for free_name in names)
+    return next(path for path in paths if not path.exists())
 
 
 def _file_name(session: SessionInfo) -> str:
     stem = re.sub(r"[^\w]+", "-", session.title.lower()).strip("-_")
-    return stem[:_NAME_CHARS].strip("-_") or session.id
+    return stem[:_MAX_NAME_CHARS].strip("-_") or session.id
 
 
-def _write(path: Path, pieces: Iterable[str]) -> int:
+def _write_file(path: Path, pieces: Iterable[str]) -> int:
     """Write a new file and return its size; a file that cannot be finished is deleted."""
     file = path.open("x", encoding="utf-8", errors="replace")
     try:

@@ -45,8 +45,8 @@ MAX_ATTACHMENT_BYTES = 5_000_000
 """Maximum size of one attachment on the page."""
 MAX_ATTACHMENTS_BYTES = 20_000_000
 """Maximum size of all attachments together, so that browsers can open the page."""
-TEXT_CHARS = 40_000
-PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
+MAX_TEXT_CHARS = 40_000
+PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
 TEXT_TYPES = frozenset(
     {"application/json", "application/xml", "application/x-ndjson", "image/svg+xml"}
 )
@@ -92,9 +92,7 @@ def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
             case str():
                 return clean(value)
             case dict():
-                return {
-                    clean(name): clean_value(inner_value) for name, inner_value in value.items()
-                }
+                return {clean(name): clean_value(inner) for name, inner in value.items()}
             case list() if TEXTLESS_TYPES.issuperset(map(type, value)):
                 return value
             case list() | tuple() if STRING_ONLY.issuperset(map(type, value)):
@@ -155,10 +153,7 @@ def _secret(session: SessionInfo) -> str | None:
 
 
 def make_page(
-    store: Store,
-    session: SessionInfo,
-    environment: Mapping[str, str],
-    density: Density = "quiet",
+    store: Store, session: SessionInfo, environment: Mapping[str, str], density: Density = "quiet"
 ) -> dict[str, Any]:
     """Write a session's page, under its present name if it has one; returns the share record."""
     folder = share_folder(store)
@@ -203,10 +198,7 @@ def write_page(
 
 
 def page_html(
-    store: Store,
-    session_id: str,
-    environment: Mapping[str, str],
-    density: Density = "quiet",
+    store: Store, session_id: str, environment: Mapping[str, str], density: Density = "quiet"
 ) -> Iterator[str]:
     """Yield the page of a session in pieces; only one message at a time, and the view of one turn, are in memory."""
     state, session = visible_session(store, session_id)
@@ -215,14 +207,10 @@ def page_html(
     survey = _survey(state)
     attachments = Attachments(store, clean)
 
-    def closing() -> Sequence[str]:
-        sentences = [
-            CLOSING_TEXT.format(version=__version__, id=session.id, made=written_at),
-            SCRUBBED,
-        ]
-        if attachments.left_out:
-            sentences.append(f"Attachments that are not on this page: {attachments.left_out}.")
-        return sentences
+    def closing_lines() -> Sequence[str]:
+        origin = CLOSING_TEXT.format(version=__version__, id=session.id, made=written_at)
+        left_out = f"Attachments that are not on this page: {attachments.left_out_count}."
+        return [origin, SCRUBBED, left_out] if attachments.left_out_count else [origin, SCRUBBED]
 
     return share_page(
         SharePageHead(
@@ -239,7 +227,7 @@ def page_html(
         time_text=_date_and_time,
         notes=OutlineNotes(decisions=state.decisions, answers=state.replies),
         density=density,
-        closing_lines=closing,
+        closing_lines=closing_lines,
     )
 
 
@@ -359,48 +347,37 @@ class Attachments:
         self._store = store
         self._clean = clean
         self._bytes_left = MAX_ATTACHMENTS_BYTES
-        self.left_out = 0
+        self.left_out_count = 0
 
     def embed_file(self, file: Attachment | FilePart) -> Embedded:
         """Return how an attachment is shown."""
-        name = file.filename or _file_name(file.url)
-        embedded_file = Embedded("left-out", name, file.mime)
+        name, mime = file.filename or _file_name(file.url), file.mime
         content = self._content(file.url)
         if content is None:
-            return self._omitted_file(embedded_file, self._reason_missing(file.url))
+            return self._omitted_file(name, mime, self._reason_missing(file.url))
         if len(content) > MAX_ATTACHMENT_BYTES:
-            return self._omitted_file(
-                embedded_file, f"{size_text(len(content))} are too many for this page"
-            )
+            reason = f"{size_text(len(content))} are too many for this page"
+            return self._omitted_file(name, mime, reason)
         if len(content) > self._bytes_left:
-            return self._omitted_file(
-                embedded_file, "this page holds as many attachments as it can"
-            )
-        if file.mime.startswith("text/") or file.mime in TEXT_TYPES:
-            return self._embedded_text(embedded_file, content)
+            return self._omitted_file(name, mime, "this page holds as many attachments as it can")
+        if mime.startswith("text/") or mime in TEXT_TYPES:
+            return self._embedded_text(name, mime, content)
         text = content.decode("latin-1")
         if self._clean(text) != text:
-            return self._omitted_file(
-                embedded_file, "it holds what looks like a key or a home folder"
-            )
+            return self._omitted_file(name, mime, "it holds what looks like a key or a home folder")
         self._bytes_left -= len(content)
-        kind: Literal["picture", "file"] = "picture" if file.mime in PICTURES else "file"
-        return Embedded(kind, name, file.mime, _data_url(file.mime, content))
+        kind: Literal["picture", "file"] = "picture" if mime in PICTURE_TYPES else "file"
+        return Embedded(kind, name, mime, _data_url(mime, content))
 
-    def _embedded_text(self, embedded_file: Embedded, content: bytes) -> Embedded:
+    def _embedded_text(self, name: str, mime: str, content: bytes) -> Embedded:
         text = self._clean(content.decode("utf-8", "replace"))
-        if embedded_file.mime in PICTURES:
+        if mime in PICTURE_TYPES:
             self._bytes_left -= len(content)
-            return Embedded(
-                "picture",
-                embedded_file.name,
-                embedded_file.mime,
-                _data_url(embedded_file.mime, text.encode()),
-            )
-        self._bytes_left -= min(len(content), TEXT_CHARS)
-        more = len(text) - TEXT_CHARS
-        why = f"{count(more)} more characters are not on this page" if more > 0 else ""
-        return Embedded("text", embedded_file.name, embedded_file.mime, text[:TEXT_CHARS], why)
+            return Embedded("picture", name, mime, _data_url(mime, text.encode()))
+        self._bytes_left -= min(len(content), MAX_TEXT_CHARS)
+        more = len(text) - MAX_TEXT_CHARS
+        reason = f"{count(more)} more characters are not on this page" if more > 0 else ""
+        return Embedded("text", name, mime, text[:MAX_TEXT_CHARS], reason)
 
     def _content(self, url: str) -> bytes | None:
         if url.startswith("blob:"):
@@ -422,9 +399,9 @@ class Attachments:
             return f"it was not kept with the session; it is at {self._clean(url)[:300]}"
         return "its content is gone"
 
-    def _omitted_file(self, embedded_file: Embedded, reason: str) -> Embedded:
-        self.left_out += 1
-        return Embedded("left-out", embedded_file.name, embedded_file.mime, omission_reason=reason)
+    def _omitted_file(self, name: str, mime: str, reason: str) -> Embedded:
+        self.left_out_count += 1
+        return Embedded("left-out", name, mime, omission_reason=reason)
 
 
 def _data_url(mime: str, content: bytes) -> str:
@@ -433,9 +410,8 @@ def _data_url(mime: str, content: bytes) -> str:
 
 
 def _file_name(url: str) -> str:
-    return (
-        "attachment" if url.startswith(("data:", "blob:")) else url.rstrip("/").rpartition("/")[2]
-    )
+    has_name = not url.startswith(("data:", "blob:"))
+    return url.rstrip("/").rpartition("/")[2] if has_name else "attachment"
 
 
 def _date_and_time(milliseconds: int) -> str:

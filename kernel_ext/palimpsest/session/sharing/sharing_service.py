@@ -84,8 +84,8 @@ class SharingService:
         records = store.read(session.id, only=("session.updated",))
         events = [record.event for record in records]
         infos = [event.session for event in events if isinstance(event, SessionUpdated)]
-        shared = [info for info in infos if info.id == session.id and info.share is not None]
-        return sum(remove_page(store, info) for info in shared) > 0
+        shared_infos = [info for info in infos if info.id == session.id and info.share is not None]
+        return sum(remove_page(store, info) for info in shared_infos) > 0
 
     async def shared_page(self, session_id: str) -> Path | None:
         """Return the path of a session's page; None when it is not shared."""
@@ -178,9 +178,9 @@ class AutoShare:
     def _start(self) -> None:
         self._is_outdated = True
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._task = asyncio.get_running_loop().create_task(self._write_until_current())
 
-    async def _run(self) -> None:
+    async def _write_until_current(self) -> None:
         while self._is_outdated:
             self._is_outdated = False
             try:

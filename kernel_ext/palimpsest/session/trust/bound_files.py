@@ -25,15 +25,12 @@ _BLOCK_BYTES = 1 << 20
 def bound_files(settings: Iterable[Any], bases: Iterable[Path], project: Path) -> dict[str, str]:
     """Return the files below the project that settings name: relative path to SHA-256."""
     root = Path(os.path.realpath(project))
-    folders = list(
-        dict.fromkeys(Path(os.path.realpath(base_folder)) for base_folder in (root, *bases))
-    )
+    real_bases = (Path(os.path.realpath(base_folder)) for base_folder in (root, *bases))
+    folders = list(dict.fromkeys(real_bases))
     words = [word for value in settings for word in _words_in(value)]
     # A server's own folder is one of the words, and its other paths are relative to it.
-    candidates = (base_folder / word for base_folder in folders for word in words)
-    folders += [
-        path for path in dict.fromkeys(candidates) if _is_below(path, root) and path.is_dir()
-    ]
+    candidates = dict.fromkeys(base_folder / word for base_folder in folders for word in words)
+    folders += [path for path in candidates if _is_below(path, root) and path.is_dir()]
     files: dict[Path, None] = {}
     for base_folder in dict.fromkeys(folders):
         for word in words:

@@ -114,11 +114,9 @@ class TrustStore:
 
     def _read_file(self) -> dict[str, Any]:
         path = self._path
-        if (
-            path is None
-            or state_folder_problem(path.parent, self._project)
-            or state_folder_problem(path)
-        ):
+        if path is None or state_folder_problem(path.parent, self._project):
+            return {}
+        if state_folder_problem(path):
             return {}
         try:
             data = json.loads(path.read_bytes())
@@ -135,8 +133,7 @@ class TrustStore:
             raise StorageFailed("There is no folder of your own to keep this in.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(
-                path, json.dumps({"version": 2, "trusted": entries}, indent=1).encode()
-            )
+            data = json.dumps({"version": 2, "trusted": entries}, indent=1)
+            write_atomically(path, data.encode())
         except OSError as error:
             raise StorageFailed(f"{disk_reason(error)}: {path} cannot be written.") from None

@@ -73,17 +73,13 @@ def _is_rehearsal(value: Any, _baseline: SettingsBaseline, _names: tuple[str, ..
     return is_rehearsal_model(value)
 
 
-def _value_of(key: str, outer_config: Config) -> Any:
-    return attrgetter(key)(outer_config)
-
-
 def _allow_smaller(key: str, *, built_in: float | None = None, minimum: float = 0) -> Test:
     """Allow a number not above the one that applies without the project; any number where none applies."""
 
     def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not isinstance(value, int | float) or value < minimum:
             return False
-        current = _value_of(key, baseline.config_below)
+        current = attrgetter(key)(baseline.config_below)
         limit = built_in if current is None else current
         return limit is None or bool(value <= limit)
 
@@ -96,7 +92,7 @@ def _allow_fewer_turns(key: str) -> Test:
     def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not value:
             return False
-        current = _value_of(key, baseline.config_below)
+        current = attrgetter(key)(baseline.config_below)
         return not current or value <= current
 
     return test
@@ -120,7 +116,7 @@ def _allow_at_most(limit: int) -> Test:
 
 def _allow_no_freer(order: tuple[str, ...], key: str) -> Test:
     def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
-        return order.index(value) <= order.index(_value_of(key, baseline.config_below))
+        return order.index(value) <= order.index(attrgetter(key)(baseline.config_below))
 
     return test
 

@@ -39,7 +39,7 @@ def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) 
         path = tuple(split_name(key))
         value = _value_at(merge.data, path)
         if path[-1] == PERMISSION:
-            _rules(into, layer, path, value[0], applied_values)
+            _apply_rules(into, layer, path, value[0], applied_values)
         elif path == (INSTRUCTIONS,):
             outside = [entry for entry in value if is_outside(entry, layer.folder)]
             if outside:
@@ -59,21 +59,15 @@ def _hold_back(merge: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
     key = dotted_name(*path[:width])
     table: dict[str, Any] = {}
     put_at(table, ("", *path[width:]), value)
-    earlier_setting = next(
-        (
-            held
-            for held in merge.untrusted_settings
-            if (held.origin, held.key) == (layer.origin, key)
-        ),
-        None,
-    )
+    of_layer = [setting for setting in merge.untrusted_settings if setting.origin == layer.origin]
+    earlier_setting = next((setting for setting in of_layer if setting.key == key), None)
     if earlier_setting is None:
         merge.untrusted_settings.append(UntrustedSetting(layer.origin, key, table[""]))
     else:
         _merge_tables(earlier_setting.value, table[""])
 
 
-def _rules(
+def _apply_rules(
     merge: LayerMerge, layer: Layer, path: Path, table: Any, applied_values: dict[str, Any]
 ) -> None:
     """Apply the entries of a permission table that deny or ask; hold the table back if it also loosens a rule.
@@ -82,9 +76,8 @@ def _rules(
     """
     tightening = tightening_entries(table)
     agents = merge.data.get("agent", {}).values()
-    is_anything_denied = has_denies(merge.data.get(PERMISSION)) or has_denies(
-        [agent.get(PERMISSION) for agent in agents]
-    )
+    tables = [merge.data.get(PERMISSION), *(agent.get(PERMISSION) for agent in agents)]
+    is_anything_denied = has_denies(tables)
     if tightening != table or (is_anything_denied and asks_anything(table)):
         merge.untrusted_settings.append(UntrustedSetting(layer.origin, dotted_name(*path), table))
     if tightening:

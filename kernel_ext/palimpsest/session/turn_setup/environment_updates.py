@@ -59,7 +59,7 @@ def path_from_start(notebook: str | None, start_folder: Path, project: Path) -> 
     return path_in_project(notebook, project, start_folder)
 
 
-INSTRUCTION_BYTES = 40_000
+MAX_INSTRUCTION_BYTES = 40_000
 """Maximum bytes of an instruction file; a longer one is truncated, since it would fill a small model's window."""
 MAX_FILES = 100
 """Maximum number of files that one pattern of the setting ``instructions`` may match."""
@@ -140,7 +140,7 @@ def _instruction_texts(
     contents: list[tuple[str, str]] = []
     for path in paths:
         try:
-            data = read_for_prompt(path, confining_folder(path), INSTRUCTION_BYTES)
+            data = read_for_prompt(path, confining_folder(path), MAX_INSTRUCTION_BYTES)
         except UnreadableForPrompt as reason:
             problems.append(f"The instructions {path} are left out: {reason}.")
         except OSError as error:
@@ -150,7 +150,7 @@ def _instruction_texts(
     return tuple((path, text) for path, text in contents if text)
 
 
-LIST_SECONDS = 0.5
+MAX_LIST_SECONDS = 0.5
 """Timeout of listing variables: a kernel busy with the user's own code is skipped until the next prompt."""
 
 
@@ -177,9 +177,8 @@ class EnvironmentUpdates:
         self._joined = services.sessions.joined_sessions
         """Ids of the sessions in which this kernel took part, with or without a note about it."""
         session = log.state.session
-        if session is not None and (
-            self._has_joined(session) or log.state.newest_message() is None
-        ):
+        is_new = log.state.newest_message() is None
+        if session is not None and (is_new or self._has_joined(session)):
             self._joined.add(session.id)
         self._known_lines: dict[str, str] | None = None
         self._known_mentioned: dict[str, str] = {}
@@ -205,7 +204,6 @@ class EnvironmentUpdates:
         kernel_state = None
         if policy.reminders.news:
             kernel_state = await self._read_kernel(namespace, self._words_of(user))
-        variables = None if kernel_state is None else kernel_state.variables
         state = self._log.state
         session = state.session
         now = self._services.clock()
@@ -214,7 +212,7 @@ class EnvironmentUpdates:
             date=day_of(now),
             agent=user.agent,
             plan=self._services.rules.effective_rules.mode_of(session) == "plan",
-            variables=variables,
+            variables=kernel_state.variables if kernel_state is not None else None,
             mentioned_lines=kernel_state.mentioned_lines if kernel_state is not None else {},
             known_lines=self._known_lines,
             known_mentioned=self._known_mentioned,
@@ -226,10 +224,9 @@ class EnvironmentUpdates:
         if kernel_state is not None:
             self._known_lines = kernel_state.variables
             self._known_fingerprints = kernel_state.fingerprints
+            mentioned = self._known_mentioned | kernel_state.mentioned_lines
             self._known_mentioned = {
-                name: text
-                for name, text in (self._known_mentioned | kernel_state.mentioned_lines).items()
-                if name in kernel_state.variables
+                name: text for name, text in mentioned.items() if name in kernel_state.variables
             }
         self._joined.add(user.session_id)
         self._log.append(*(PartUpdated(part=self._part(user, item)) for item in changes))
@@ -237,21 +234,18 @@ class EnvironmentUpdates:
     def _has_joined(self, session: SessionInfo | None) -> bool:
         if session is None:
             return False
-        place = session.forked_from
-        return session.id in self._joined or (
-            place is not None and place.session_id in self._joined
-        )
+        parent_id = session.forked_from.session_id if session.forked_from is not None else None
+        return session.id in self._joined or parent_id in self._joined
 
     def _journal_mode(self, policy: Policy) -> None:
         """Write the mode beside the newest user message, where no visible message states it yet."""
         state = self._log.state
         if note_beside_newest(state.messages()) is None:
             return  # without a note for all messages, there is none for the visible ones
-        changes = note_beside_newest(
-            View(state.messages(), state.decisions).folded_messages(policy.compact)
-        )
-        if changes is not None:
-            message, text = changes
+        visible_messages = View(state.messages(), state.decisions).folded_messages(policy.compact)
+        note = note_beside_newest(visible_messages)
+        if note is not None:
+            message, text = note
             change = EnvironmentChange(text, metadata_beside_newest())
             self._log.append(PartUpdated(part=self._part(message.info, change)))
 
@@ -271,21 +265,15 @@ class EnvironmentUpdates:
             request = ShownVariables(
                 self._services.kernel.variables, prompt_words, with_fingerprints=True
             )
-            variables = await asyncio.wait_for(namespace.list(request), LIST_SECONDS)
+            variables = await asyncio.wait_for(namespace.list(request), MAX_LIST_SECONDS)
         except Exception:  # noqa: BLE001 - a kernel whose variables cannot be listed must not fail the turn
             return None
         secrets = secret_values(self._services.environment)
-        lines = [
-            (variable.name, self._brief_text(variable), self._variable_text(variable, secrets))
-            for variable in variables
-        ]
+        named_variables = [variable for variable in variables if variable.name in prompt_words]
         return _KernelState(
-            {name: brief for name, brief, _ in lines},
-            {name: text for name, _, text in lines if name in prompt_words},
-            {
-                variable.name: (variable.fingerprint, variable.is_complete_fingerprint)
-                for variable in variables
-            },
+            {variable.name: self._brief_text(variable) for variable in variables},
+            {variable.name: self._variable_text(variable, secrets) for variable in named_variables},
+            {v.name: (v.fingerprint, v.is_complete_fingerprint) for v in variables},
         )
 
     def _brief_text(self, variable: VariableInfo) -> str:

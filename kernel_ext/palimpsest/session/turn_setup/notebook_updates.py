@@ -2,13 +2,19 @@
 
 Border: on the engine's loop; reads the kernel's record of runs and writes a notebook part, which is journaled
 before it is sent and is the same in every later request. The runs that were noted are read from the session's
-own messages, so a session that is opened again does not note them twice.
+own messages, so a session that is opened again does not note them twice. What the agent changed in cells itself is no
+news to it; what the user took back of it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from palimpsest.context.engine_text.notebook_edits import CellEdit, cell_edits, source_hashes
+from palimpsest.context.engine_text.notebook_edits import (
+    OWN_CHANGE,
+    CellEdit,
+    cell_edits,
+    source_hashes,
+)
 from palimpsest.context.engine_text.notebook_note import (
     MAX_IMAGES,
     WINDOW_SHARE,
@@ -19,15 +25,16 @@ from palimpsest.context.engine_text.notebook_note import (
 )
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.turn_setup.own_cell_changes import own_edits, rejections_of
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.tools.calls.images import fit_image
+from palimpsest.tools.notebook.seen_sources import changes_of_call
 from palimpsest.tools.web.html_tokens import markup_text
-from palimpsest.transcript.context_values.cell_runs import CellRun
+from palimpsest.transcript.context_values.cell_changes import CellAction, MadeChange
+from palimpsest.transcript.context_values.cell_runs import CellRun, source_hash
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.messages import UserMessage, parts_of
 from palimpsest.transcript.parts import (
     CELL,
     KERNEL,
@@ -44,10 +51,14 @@ from palimpsest.transcript.values import ModelInfo
 
 NOTEBOOK_TOOL = "notebook"
 """Where a rule denies this tool, the user's cells are not described either."""
-
-
-PAGE_SECONDS = 0.15
+MAX_PAGE_SECONDS = 0.15
 """How long a turn waits for a page to report its cells; a slower page is noted with the next prompt."""
+_NOUNS: Mapping[CellAction, str] = {
+    "insert": "the insertion",
+    "edit": "your edit",
+    "move": "the move",
+    "delete": "the deletion",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +90,7 @@ class NotebookUpdates:
         reader = self._services.kernel.notebook
         if reader is None:
             return ()
-        through_serial = self._read_noted(reader.kernel).last_serial
+        through_serial = self._read_noted_runs(reader.kernel).last_serial
         return tuple(
             run.source
             for run in reader.recorded_runs().runs
@@ -95,7 +106,7 @@ class NotebookUpdates:
             return
         pages = await self._pages(user)
         recorded_cells = reader.recorded_runs().runs
-        noted_state = self._read_noted(reader.kernel)
+        noted_state = self._read_noted_runs(reader.kernel)
         edits: Sequence[CellEdit] = ()
         if pages is not None:
             edits = cell_edits(pages, recorded_cells, noted_state.edits, self._source_hashes)
@@ -134,36 +145,28 @@ class NotebookUpdates:
 
     async def _pages(self, user: UserMessage) -> Sequence[PageNotebook] | None:
         """Return the cells of open pages, once for each prompt; None where no page answers in time."""
-        reader = self._services.kernel.notebook
-        if (
-            reader is None
-            or self._services.kernel.notebook_detail != "all"
-            or self._asked_prompt == user.id
-        ):
+        kernel = self._services.kernel
+        reader, is_asked = kernel.notebook, self._asked_prompt == user.id
+        if reader is None or kernel.notebook_detail != "all" or is_asked:
             return None
         self._asked_prompt = user.id
-        return await reader.page(CellsWanted(), PAGE_SECONDS)
+        return await reader.page(CellsWanted(), MAX_PAGE_SECONDS)
 
     def _limits(self, info: ModelInfo) -> NoteLimits:
-        tokens = self._services.kernel.notebook_tokens
+        kernel = self._services.kernel
+        tokens = kernel.notebook_tokens
         if info.window:
             tokens = min(tokens, int(info.window * WINDOW_SHARE))
-        return NoteLimits(
-            self._services.kernel.notebook_detail, tokens, MAX_IMAGES if info.vision else 0
-        )
+        return NoteLimits(kernel.notebook_detail, tokens, MAX_IMAGES if info.vision else 0)
 
     def _is_newest(self, user: UserMessage) -> bool:
-        newest_message = self._log.state.newest_message()
-        return (
-            newest_message is not None
-            and newest_message.id == user.id
-            and not any(
-                isinstance(part, NotebookPart) and part.about == "runs"
-                for part in newest_message.parts
-            )
-        )
+        newest = self._log.state.newest_message()
+        if newest is None or newest.id != user.id:
+            return False
+        parts = [part for part in newest.parts if isinstance(part, NotebookPart)]
+        return all(part.about != "runs" for part in parts)
 
-    def _read_noted(self, kernel: str) -> _NotedRuns:
+    def _read_noted_runs(self, kernel: str) -> _NotedRuns:
         through_serial = 0
         newest_message = self._log.state.newest_message()
         cells: dict[int, NotedCell] = {}
@@ -172,7 +175,7 @@ class NotebookUpdates:
         for message in self._log.state.messages():
             for part in message.parts:
                 if isinstance(part, ToolPart):
-                    edits |= own_edits(part)
+                    edits |= _own_edits(part)
                 if not isinstance(part, NotebookPart):
                     continue
                 reviews.update(part.reviews)
@@ -189,10 +192,9 @@ class NotebookUpdates:
         """Return lines about changes that the user took back and that no note tells yet, by their names."""
         return {
             name: line
-            for message in self._log.state.messages()
-            for part in message.parts
+            for part in parts_of(self._log.state.messages())
             if isinstance(part, ToolPart)
-            for name, line in rejections_of(part).items()
+            for name, line in _rejections_of(part).items()
             if name not in told
         }
 
@@ -206,25 +208,20 @@ class NotebookUpdates:
         reviews: tuple[str, ...],
     ) -> list[Part]:
         reader = self._services.kernel.notebook
-        parts: list[Part] = [
-            NotebookPart(
-                **self._services.ids.part(user.session_id, user.id),
-                text=note.text,
-                cells=note.cells,
-                omitted=note.omitted_cells,
-                edits=note.edits,
-                reviews=reviews,
-                kernel=reader.kernel if reader is not None else "",
-                through=through_serial,
-                hidden=hidden_count,
-                tokens=self._services.models.count(policy.estimator)(note.text),
-            )
-        ]
-        for image in note.images:
-            part = self._picture(user, image)
-            if part is not None:
-                parts.append(part)
-        return parts
+        notebook_part = NotebookPart(
+            **self._services.ids.part(user.session_id, user.id),
+            text=note.text,
+            cells=note.cells,
+            omitted=note.omitted_cells,
+            edits=note.edits,
+            reviews=reviews,
+            kernel=reader.kernel if reader is not None else "",
+            through=through_serial,
+            hidden=hidden_count,
+            tokens=self._services.models.count(policy.estimator)(note.text),
+        )
+        pictures = [self._picture(user, image) for image in note.images]
+        return [notebook_part, *filter(None, pictures)]
 
     def _picture(self, user: UserMessage, image: NoteImage) -> FilePart | None:
         """Return a picture of a cell as a file of the prompt; None where no model would take it."""
@@ -249,3 +246,37 @@ def _has_ended(run: CellRun, user: UserMessage) -> bool:
     if run.status != "running":
         return True
     return user.origin is None or user.origin.kind != "cell"
+
+
+def _own_edits(part: ToolPart) -> dict[str, NotedEdit]:
+    """Return the changes that a call made, and that the model knows of, as noted edits by cell id."""
+    edits: dict[str, NotedEdit] = {}
+    for change in changes_of_call(part):
+        is_made = change.state in ("open", "accepted")
+        if change.action == "move" or not (is_made or change.undone):
+            continue
+        source = change.new if is_made else change.old
+        is_gone = source is None
+        edits[change.cell] = NotedEdit(
+            cell_id=change.cell,
+            number=change.number,
+            serial=OWN_CHANGE,
+            state="deleted" if is_gone else "edited",
+            mark="" if source is None else source_hash(source),
+        )
+    return edits
+
+
+def _rejections_of(part: ToolPart) -> dict[str, str]:
+    """Return a line about each change of a call that the user took back afterwards, by the change's name."""
+    return {
+        f"{part.call_id}:{index}": _rejection(change)
+        for index, change in enumerate(changes_of_call(part))
+        if change.state == "rejected" and change.undone
+    }
+
+
+def _rejection(change: MadeChange) -> str:
+    cell = f"cell {change.number} id={change.cell}" if change.number else f"cell {change.cell}"
+    reason = f" Reason: {change.reason}" if change.reason else ""
+    return f"- {_NOUNS[change.action]} of {cell}.{reason}"

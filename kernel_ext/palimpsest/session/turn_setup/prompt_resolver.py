@@ -114,11 +114,8 @@ class PromptResolver:
         services = self._services
         session = self._log.state.session
         self._refuse_fixed(options)
-        name = (
-            options.get("agent")
-            or (session.agent if session else None)
-            or services.agents.default_agent
-        )
+        session_agent = session.agent if session else None
+        name = options.get("agent") or session_agent or services.agents.default_agent
         agent = find_agent(self._agent_of(name), services.agents.known_agents)
         current = session.model.id if session is not None and session.model is not None else None
         name = options.get("model") or agent.model or current or services.models.default_model()
@@ -152,20 +149,17 @@ class PromptResolver:
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
         """Raise ConfigError where the user names a value other than the one that an administrator fixed."""
-        services, locked_settings = self._services, self._services.rules.locked_settings
+        services, locked = self._services, self._services.rules.locked_settings
         session = self._log.state.session
-        if not locked_settings.origins or (session is not None and session.is_child):
+        if not locked.origins or (session is not None and session.is_child):
             return  # choices that an agent makes for a task are ignored instead
-        locked_settings.refuse("default_agent", options.get("agent"), services.agents.default_agent)
-        locked_settings.refuse("variant", options.get("variant"), locked_settings.config.variant)
-        locked_settings.refuse(
-            "max_steps", options.get("max_steps"), locked_settings.config.max_steps
-        )
-        if locked_settings.locked_by("model") and options.get("model"):
+        locked.refuse("default_agent", options.get("agent"), services.agents.default_agent)
+        locked.refuse("variant", options.get("variant"), locked.config.variant)
+        locked.refuse("max_steps", options.get("max_steps"), locked.config.max_steps)
+        if locked.locked_by("model") and options.get("model"):
             name = services.models.info(options["model"], None).ref.id
-            locked_settings.refuse(
-                "model", name, services.models.info(services.models.default_model(), None).ref.id
-            )
+            default_name = services.models.info(services.models.default_model(), None).ref.id
+            locked.refuse("model", name, default_name)
 
     def _agent_of(self, name: str) -> str:
         """Return the name of the agent that answers: the chosen one, unless an administrator fixed another."""
@@ -176,12 +170,10 @@ class PromptResolver:
 
     def _info(self, model: str, variant: str | None) -> ModelInfo:
         """Return the facts about the chosen model, or about the one that an administrator fixed."""
-        services = self._services
-        if services.rules.locked_settings.locked_by("model"):
-            model = services.models.default_model()
-        return services.models.info(
-            model, services.rules.locked_settings.unless_locked("variant", variant)
-        )
+        models, locked = self._services.models, self._services.rules.locked_settings
+        if locked.locked_by("model"):
+            model = models.default_model()
+        return models.info(model, locked.unless_locked("variant", variant))
 
     def accept_options(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt that is sent now, and record that the user chose them in this project."""
@@ -191,22 +183,19 @@ class PromptResolver:
 
     def refuse_unchosen(self, agent: str, model: ModelRef | None) -> None:
         """Raise UserError for an agent or a model that only the log names, and nobody chose in this project."""
-        rules, session = self._services.rules, self._journal.session_id
-        if (
-            model is not None
-            and not rules.locked_settings.locked_by("model")
-            and not rules.effective_rules.may_use(model, session)
-        ):
+        rules, session_id = self._services.rules, self._journal.session_id
+        is_fixed = rules.locked_settings.locked_by("model") != ""
+        if model and not is_fixed and not rules.effective_rules.may_use(model, session_id):
             raise UserError(NOT_USED.format(model=model.id))
-        if not rules.effective_rules.may_answer(agent, session):
+        if not rules.effective_rules.may_answer(agent, session_id):
             raise UserError(NOT_ANSWERING.format(agent=agent))
 
     async def find_tools(self, tools: Iterable[str] | None) -> None:
         """Connect MCP servers to find named tools that are not known yet; raises ConfigError for unknown ones."""
         servers = self._services.agents.servers
         if tools and servers is not None:
-            name = [name for name in tools if name != ALL_OTHERS]
-            self._check_tools_exist(name, await servers.connect_for_tools(name))
+            names = [name for name in tools if name != ALL_OTHERS]
+            self._check_tools_exist(names, await servers.connect_for_tools(names))
 
     def _check_tools_exist(self, tools: Iterable[str], reason: str = "") -> None:
         names = self._services.agents.registry.names
@@ -235,26 +224,25 @@ class PromptResolver:
         session = self._log.state.session
         if session is not None and (session.agent, session.model) != (user.agent, user.model):
             self._log.change_session(agent=user.agent, model=user.model)
-        may_see_variables = any(tool.name == VARIABLES for tool in offered_tools)
+        tool_names = {tool.name for tool in offered_tools}
         sources = self._notebook_updates.sources() if self._notebook_updates is not None else ()
-        if self._notebook_updates is not None and any(
-            tool.name == NOTEBOOK_TOOL for tool in offered_tools
-        ):
+        if self._notebook_updates is not None and NOTEBOOK_TOOL in tool_names:
             await self._notebook_updates.journal_changes(user, policy, info)
-        await self._environment_updates.journal_changes(
-            user, policy, self.namespace() if may_see_variables else None, sources
-        )
-        system = await self._systems.settled_prompt(
-            agent, info, user, self.extensions.finish_system
-        )
+        namespace = self.namespace() if VARIABLES in tool_names else None
+        await self._environment_updates.journal_changes(user, policy, namespace, sources)
+        extend = self.extensions.finish_system
+        system = await self._systems.settled_prompt(agent, info, user, extend)
         self._report_left_out_files()
         await self.extensions.journal_additions(policy, system)
         specs = self._specs(offered_tools, info)
-        if not any(spec.name == RECALL_NAME for spec in specs):
+        spec_names = {spec.name for spec in specs}
+        if RECALL_NAME not in spec_names:
             policy = without_recall(policy)
-        if not any(spec.name == TASK_NAME for spec in specs):
+        if TASK_NAME not in spec_names:
             policy = without_task(policy)
+        locked = services.rules.locked_settings
         compaction_agent = services.agents.known_agents.get(AGENT)
+        summary_model = compaction_agent.model if compaction_agent else None
         return StepSetup(
             agent=agent.name,
             model=services.models.model(info),
@@ -264,15 +252,11 @@ class PromptResolver:
             system=system,
             specs=specs,
             offer=self.extensions.offer(OfferedTools(services.agents.registry, offered_tools)),
-            max_steps=services.rules.locked_settings.unless_locked("max_steps", user.max_steps)
-            or self._steps(agent),
+            max_steps=locked.unless_locked("max_steps", user.max_steps) or self._max_steps(agent),
             summary_model=self._summary_model(
                 self._named_summary_model(messages, user)
                 or policy.compact.model
-                or services.rules.locked_settings.unless_locked(
-                    "compaction.model",
-                    compaction_agent.model if compaction_agent else None,
-                )
+                or locked.unless_locked("compaction.model", summary_model)
             ),
             summary_system_prompt=self._summary_system_prompt(compaction_agent),
             parameters=agent.parameters,
@@ -280,7 +264,7 @@ class PromptResolver:
             retries=_structured_retries(user),
         )
 
-    def _steps(self, agent: Agent) -> int:
+    def _max_steps(self, agent: Agent) -> int:
         """Return the maximum number of requests of a turn whose prompt sets none."""
         steps = self._services.agents.max_steps or agent.steps
         return min(steps, self._services.agents.most_steps or steps)
@@ -297,14 +281,13 @@ class PromptResolver:
         info = self._info(user.model.id, user.model.variant)
         policy = self._with_history_limit(self.policy(), agent, messages)
         offered_tools, left_out = self._within_limits(self._offered_tools(agent, user), info)
+        tool_sentences = (left_out, refused_tools_sentence(info, self.refused_tools))
         return RequestInputs(
             session_id=self._journal.session_id,
             view=View.of(messages, decisions, services.store.get_blob),
             system=self._systems.prompt_now(agent, info, user),
             tools=self._specs(offered_tools, info),
-            tools_left_out=tuple(
-                filter(None, (left_out, refused_tools_sentence(info, self.refused_tools)))
-            ),
+            tools_left_out=tuple(filter(None, tool_sentences)),
             model=info,
             policy=policy,
             facts=Facts(
@@ -333,9 +316,8 @@ class PromptResolver:
         chars = limits_of(info).schema_chars
         if not known_limits and chars is None:
             return offered_tools, ""
-        limits = ToolLimits(
-            model=info.ref.id, tools=min(known_limits, default=None), schema_chars=chars
-        )
+        max_tools = min(known_limits, default=None)
+        limits = ToolLimits(model=info.ref.id, tools=max_tools, schema_chars=chars)
         return tools_within(offered_tools, registry.spec, registry.positions_by_name, limits)
 
     def _report_left_out_files(self) -> None:
@@ -352,13 +334,7 @@ class PromptResolver:
 
     def policy(self) -> Policy:
         """Return the context policy from the next request on."""
-        session = self._log.state.session
-        has_choice = session is not None and (session.policy_choice or session.policy)
-        return (
-            self._configured_policy.policy_of(session)
-            if has_choice
-            else self._configured_policy.policy
-        )
+        return self._configured_policy.policy_of(self._log.state.session)
 
     def recovery(self) -> RecoveryPolicy:
         """Return the recovery policy with its wait times; the configured one where the session's is unusable."""
@@ -437,14 +413,15 @@ class PromptResolver:
             raise ConfigError(NOT_USED.format(model=model.id))
 
     def _offered_tools(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
-        services = self._services
-        session = self._log.state.session
-        rules = services.rules.effective_rules.rules_of(
-            session, services.rules.base_rules, agent.rules
+        rules_of, base_rules = (
+            self._services.rules.effective_rules.rules_of,
+            self._services.rules.base_rules,
         )
-        offered_tools = tuple(services.agents.registry.offered_tools(rules, user.tools))
+        session = self._log.state.session
+        rules = rules_of(session, base_rules, agent.rules)
+        offered_tools = tuple(self._services.agents.registry.offered_tools(rules, user.tools))
         if session is not None and session.limits:
-            base = services.rules.effective_rules.rules_of(session, services.rules.base_rules, ())
+            base = rules_of(session, base_rules, ())
             permissions = {tool.name: tool.permission for tool in offered_tools}
             hidden = tools_hidden_by_limits(session.limits, base, permissions)
             offered_tools = tuple(tool for tool in offered_tools if tool.name not in hidden)

@@ -83,9 +83,8 @@ class SystemPrompts:
         if request is None or answer is None:
             return None
         prompt_message = state.message(getattr(answer.info, "parent_id", ""))
-        infos = {
-            message.id: message.info for message in (answer, prompt_message) if message is not None
-        }
+        messages = (answer, prompt_message)
+        infos = {message.id: message.info for message in messages if message is not None}
         if _request_key(request, infos) != key:
             return None
         return self._stored_prompt(request)
@@ -96,20 +95,18 @@ class SystemPrompts:
         Only requests of earlier kernels are searched, once: the prompts of this kernel are in memory.
         """
         if self._logged_requests is None:
-            self._logged_requests = (
-                self._read_logged_requests() if self._log.state.request is not None else {}
-            )
+            has_requests = self._log.state.request is not None
+            self._logged_requests = self._read_logged_requests() if has_requests else {}
         request = self._logged_requests.get(key)
         return self._stored_prompt(request) if request is not None else None
 
     def _read_logged_requests(self) -> dict[PromptKey, StepRequest]:
         session = self._log.state.session
+        session_id = session.id if session else ""
         infos: dict[str, UserMessage | AssistantMessage] = {}
         requests: dict[PromptKey, StepRequest] = {}
         with suppress(NotFound, OSError):  # without a readable log the prompts are made again
-            for record in self._services.store.read(
-                session.id if session else "", only=SEARCHED_RECORDS
-            ):
+            for record in self._services.store.read(session_id, only=SEARCHED_RECORDS):
                 match record.event:
                     case MessageUpdated(info=info):
                         infos[info.id] = info
@@ -138,31 +135,25 @@ class SystemPrompts:
             self.unread_file_notices,
         )
         note = SUBAGENT_NOTE if session and session.is_child else ""
-        extra_texts = (
-            services.agents.extra_system or "",
-            agent.note or "",
-            note,
-            _added_text(user) or "",
-        )
+        added_texts = (services.agents.extra_system, agent.note, note, _added_text(user))
         return system_prompt(
             environment,
             agent_prompt=agent.prompt,
-            extra=extra_texts,
+            extra=tuple(text or "" for text in added_texts),
             skills=self._skills(agent),
             environment_name=self._policy().environment,
         )
 
     def _skills(self, agent: Agent) -> str:
         """Return the list of skills, for an agent that may load one; else nothing."""
-        services, session = self._services, self._log.state.session
-        if services.agents.definitions is None or not services.agents.definitions.skills:
+        definitions, rules = self._services.agents.definitions, self._services.rules
+        if definitions is None or not definitions.skills:
             return ""
-        rules = services.rules.effective_rules.rules_of(
-            session, services.rules.base_rules, agent.rules
-        )
-        if hidden_tools({SKILL_NAME: SKILL_NAME}, rules):
+        session = self._log.state.session
+        agent_rules = rules.effective_rules.rules_of(session, rules.base_rules, agent.rules)
+        if hidden_tools({SKILL_NAME: SKILL_NAME}, agent_rules):
             return ""
-        return skill_list(services.agents.definitions.skills)
+        return skill_list(definitions.skills)
 
 
 def _request_key(
@@ -179,4 +170,4 @@ def _request_key(
 def _added_text(user: UserMessage) -> str | None:
     """Return the prompt's own text for the system prompt, and the note that a structured answer is wanted."""
     texts = [user.system, ANSWER_BY_TOOL if user.format else None]
-    return "\n\n".join(text for text in texts if text) or None
+    return "\n\n".join(filter(None, texts)) or None

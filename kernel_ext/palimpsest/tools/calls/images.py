@@ -24,7 +24,6 @@ MAX_PREVIEW_BYTES = 300_000
 MAX_PREVIEW_SIDE_PIXELS = 1_000
 """Maximum side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
 
-
 MAX_DECODED_PIXELS = 30_000_000
 """Maximum pixels of an image that is decoded to check for damage; more would take a second and 100 MB."""
 
@@ -147,10 +146,10 @@ def _shrink_image(
     image.save(buffer, "PNG")
     if max_bytes is None or buffer.tell() <= max_bytes:
         return "image/png", buffer.getvalue(), size_before, image.size
-    plain = Image.new("RGB", image.size, "white")
-    plain.paste(image, mask=image if image.mode == "RGBA" else None)
+    opaque_image = Image.new("RGB", image.size, "white")
+    opaque_image.paste(image, mask=image if image.mode == "RGBA" else None)
     buffer = io.BytesIO()
-    plain.save(buffer, "JPEG", quality=JPEG_QUALITY)
+    opaque_image.save(buffer, "JPEG", quality=JPEG_QUALITY)
     return "image/jpeg", buffer.getvalue(), size_before, image.size
 
 

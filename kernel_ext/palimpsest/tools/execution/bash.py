@@ -8,13 +8,13 @@ import os
 import re
 import shutil
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.progress import MAX_PREVIEW_CHARS, Progress
-from palimpsest.tools.execution.child_environment import child_environment
 from palimpsest.tools.execution.process import CommandResult, HeadAndTail, ShellCommand
 from palimpsest.tools.execution.python import first_line
 from palimpsest.tools.file_access.paths import resolve_permitted, resolve_permitted_folder
@@ -27,6 +27,8 @@ from palimpsest.tools.permission_rules.shell_files import (
 from palimpsest.tools.permission_rules.shell_rules import always_patterns
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
+from palimpsest.transcript.redaction.secret_names import is_secret_name
+from palimpsest.transcript.redaction.secret_removal import contains_secret, secret_values
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
 MAX_TIMEOUT_SECONDS = 3_600.0
@@ -34,6 +36,23 @@ MAX_COMMAND_BYTES = 100_000
 """Maximum bytes of a command; Linux accepts 128 KB in one argument."""
 
 MAX_STOPPED_OUTPUT_CHARS = 30_000
+
+NON_INTERACTIVE_VARIABLES = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "EDITOR": "true",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+}
+"""Variables that prevent programs from opening a pager or editor or asking for a password."""
+
+UNSAFE_VARIABLES = frozenset(
+    {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP", "SHELLOPTS", "BASHOPTS", "PS4"}
+)
+"""Variables that would run code before the approved command, or change its meaning."""
 
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -139,17 +158,29 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
         await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
 
 
+def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for a child process, without variables whose name or value shows a secret."""
+    values = secret_values(environment)
+    safe_variables = {
+        name: value
+        for name, value in environment.items()
+        if name not in UNSAFE_VARIABLES
+        and not is_secret_name(name)
+        and not contains_secret(value)
+        and not any(secret in value for secret in values)
+    }
+    return safe_variables | NON_INTERACTIVE_VARIABLES
+
+
 def _metadata(result: CommandResult, output: HeadAndTail, coloured_output: str) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"output": coloured_output, "exit_code": result.exit_code}
-    if result.ended_by == "timeout":
-        metadata["timed_out"] = True
-    if result.exit_code != 0:
-        metadata["failed"] = True
-    if result.background:
-        metadata["background"] = list(result.background)
-    if output.dropped_bytes:
-        metadata["left_out_bytes"] = output.dropped_bytes
-    return metadata
+    facts = {
+        "timed_out": result.ended_by == "timeout",
+        "failed": result.exit_code != 0,
+        "background": list(result.background),
+        "left_out_bytes": output.dropped_bytes,
+    }
+    metadata = {"output": coloured_output, "exit_code": result.exit_code}
+    return metadata | {name: value for name, value in facts.items() if value}
 
 
 def _head_and_tail(text: str) -> str:

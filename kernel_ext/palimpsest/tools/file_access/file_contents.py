@@ -21,7 +21,6 @@ from palimpsest.tools.file_access.paths import is_key_file
 INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 """Names of instruction files; in each folder only the first one that exists is used."""
 
-
 OUTSIDE_PROJECT = "it leads out of the project"
 PATH_WAS_REPLACED = "something else stands in its place now"
 _FOLDER_FLAGS = (

@@ -140,27 +140,22 @@ def _tokens(pattern: bytes, *, by_name: bool) -> list[Token] | None:
     position = 0
     while position < len(pattern):
         char = pattern[position : position + 1]
+        token: Token
         if char == b"*":
             token, position = _star_token(pattern, position, by_name=by_name)
-            tokens.append(token)
-            continue
-        if char == b"[":
+        elif char == b"[":
             character_class = _character_class(pattern, position + 1)
             if character_class is None:
                 return None
-            members, position = character_class
-            tokens.append(members)
-            continue
-        if char == b"?":
-            tokens.append(rb"[^/\0]")
-        elif char == b"\\":
-            position += 1
-            if position == len(pattern):
-                return None
-            tokens.append(re.escape(pattern[position : position + 1]))
+            token, position = character_class
         else:
-            tokens.append(re.escape(char))
-        position += 1
+            position += char == b"\\"
+            literal = pattern[position : position + 1]
+            if not literal:
+                return None
+            token = rb"[^/\0]" if char == b"?" else re.escape(literal)
+            position += 1
+        tokens.append(token)
     return tokens
 
 

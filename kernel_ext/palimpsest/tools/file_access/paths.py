@@ -186,21 +186,16 @@ def resolve_path(path: str, root: Path, cwd: Path) -> ResolvedPath:
     try:
         real_path = (cwd / path_on_disk).resolve()
         real_root = root.resolve()
-        _check_readable(real_path)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            real_path.lstat()  # fails where nobody can tell whether it exists
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"The path {_short_path(path)!r} cannot be followed: {reason}.") from error
     is_inside = real_path == real_root or real_root in real_path.parents
-    shown = recorded_name(
+    display_path = recorded_name(
         real_path.relative_to(real_root).as_posix() if is_inside else str(real_path)
     )
-    return ResolvedPath(path=real_path, display_path=shown, is_inside=is_inside)
-
-
-def _check_readable(real_path: Path) -> None:
-    """Raise OSError if it cannot be determined whether a path exists: too long, or no permission."""
-    with suppress(FileNotFoundError, NotADirectoryError):
-        real_path.lstat()
+    return ResolvedPath(path=real_path, display_path=display_path, is_inside=is_inside)
 
 
 def _is_encodable(path: str) -> bool:
@@ -317,16 +312,14 @@ def is_protected(permission: str, path: str) -> bool:
 def _protection(path: str) -> Protection | None:
     name = path.rpartition("/")[2]
     forms = _without_backup(name)
-    if not any(_compiled_names(HARMLESS_NAMES).match(form) for form in forms) and (
-        any(_compiled_names(KEY_NAMES).match(form) for form in forms)
-        or _matches_place(path, forms, _compiled_places(KEY_PLACES))
-    ):
+    is_harmless = any(map(_compiled_names(HARMLESS_NAMES).match, forms))
+    has_key_name = any(map(_compiled_names(KEY_NAMES).match, forms))
+    key_places, control_places = _compiled_places(KEY_PLACES), _compiled_places(CONTROL_PLACES)
+    if not is_harmless and (has_key_name or _matches_place(path, forms, key_places)):
         return "key"
-    if _compiled_names(CONTROL_NAMES).match(name) or _matches_place(
-        path, [name], _compiled_places(CONTROL_PLACES)
-    ):
-        return "control"
-    return None
+    has_control_name = _compiled_names(CONTROL_NAMES).match(name) is not None
+    is_control = has_control_name or _matches_place(path, [name], control_places)
+    return "control" if is_control else None
 
 
 def _matches_place(path: str, names: Iterable[str], places: "re.Pattern[str]") -> bool:

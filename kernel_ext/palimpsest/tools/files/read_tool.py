@@ -122,51 +122,51 @@ class ReadTool:
 def _show_path(
     place: ResolvedPath, arguments: ReadArguments, root: Path, hidden_runs: HiddenRuns
 ) -> ToolOutcome:
-    path = place.path
+    path, name = place.path, place.display_path
     if path.is_dir():
         return _folder_listing(place, root)
     if not path.is_file():
-        raise UserError(
-            f"{place.display_path} is neither a file nor a folder, so it cannot be read."
-        )
+        raise UserError(f"{name} is neither a file nor a folder, so it cannot be read.")
     size = path.stat().st_size
     mime = ATTACHED_TYPES.get(path.suffix.lower())
     if mime is not None:
         return _attached_file(place, mime, size)
     if size > MAX_FILE_BYTES:
         raise UserError(
-            f"{place.display_path} has {size:,} bytes, too many to read whole. Use grep, or open it with the python tool."
+            f"{name} has {size:,} bytes, too many to read whole. Use grep, or open it with the python tool."
         )
     data = read_resolved_file(path)
     if is_binary(data):
         raise UserError(
-            f"{place.display_path} is a binary file of {size:,} bytes, so it cannot be shown as text. "
+            f"{name} is a binary file of {size:,} bytes, so it cannot be shown as text. "
             "Open it with the python tool and the library made for it."
         )
     text = TextFile.from_bytes(data).text
     if path.suffix.lower() == ".ipynb":
-        text = notebook_text(text, place.display_path, hidden_runs)
+        text = notebook_text(text, name, hidden_runs)
     else:
-        text = without_hidden_cells(text, place.display_path, hidden_runs).text
-    return _numbered_lines(place, text, arguments.offset or 1, arguments.limit or MAX_LINES)
+        text = without_hidden_cells(text, name, hidden_runs).text
+    return _numbered_lines(name, text, arguments.offset or 1, arguments.limit or MAX_LINES)
 
 
 def _attached_file(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
+    name = place.display_path
     max_bytes = MAX_FILE_BYTES if mime.startswith("image/") else MAX_DOCUMENT_BYTES
     if size > max_bytes:
         raise UserError(
-            f"{place.display_path} has {size:,} bytes; at most {max_bytes:,} can be attached. "
+            f"{name} has {size:,} bytes; at most {max_bytes:,} can be attached. "
             "Make a smaller copy, or take out what you need, with the python tool."
         )
     claim = "its name says. Look at it with the python tool."
-    fitted = fit_attachment(read_resolved_file(place.path), mime, place.display_path, claim)
-    name = recorded_name(place.path.name)
-    file = Attachment(mime=fitted.mime, filename=name, url=fitted.url)
-    output = f"{place.display_path} ({fitted.mime}, {len(fitted.data):,} bytes) is attached. {fitted.note}"
-    return ToolOutcome(place.display_path, output.rstrip(), {"mime": fitted.mime}, (file,))
+    fitted = fit_attachment(read_resolved_file(place.path), mime, name, claim)
+    filename = recorded_name(place.path.name)
+    file = Attachment(mime=fitted.mime, filename=filename, url=fitted.url)
+    output = f"{name} ({fitted.mime}, {len(fitted.data):,} bytes) is attached. {fitted.note}"
+    return ToolOutcome(name, output.rstrip(), {"mime": fitted.mime}, (file,))
 
 
 def _folder_listing(place: ResolvedPath, root: Path) -> ToolOutcome:
+    name = place.display_path
     entries = folder_entries(place.path, GitignoreRules.rules_at(root, place.path))
     lines = [entry_name(file) for file in entries[:MAX_FOLDER_ENTRIES]]
     if len(entries) > MAX_FOLDER_ENTRIES:
@@ -174,22 +174,18 @@ def _folder_listing(place: ResolvedPath, root: Path) -> ToolOutcome:
             f"({len(entries) - MAX_FOLDER_ENTRIES} more are not shown; use glob with a pattern.)"
         )
     body = "\n".join(lines) or "(empty)"
-    return ToolOutcome(
-        place.display_path, f"Folder {place.display_path}:\n{body}", {"count": len(entries)}
-    )
+    return ToolOutcome(name, f"Folder {name}:\n{body}", {"count": len(entries)})
 
 
-def _numbered_lines(place: ResolvedPath, text: str, offset: int, limit: int) -> ToolOutcome:
+def _numbered_lines(name: str, text: str, offset: int, limit: int) -> ToolOutcome:
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     line_count = len(lines)
     if not line_count:
-        return ToolOutcome(place.display_path, f"{place.display_path} is empty.", {"lines": 0})
+        return ToolOutcome(name, f"{name} is empty.", {"lines": 0})
     if offset > line_count:
-        raise UserError(
-            f"{place.display_path} ends at line {line_count}, so there is no line {offset}."
-        )
+        raise UserError(f"{name} ends at line {line_count}, so there is no line {offset}.")
     numbered_lines: list[str] = []
     used_bytes = 0
     for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
@@ -205,7 +201,7 @@ def _numbered_lines(place: ResolvedPath, text: str, offset: int, limit: int) -> 
             f"(Lines {last_line + 1} to {line_count} follow; read on with offset={last_line + 1}.)"
         )
     metadata = {"lines": line_count, "first": offset, "last": last_line, "truncated": is_cut}
-    return ToolOutcome(place.display_path, "\n".join(numbered_lines), metadata)
+    return ToolOutcome(name, "\n".join(numbered_lines), metadata)
 
 
 def _cut_line(line: str) -> str:

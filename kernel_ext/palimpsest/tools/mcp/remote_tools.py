@@ -156,8 +156,8 @@ def _find_server(servers: Sequence[McpServer], name: str) -> McpServer:
     for server in servers:
         if server.name == name:
             return server
-    known = ", ".join(server.name for server in servers) or "none"
-    raise NotFound(f"There is no connected MCP server {name!r} with resources. Servers: {known}.")
+    names = ", ".join(server.name for server in servers) or "none"
+    raise NotFound(f"There is no connected MCP server {name!r} with resources. Servers: {names}.")
 
 
 def _resource_line(resource: RemoteResource) -> str:

@@ -249,7 +249,6 @@ class McpServer:
             self._record_failure(end_event, f"The MCP server {self.name!r} ended.")
 
     def _on_connect_failed(self, end_event: asyncio.Event, problem: ServerFailed) -> None:
-        """Record the failure of an attempt to connect."""
         if end_event is self._end_event and not end_event.is_set():
             self.is_slow = problem.is_slow
         self._record_failure(end_event, str(problem))

@@ -26,9 +26,9 @@ from palimpsest.tools.mcp.values import ServerFailed, untrusted_line
 
 WATCHDOG = Path(__file__).with_name("watchdog.py")
 MAX_STDERR_BYTES = 4_000
-PROCESS_END_SECONDS = 2.0
+MAX_PROCESS_END_SECONDS = 2.0
 """Time for a process to end after its stdin is closed, and again after SIGTERM."""
-FLUSH_SECONDS = 0.5
+MAX_FLUSH_SECONDS = 0.5
 """Time in which waiting messages can still be sent before stdin is closed."""
 POLL_SECONDS = 0.01
 PIECE_BYTES = 65_536
@@ -57,7 +57,7 @@ async def pipe_streams(
     writing, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     has_written = anyio.Event()
 
-    async def read() -> None:
+    async def read_messages() -> None:
         async with send_stream:
             try:
                 await _forward_messages(process.stdout, send_stream)
@@ -67,7 +67,7 @@ async def pipe_streams(
                     await _kill_process(process)
         on_end("")
 
-    async def write() -> None:
+    async def write_messages() -> None:
         try:
             async with outgoing:
                 async for message in outgoing:
@@ -79,8 +79,8 @@ async def pipe_streams(
             has_written.set()
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(read)
-        tasks.start_soon(write)
+        tasks.start_soon(read_messages)
+        tasks.start_soon(write_messages)
         try:
             on_start()
             yield receive_stream, writing
@@ -88,7 +88,7 @@ async def pipe_streams(
             with anyio.CancelScope(shield=True):
                 receive_stream.close()
                 writing.close()
-                with anyio.move_on_after(FLUSH_SECONDS):
+                with anyio.move_on_after(MAX_FLUSH_SECONDS):
                     await has_written.wait()
                 await _end_process(process)
             tasks.cancel_scope.cancel()
@@ -168,7 +168,7 @@ async def _kill_process(process: Any) -> None:
     if os.name == "posix":
         from mcp.os.posix.utilities import terminate_posix_process_tree
 
-        await terminate_posix_process_tree(process, PROCESS_END_SECONDS)
+        await terminate_posix_process_tree(process, MAX_PROCESS_END_SECONDS)
     else:  # pragma: no cover
         from mcp.os.win32.utilities import terminate_windows_process_tree
 
@@ -177,13 +177,13 @@ async def _kill_process(process: Any) -> None:
 
 
 async def _wait_for_end(process: Any) -> bool:
-    """Wait up to ``PROCESS_END_SECONDS`` for a process to end, and return whether it has ended.
+    """Wait up to ``MAX_PROCESS_END_SECONDS`` for a process to end, and return whether it has ended.
 
     Its own ``wait`` is not used, since that also waits for pipes that a child may hold.
     """
     import anyio
 
-    with anyio.move_on_after(PROCESS_END_SECONDS):
+    with anyio.move_on_after(MAX_PROCESS_END_SECONDS):
         while process.returncode is None:  # noqa: ASYNC110  # no event that is independent of its pipes
             await anyio.sleep(POLL_SECONDS)
     return process.returncode is not None

@@ -19,9 +19,9 @@ class DecidedChanges:
     rewritten: tuple[str, ...] = ()
     """Ids of cells of which the person accepted only a part."""
 
-    def in_order(self, made: Sequence[MadeChange]) -> tuple[MadeChange, ...]:
+    def in_order(self, made_changes: Sequence[MadeChange]) -> tuple[MadeChange, ...]:
         """Return the changes that were made and, behind them, those that were rejected."""
-        return (*made, *self.rejected)
+        return (*made_changes, *self.rejected)
 
 
 def decided_changes(changes: Sequence[MadeChange], reply: Reply | None) -> DecidedChanges:

@@ -42,8 +42,7 @@ from palimpsest.transcript.context_values.cell_changes import (
     CellResult,
     MadeChange,
 )
-from palimpsest.transcript.context_values.cell_runs import CellRun
-from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
+from palimpsest.transcript.context_values.cell_runs import SEEN_KEY, CellRun, source_hash
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import Attachment
@@ -98,14 +97,14 @@ class CellsTool:
         diff = changes_difference(notebook.path, plan.changes, plan.runs, plan.labels)
         diff = context.scrubber()(diff)
         context.metadata(title, {CELLS_KEY: _as_metadata(plan.changes)})
-        decided = decided_changes(
+        decisions = decided_changes(
             plan.changes, await _ask_permission(context, notebook.path, plan, title, diff)
         )
-        made_changes = await _make_changes(context, notebook, decided)
-        metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decided.in_order(made_changes))}
-        remaining_runs = _runs_after(plan.runs, made_changes, decided.rejected)
+        made_changes = await _make_changes(context, notebook, decisions)
+        metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decisions.in_order(made_changes))}
+        remaining_runs = _runs_after(plan.runs, made_changes, decisions.rejected)
         context.metadata(outcome_title(notebook.path, made_changes, len(remaining_runs)), metadata)
-        changed_text = _changed_text(notebook.path, made_changes, decided, plan)
+        changed_text = _changed_text(notebook.path, made_changes, decisions, plan)
         runs = await _run_cells(context, notebook, remaining_runs)
         output = "\n\n".join(filter(None, (changed_text, *runs.sections)))
         if made_changes:
@@ -116,9 +115,9 @@ class CellsTool:
         if runs.not_run:
             metadata[FAILURE_LINE] = context.scrubber()(runs.not_run)
         if runs.seen:
-            metadata[SEEN_KEY] = dict(runs.seen)
+            metadata[SEEN_KEY] = runs.seen
         title = outcome_title(notebook.path, made_changes, runs.count)
-        return ToolOutcome(title, context.scrubber()(output), metadata, runs.images)
+        return ToolOutcome(title, context.scrubber()(output), metadata, tuple(runs.images))
 
 
 def _plan(
@@ -182,10 +181,10 @@ async def _ask_permission(
 
 
 async def _make_changes(
-    context: ToolContext, notebook: OwnNotebook, decided: DecidedChanges
+    context: ToolContext, notebook: OwnNotebook, decisions: DecidedChanges
 ) -> tuple[MadeChange, ...]:
     """Have the accepted changes made, and return them with what the page says; raises UserError where it made none."""
-    changes = decided.accepted
+    changes = decisions.accepted
     if not changes:
         return ()
     plain_changes = [CellChange.model_validate(_fields_of(change)) for change in changes]
@@ -195,7 +194,7 @@ async def _make_changes(
         if problems:
             raise _problem_error(context, problems, changes)
     except UserError:
-        context.metadata(None, {CELLS_KEY: _as_metadata(decided.rejected)})
+        context.metadata(None, {CELLS_KEY: _as_metadata(decisions.rejected)})
         raise
     return tuple(
         change.model_copy(update={"was_after": result.was_after, "removed": result.removed})
@@ -226,17 +225,12 @@ def _problem_error(
     for result in problems:
         number = numbers.get(result.cell)
         label = f"cell [{number}]" if number is not None else f"cell {result.cell}"
-        match result.problem:
-            case "changed":
-                sentences.append(
-                    f"{label} was changed while the question was open. It holds now:\n{result.source or ''}"
-                )
-            case "locked":
-                sentences.append(f"{label} is locked by its metadata. Ask the user to unlock it.")
-            case "agent":
-                sentences.append(f"{label} is a prompt of the user now. Leave it as it is.")
-            case _:
-                sentences.append(f"{label} is not in the notebook any more.")
+        sentence = {
+            "changed": f"was changed while the question was open. It holds now:\n{result.source or ''}",
+            "locked": "is locked by its metadata. Ask the user to unlock it.",
+            "agent": "is a prompt of the user now. Leave it as it is.",
+        }.get(result.problem or "", "is not in the notebook any more.")
+        sentences.append(f"{label} {sentence}")
     marks = {
         result.cell: source_hash(result.source)
         for result in problems
@@ -251,20 +245,20 @@ def _problem_error(
 
 
 def _changed_text(
-    notebook: str, changes: Sequence[MadeChange], decided: DecidedChanges, plan: PlannedChanges
+    notebook: str, changes: Sequence[MadeChange], decisions: DecidedChanges, plan: PlannedChanges
 ) -> str:
     lines = []
     if changes:
         lines += [f"Changed {notebook}:", *(change_line(change, plan.labels) for change in changes)]
         lines += plan.notes
     for change in changes:
-        if change.cell in decided.rewritten:
+        if change.cell in decisions.rewritten:
             lines.append(
                 f"The user accepted only a part of {plan.labels[change.cell]}, which holds now:\n{change.new}"
             )
-    if decided.rejected:
+    if decisions.rejected:
         lines.append("Not made, since the user rejected it:")
-    for change in decided.rejected:
+    for change in decisions.rejected:
         reason = f" Reason: {change.reason}" if change.reason else ""
         lines.append(f"{change_line(change, plan.labels).replace('- ', '- not ', 1)}.{reason}")
     return "\n".join(lines)
@@ -283,16 +277,16 @@ def _runs_after(
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _RunOutcome:
     """What came out of the cells that were run."""
 
     count: int = 0
     """Number of cells that ran."""
-    sections: tuple[str, ...] = ()
-    images: tuple[Attachment, ...] = ()
+    sections: list[str] = field(default_factory=list)
+    images: list[Attachment] = field(default_factory=list)
     has_failed: bool = False
-    seen: Mapping[str, str] = field(default_factory=dict)
+    seen: dict[str, str] = field(default_factory=dict)
     """Hashes of sources that it shows, by cell id."""
     not_run: str = ""
     """Why a cell was not run, in one sentence; empty where each was."""
@@ -302,37 +296,31 @@ async def _run_cells(
     context: ToolContext, notebook: OwnNotebook, runs: Sequence[PlannedRun]
 ) -> _RunOutcome:
     """Run cells one after the other, until one fails, as a person's Run All does."""
-    sections: list[str] = []
-    images: list[Attachment] = []
-    seen: dict[str, str] = {}
-    count = 0
-    not_run = ""
+    outcome = _RunOutcome()
     for index, run in enumerate(runs):
         try:
             run_record = await notebook.run(run.cell, run.source, context.abort)
         except (UserError, Aborted) as error:
-            if isinstance(error, Aborted) and not sections:
+            if isinstance(error, Aborted) and not outcome.sections:
                 raise
-            not_run = f"{run.label} was not run: {error}"
-            sections.append(not_run)
+            outcome.not_run = f"{run.label} was not run: {error}"
+            outcome.sections.append(outcome.not_run)
             source = error.result.source if isinstance(error, CellNotRun) else None
             if source is not None:
-                sections.append(f"{run.label} holds now:\n{source}")
-                seen[run.cell] = source_hash(source)
-            has_failed = True
+                outcome.sections.append(f"{run.label} holds now:\n{source}")
+                outcome.seen[run.cell] = source_hash(source)
+            outcome.has_failed = True
         else:
-            count += 1
-            sections.append(_run_text(run, run_record))
-            images += output_images(run_record)
-            has_failed = run_record.status != "ok"
-        if has_failed:
-            rest = [later.label for later in runs[index + 1 :]]
-            if rest:
-                sections.append(f"Not run, since a cell before failed: {', '.join(rest)}.")
-            return _RunOutcome(
-                count, tuple(sections), tuple(images), has_failed=True, seen=seen, not_run=not_run
-            )
-    return _RunOutcome(count, tuple(sections), tuple(images))
+            outcome.count += 1
+            outcome.sections.append(_run_text(run, run_record))
+            outcome.images += output_images(run_record)
+            outcome.has_failed = run_record.status != "ok"
+        if outcome.has_failed:
+            labels_left = ", ".join(later.label for later in runs[index + 1 :])
+            if labels_left:
+                outcome.sections.append(f"Not run, since a cell before failed: {labels_left}.")
+            break
+    return outcome
 
 
 def _run_text(run: PlannedRun, run_record: CellRun) -> str:

@@ -58,20 +58,20 @@ def change_line(change: CellChange, labels: Mapping[str, str]) -> str:
     label = labels[change.cell]
     identifier = "" if change.cell in label else f" id={change.cell}"
     kind = f" ({change.kind})" if change.action == "insert" and change.kind != "code" else ""
-    place = f" {_place(change, labels)}" if change.action in ("insert", "move") else ""
+    place = f" {_place_text(change, labels)}" if change.action in ("insert", "move") else ""
     return f"- {_PAST[change.action]} {label}{identifier}{kind}{place}"
 
 
-def _place(change: CellChange, labels: Mapping[str, str]) -> str:
+def _place_text(change: CellChange, labels: Mapping[str, str]) -> str:
     return f"behind {labels.get(change.after, 'the last cell')}" if change.after else "at the top"
 
 
 def _difference(name: str, change: CellChange, labels: Mapping[str, str]) -> str:
     if change.action == "move":
-        return f"--- a/{name}\n+++ b/{name}, moved {_place(change, labels)}\n"
+        return f"--- a/{name}\n+++ b/{name}, moved {_place_text(change, labels)}\n"
     if change.action == "insert":
         kind = f" ({change.kind})" if change.kind != "code" else ""
-        name = f"{name}{kind} {_place(change, labels)}"
+        name = f"{name}{kind} {_place_text(change, labels)}"
     elif change.action == "delete":
         name = f"{name}, deleted"
     text = unified_difference(_lines(change.old), _lines(change.new), name)

@@ -161,7 +161,7 @@ class ClosedNotebook:
         was_after = ids[index - 1] if index else None
         if change.action == "delete":
             return CellResult(cell=change.cell, was_after=was_after, removed=cell)
-        cells.insert(_place_after([left["id"] for left in cells], change.after), cell)
+        cells.insert(_place_after([other["id"] for other in cells], change.after), cell)
         return CellResult(cell=change.cell, was_after=was_after)
 
     def _problem(self, cell: dict[str, Any], change: CellChange) -> CellResult | None:

@@ -172,9 +172,9 @@ def _live_cell(cell: PageCell, run: CellRun | None, notebook: str) -> KnownCell:
             page_run = replace(page_run, status="error")
         return KnownCell(cell.kind, page_run, recorded=False, is_on_page=True, notebook=notebook)
     is_edited = cell.source is not None and not same_source(cell.source, run.source)
-    now = cell.source if is_edited else None
+    page_source = cell.source if is_edited else None
     return KnownCell(
-        cell.kind, run, recorded=True, page_source=now, is_on_page=True, notebook=notebook
+        cell.kind, run, recorded=True, page_source=page_source, is_on_page=True, notebook=notebook
     )
 
 

@@ -23,13 +23,18 @@ from palimpsest.tools.notebook.notebook_cells import (
     outputs_of,
 )
 from palimpsest.tools.tool import NotebookReader, ToolContext, ToolOutcome
-from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookRuns, RecordedOutput
-from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
+from palimpsest.transcript.context_values.cell_runs import (
+    SEEN_KEY,
+    CellRun,
+    NotebookRuns,
+    RecordedOutput,
+    source_hash,
+)
 from palimpsest.transcript.context_values.page_cells import CellsWanted
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 
-PAGE_SECONDS = 2.0
+MAX_PAGE_SECONDS = 2.0
 """Maximum wait for a page; a hidden or dead tab must not delay the turn."""
 MAX_OUTLINE_OUTPUT_CHARS = 400
 """Characters that the page sends of each output for an outline, which shows only kinds and sizes of outputs."""
@@ -105,7 +110,7 @@ async def _known_cells(reader: NotebookReader, context: ToolContext) -> KnownCel
     """Return the cells of the live page, or without a page those of record and file."""
     notebook_file = context.extra_values.get("notebook_file")
     file = notebook_file if isinstance(notebook_file, Path) else None
-    pages = await reader.page(CellsWanted(output_chars=MAX_OUTLINE_OUTPUT_CHARS), PAGE_SECONDS)
+    pages = await reader.page(CellsWanted(output_chars=MAX_OUTLINE_OUTPUT_CHARS), MAX_PAGE_SECONDS)
     recorded_runs = reader.recorded_runs()
     if pages:
         return cells_of_pages(pages, recorded_runs, file)
@@ -115,7 +120,7 @@ async def _known_cells(reader: NotebookReader, context: ToolContext) -> KnownCel
 async def _with_outputs(cell: KnownCell, reader: NotebookReader) -> KnownCell:
     """Return a cell that did not run here with the outputs of the page."""
     request = CellsWanted(cell.run.cell_id, MAX_OUTPUT_CHARS, images=True)
-    for page in await reader.page(request, PAGE_SECONDS) or ():
+    for page in await reader.page(request, MAX_PAGE_SECONDS) or ():
         for entry in page.cells:
             if entry.id == cell.run.cell_id and page.path == cell.notebook and not entry.hidden:
                 run = replace(cell.run, outputs=outputs_of(entry), dropped=entry.dropped)
@@ -267,7 +272,6 @@ def _cell_text(cell: KnownCell, saved_at: float | None, *, outputs: bool) -> str
 
 
 def _sources_text(cell: KnownCell, saved_at: float | None) -> str:
-    """Return where source and outputs come from."""
     if cell.is_on_page and cell.recorded:
         return "source from the live page, outputs as this kernel recorded them"
     if cell.is_on_page:

@@ -17,7 +17,7 @@ from palimpsest.tools.notebook.notebook_cells import (
     find_cell,
     is_own_notebook,
 )
-from palimpsest.tools.notebook.notebook_tool import PAGE_SECONDS
+from palimpsest.tools.notebook.notebook_tool import MAX_PAGE_SECONDS
 from palimpsest.tools.notebook.planned_changes import NotebookCell
 from palimpsest.tools.tool import Abort, NoPage, NotebookChanger, NotebookReader, WithoutPage
 from palimpsest.transcript.context_values.cell_changes import CellChange, CellOrigin, CellResult
@@ -86,17 +86,17 @@ async def own_notebook(
 
     ``own_path`` is the notebook's file; a session of a console has none, and takes the only notebook that there is.
     """
-    pages = await reader.page(CellsWanted(), PAGE_SECONDS) or ()
-    own = [page for page in pages if is_own_notebook(page.path, own_path)]
+    pages = await reader.page(CellsWanted(), MAX_PAGE_SECONDS) or ()
+    own_pages = [page for page in pages if is_own_notebook(page.path, own_path)]
     # Of two with one name, the one whose folders agree, too.
-    own.sort(key=lambda page: len(page.path), reverse=True)
-    if not own and own_path is None and len(pages) == 1:
-        own = list(pages)
-    if not own:
+    own_pages.sort(key=lambda page: len(page.path), reverse=True)
+    if not own_pages and own_path is None and len(pages) == 1:
+        own_pages = list(pages)
+    if not own_pages:
         changer = await _closed_notebook(reader, changer, own_path, root, without_page)
-        own = [changer.as_shown()]
-        pages = [*pages, *own]
-    path = own[0].path
+        own_pages = [changer.as_shown()]
+        pages = [*pages, *own_pages]
+    path = own_pages[0].path
     known = cells_of_pages(pages, reader.recorded_runs(), own_path)
     visible = {
         cell.run.cell_id for cell in known.cells if cell.is_on_page and cell.notebook == path
@@ -105,11 +105,11 @@ async def own_notebook(
         NotebookCell(
             cell.id,
             _kind(cell),
-            await _source(cell, own[0], reader) if cell.id in visible else "",
+            await _source(cell, own_pages[0], reader) if cell.id in visible else "",
             cell.number,
             is_hidden=cell.id not in visible,
         )
-        for cell in own[0].cells
+        for cell in own_pages[0].cells
     ]
     return OwnNotebook(path, tuple(cells), known, changer, session_id)
 
@@ -141,7 +141,7 @@ async def _source(cell: PageCell, page: PageNotebook, reader: NotebookReader) ->
     """Return a cell's source; of a notebook that is too large to be sent whole, the page is asked for each."""
     if cell.source is not None:
         return cell.source
-    for notebook in await reader.page(CellsWanted(cell.id), PAGE_SECONDS) or ():
+    for notebook in await reader.page(CellsWanted(cell.id), MAX_PAGE_SECONDS) or ():
         for entry in notebook.cells:
             if notebook.path == page.path and entry.id == cell.id and entry.source is not None:
                 return entry.source

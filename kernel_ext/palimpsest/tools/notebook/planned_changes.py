@@ -20,7 +20,7 @@ from palimpsest.tools.files.write_tools import (
 )
 from palimpsest.tools.notebook.seen_sources import SeenSource
 from palimpsest.transcript.context_values.cell_changes import CellKind, MadeChange
-from palimpsest.transcript.context_values.cell_sources import is_prompt_cell, source_hash
+from palimpsest.transcript.context_values.cell_runs import is_prompt_cell, source_hash
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 
@@ -203,25 +203,16 @@ class ChangePlanner:
             new = self._checked_source(self._with_edits(cell, change.edits or []), cell.source)
         if new == cell.source:
             raise self._error(f"{cell.label} has that source already, so there is nothing to edit.")
-        earlier_indexes = (
-            index
-            for index, other in enumerate(self._changes)
-            if other.cell == cell.id and other.action in ("insert", "edit")
-        )
-        earlier_index = next(earlier_indexes, None)
-        if earlier_index is None:
-            self._changes.append(
-                self._proposed_change(cell, action="edit", old=cell.source, new=new)
-            )
-        else:
-            update = {"new": new}
-            self._changes[earlier_index] = self._changes[earlier_index].model_copy(update=update)
-            self._changes = [
-                other.model_copy(update={"old": new})
-                if other.cell == cell.id and other.action == "move" and index > earlier_index
-                else other
-                for index, other in enumerate(self._changes)
-            ]
+        is_changed_before = False
+        for index, earlier in enumerate(self._changes):
+            if earlier.cell == cell.id and earlier.action in ("insert", "edit"):
+                self._changes[index] = earlier.model_copy(update={"new": new})
+                is_changed_before = True
+            elif earlier.cell == cell.id and earlier.action == "move" and is_changed_before:
+                self._changes[index] = earlier.model_copy(update={"old": new})
+        if not is_changed_before:
+            proposed = self._proposed_change(cell, action="edit", old=cell.source, new=new)
+            self._changes.append(proposed)
         cell.source = new
 
     def _move(self, change: RequestedChange) -> None:
@@ -406,23 +397,18 @@ class ChangePlanner:
     def _unseen_error(self) -> UnseenCells:
         sections = []
         for cell in self._unseen.values():
-            seen = self.seen.get(cell.id)
+            seen, text = self.seen.get(cell.id), cell.source
             seen_text = seen.text() if seen is not None else None
             if seen is None:
-                sections.append(f"{cell.full_label}, which you have not read:\n{cell.source}")
+                state = ", which you have not read"
             elif seen.mark == source_hash(cell.source):
-                sections.append(
-                    f"{cell.full_label}, of which you have seen only a part:\n{cell.source}"
-                )
+                state = ", of which you have seen only a part"
             elif seen_text is None:
-                sections.append(
-                    f"{cell.full_label} is another than you saw. It holds now:\n{cell.source}"
-                )
+                state = " is another than you saw. It holds now"
             else:
-                changed = unified_difference(f"{seen_text}\n", f"{cell.source}\n", cell.label)
-                sections.append(
-                    f"{cell.full_label}, from what you saw to what it holds now:\n{changed}"
-                )
+                state = ", from what you saw to what it holds now"
+                text = unified_difference(f"{seen_text}\n", f"{cell.source}\n", cell.label)
+            sections.append(f"{cell.full_label}{state}:\n{text}")
         marks = {cell.id: source_hash(cell.source) for cell in self._unseen.values()}
         heading = (
             "Nothing was changed and nothing run, since you have not seen what these cells hold now. Look at it, and call "

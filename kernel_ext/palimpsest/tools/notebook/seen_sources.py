@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from palimpsest.transcript.context_values.cell_changes import CELLS_KEY, MadeChange
-from palimpsest.transcript.context_values.cell_runs import NotebookRuns
-from palimpsest.transcript.context_values.cell_sources import SEEN_KEY, source_hash
+from palimpsest.transcript.context_values.cell_runs import SEEN_KEY, NotebookRuns, source_hash
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import NotebookPart, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.secret_patterns import scrub
@@ -91,12 +90,12 @@ def _add_call(seen: dict[str, SeenSource], part: ToolPart) -> None:
     marks = getattr(part.state, "metadata", {}).get(SEEN_KEY)
     output = part.state.output if isinstance(part.state, ToolCompleted) else ""
     for cell_id, mark in marks.items() if isinstance(marks, dict) else ():
-        before = seen.get(cell_id)
-        if before is None or before.mark != mark:
+        previous = seen.get(cell_id)
+        if previous is None or previous.mark != mark:
             seen[str(cell_id)] = SeenSource(str(mark), shown_in=output)
-        elif before.shown_in:
-            shown_in = f"{before.shown_in}\n\n{output}" if output else ""
-            seen[str(cell_id)] = replace(before, shown_in=shown_in)
+        elif previous.shown_in:
+            shown_in = f"{previous.shown_in}\n\n{output}" if output else ""
+            seen[str(cell_id)] = replace(previous, shown_in=shown_in)
     for change in changes_of_call(part):
         source = change.old if change.state == "rejected" else change.new
         if change.state in ("open", "accepted", "rejected") and source is not None:

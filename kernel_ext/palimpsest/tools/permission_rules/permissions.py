@@ -96,7 +96,6 @@ def as_limits(rules: Iterable[Rule], force: Force = "limit") -> Rules:
 
 
 def _split_layers(rules: Iterable[Rule]) -> tuple[Rules, Rules, Rules]:
-    """Return plain rules, limits and locks separately."""
     return _split_cached(_RulesByIdentity(tuple(rules)))
 
 
@@ -105,10 +104,10 @@ def _split_cached(rules_key: "_RulesByIdentity") -> tuple[Rules, Rules, Rules]:
     rules = rules_key.rules
     if all(rule.force is None for rule in rules):
         return rules, (), ()  # the same object, since caches are keyed by its identity
-    plain, limits, locked_rules = (
+    plain_rules, limits, locked_rules = (
         tuple(rule for rule in rules if rule.force == force) for force in (None, "limit", "lock")
     )
-    return plain, limits and (ALLOW_ALL, *limits), locked_rules and (ALLOW_ALL, *locked_rules)
+    return plain_rules, limits and (ALLOW_ALL, *limits), locked_rules and (ALLOW_ALL, *locked_rules)
 
 
 STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
@@ -124,8 +123,8 @@ def last_matching_rule(permission: str, pattern: str, *rulesets: Iterable[Rule])
 
     Limits and locks are matched separately, and the strictest result is returned.
     """
-    plain, *others = _split_layers(merge_rules(*rulesets))
-    sets = (plain, *(rules for rules in others if rules))
+    plain_rules, *others = _split_layers(merge_rules(*rulesets))
+    sets = (plain_rules, *(rules for rules in others if rules))
     matches = [_last_match((permission,), pattern, rules) for rules in sets]
     return max(matches, key=lambda rule: STRICTNESS[rule.action])
 
@@ -166,16 +165,13 @@ def _last_match_of_protected(names: tuple[str, ...], path: str, rules: Rules) ->
     for rule in reversed(rules):
         if not _is_permission_named(rule.permission, names):
             continue
-        if not matches_pattern(path, rule.pattern):
-            if rule.action != "allow" and matches_pattern(
-                comparable, comparable_path(rule.pattern)
-            ):
+        is_match = matches_pattern(path, rule.pattern)
+        if rule.action != "allow":
+            if is_match or matches_pattern(comparable, comparable_path(rule.pattern)):
                 return ask if has_wide_allow else rule
-        elif rule.action != "allow":
-            return ask if has_wide_allow else rule
-        elif is_total(rule) or _is_explicit_about_protected(names[0], rule.pattern):
-            return rule
-        else:
+        elif is_match:
+            if is_total(rule) or _is_explicit_about_protected(names[0], rule.pattern):
+                return rule
             has_wide_allow = True
     return ask
 
@@ -193,10 +189,7 @@ def is_total(rule: Rule) -> bool:
 
 
 def _newest_match(
-    names: tuple[str, ...],
-    pattern: str,
-    rules: Rules,
-    applies: Callable[[Rule], bool],
+    names: tuple[str, ...], pattern: str, rules: Rules, applies: Callable[[Rule], bool]
 ) -> Rule | None:
     text = pattern.replace("\\", "/")
     candidates = _matchers_for(names, _RulesByIdentity(rules))
@@ -307,9 +300,9 @@ def decide_call(
     ``approved_rules`` are the rules of a mode and of earlier "always" answers; they answer questions but do
     not override a deny. Limits and locks are decided separately, and the strictest verdict applies.
     """
-    plain, limits, locked_rules = _split_layers(rules)
+    plain_rules, limits, locked_rules = _split_layers(rules)
     approved_rules = tuple(approved_rules)
-    verdicts = [_decide_layer(permission, patterns, plain, approved_rules)]
+    verdicts = [_decide_layer(permission, patterns, plain_rules, approved_rules)]
     if not limits and not locked_rules:
         return verdicts[0]
     if limits:
@@ -368,20 +361,17 @@ def _decide_shell_text(permission: str, text: str, rules: Rules, approved_rules:
         is_allowed = is_allowed and (answer or rule).action == "allow"
     if is_allowed:
         return Allowed()
-    stored = shell_rules.stored_text(text)
-    exact = shell_rules.exact_rule_applies(stored)
-    exact_rule = _newest_match(names, stored, approved_rules, exact) or _newest_match(
-        names, stored, rules, exact
+    exact_text = shell_rules.stored_text(text)
+    exact = shell_rules.exact_rule_applies(exact_text)
+    exact_rule = _newest_match(names, exact_text, approved_rules, exact) or _newest_match(
+        names, exact_text, rules, exact
     )
     is_allowed = exact_rule is not None and exact_rule.action == "allow"
     return Allowed() if is_allowed else MustAsk((text,))
 
 
 def _approving_rule(
-    names: tuple[str, ...],
-    pattern: str,
-    approved_rules: Rules,
-    applies: Callable[[Rule], bool],
+    names: tuple[str, ...], pattern: str, approved_rules: Rules, applies: Callable[[Rule], bool]
 ) -> Rule | None:
     """Return the rule of a mode or "always" that answers; for a protected file, only mode bypass does."""
     if is_protected(names[0], pattern):

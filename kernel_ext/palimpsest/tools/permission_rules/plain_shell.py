@@ -70,8 +70,6 @@ def plain_commands(text: str) -> tuple[PlainCommand, ...] | None:
 
 
 class _PlainParser:
-    """Parses a text in one pass."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._commands: list[PlainCommand] = []
@@ -105,9 +103,8 @@ class _PlainParser:
                 self._end = token.end()
                 self._remaining_words -= 1
                 self._words.append(_QUOTED.sub(lambda quoted: _unquoted_text(quoted[0]), token[0]))
-                return self._remaining_words >= 0 and (
-                    len(self._words) > 1 or _is_program(token[0])
-                )
+                has_program = len(self._words) > 1 or _is_program(token[0])
+                return has_program and self._remaining_words >= 0
             case _:
                 return True
 
@@ -132,7 +129,5 @@ def _unquoted_text(quoted_text: str) -> str:
 
 
 def _is_same_in_all_encodings(text: str) -> bool:
-    unquoted = _QUOTED.sub("", text)
-    return _MAY_BE_SECOND_BYTE.search(text) is None and not _BLANK_BYTES & set(
-        unquoted.encode("utf-8", "replace")
-    )
+    has_blanks = _BLANK_BYTES & set(_QUOTED.sub("", text).encode("utf-8", "replace"))
+    return _MAY_BE_SECOND_BYTE.search(text) is None and not has_blanks

@@ -64,34 +64,31 @@ MAX_LINKS = 40
 
 def protected_files(text: str, folder: Path, root: Path) -> list[tuple[str, str]]:
     """Return ``(permission, path)`` for each protected file that a text visibly reads or writes."""
-    commands = [
-        (simple_command, words_of(simple_command))
-        for simple_command in simple_commands(_with_folders_expanded(text, folder))
-    ]
+    commands = _commands_with_words(text, folder)
     names: dict[tuple[str, str], None] = {}
-    for simple_command, words in commands:
-        names |= dict.fromkeys(("write", word) for word in _written_files(simple_command, words))
+    for command, words in commands:
+        names |= dict.fromkeys(("write", word) for word in _written_files(command, words))
         if words and not _reads_no_content(words):
-            names |= dict.fromkeys(
-                ("read", word) for word in (*words, *_possible_names(simple_command, words))
-            )
+            read_words = (*words, *_possible_names(command, words))
+            names |= dict.fromkeys(("read", word) for word in read_words)
     folders = _reached_folders(folder, (words for _, words in commands))
     globs = ShellGlobs()
     files = [
-        (permission, shown)
+        (permission, path)
         for permission, name in islice(names, MAX_NAMES)
         for base in folders
-        for shown in _protected_paths(name, base, root, globs, must_exist=permission == "read")
-        if is_protected(permission, shown)
+        for path in _protected_paths(name, base, root, globs, must_exist=permission == "read")
+        if is_protected(permission, path)
     ]
     if len(names) > MAX_NAMES or globs.is_exhausted:
         files.append(("read", UNCHECKED_PATH))
     return list(dict.fromkeys(files))
 
 
-def _with_folders_expanded(text: str, folder: Path) -> str:
-    """Return a text with the variables of the home and the current folder expanded."""
-    return _CURRENT_FOLDER.sub(lambda _: str(folder), _HOME_VARIABLE.sub("~", text))
+def _commands_with_words(text: str, folder: Path) -> list[tuple[str, list[str]]]:
+    """Return the commands of a text with their words; variables of the home and the current folder are expanded."""
+    expanded_text = _CURRENT_FOLDER.sub(lambda _: str(folder), _HOME_VARIABLE.sub("~", text))
+    return [(command, words_of(command)) for command in simple_commands(expanded_text)]
 
 
 def _reached_folders(folder: Path, commands: Iterable[list[str]]) -> list[Path]:
@@ -117,14 +114,13 @@ def outside_files(text: str, folder: Path, root: Path) -> list[str]:
     Only arguments of ``READING_PROGRAMS`` are checked; the user is already asked about the paths of ``paths_touched``.
     """
     paths: dict[str, None] = {}
-    for simple_command in simple_commands(_with_folders_expanded(text, folder)):
-        words = words_of(simple_command)
+    for command, words in _commands_with_words(text, folder):
         if words and words[0] in READING_PROGRAMS:
             # For these programs a single slash is usually a column separator.
             arguments = [
                 word for word in words[1:] if word != "/" or words[0] not in COLUMN_PROGRAMS
             ]
-            is_plain = plain_commands(simple_command) is not None
+            is_plain = plain_commands(command) is not None
             paths |= dict.fromkeys(_outside_paths(arguments, folder, root, is_plain=is_plain))
     return list(paths)
 
@@ -148,8 +144,7 @@ def process_dependent_paths(text: str, folder: Path) -> list[str]:
     A program finds other files there than this process, so they cannot be checked.
     """
     paths: dict[str, None] = {}
-    for simple_command in simple_commands(_with_folders_expanded(text, folder)):
-        words = words_of(simple_command)
+    for _, words in _commands_with_words(text, folder):
         for word in words[1:MAX_NAMES] if words and not _reads_no_content(words) else ():
             path = os.path.join(folder, os.path.expanduser(word))  # noqa: PTH111, PTH118 - any text
             is_checkable = not DEVICE.fullmatch(word) and len(path) <= MAX_NAME_CHARS
@@ -224,11 +219,7 @@ def _protected_paths(
     if any(character in name for character in WILDCARDS):
         paths += globs.matching_paths(name, base_folder)
     for path in paths:
-        if (
-            must_exist
-            and not path.startswith("~")
-            and not _is_kind(Path.is_file, base_folder / path)
-        ):
+        if must_exist and not (path.startswith("~") or _is_kind(Path.is_file, base_folder / path)):
             continue
         with suppress(UserError, OSError):
             place = resolve_path(path, root, base_folder)

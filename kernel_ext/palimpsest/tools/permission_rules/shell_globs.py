@@ -63,11 +63,8 @@ class ShellGlobs:
                 self.is_exhausted = True
                 return
             # A star does not match hidden files.
-            if (
-                (is_last or is_folder)
-                and (includes_hidden or name[0] != ".")
-                and name_pattern.match(name)
-            ):
+            is_included = (is_last or is_folder) and (includes_hidden or name[0] != ".")
+            if is_included and name_pattern.match(name):
                 yield f"{folder.rstrip('/')}/{name}"
 
     def _names(self, folder: str) -> Mapping[str, bool]:

@@ -133,7 +133,6 @@ class ShellSplitter:
             self._braces = max(0, self._braces - 1)
 
     def _add_target(self) -> None:
-        """Add a file that output is redirected to."""
         match = _REDIRECT.match(self._text, self._position)
         if match is None:
             return

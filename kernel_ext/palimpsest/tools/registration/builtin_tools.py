@@ -90,7 +90,6 @@ RESERVED_NAMES = frozenset(OTHER_RESERVED_NAMES).union(
     *((tool.name, tool.permission) for tool in BUILTIN_TOOLS)
 )
 
-
 DEFAULT_RULES: Rules = (
     *(rule for tool in BUILTIN_TOOLS for rule in rules_of(tool.permission, tool.action)),
     *rules_of("private_network", "ask"),

@@ -111,11 +111,8 @@ class FunctionTool:
 def _argument_field(
     tool: str, parameter: inspect.Parameter, hint: Any, descriptions: dict[str, str]
 ) -> tuple[Any, Any]:
-    if parameter.kind in (
-        parameter.VAR_POSITIONAL,
-        parameter.VAR_KEYWORD,
-        parameter.POSITIONAL_ONLY,
-    ):
+    nameless = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY)
+    if parameter.kind in nameless:
         raise UserError(
             f"The function {tool!r} cannot become a tool: its parameter {parameter.name!r} has no name to pass it by."
         )

@@ -55,7 +55,7 @@ class Registry:
     @property
     def positions_by_name(self) -> dict[str, int]:
         """The position of each tool, by name, in the order in which they were added."""
-        return {name: place for place, name in enumerate(self._tools)}
+        return {name: position for position, name in enumerate(self._tools)}
 
     def offered_tools(
         self, rules: Iterable[Rule] = (), switched: Mapping[str, bool] | None = None
@@ -126,8 +126,8 @@ class Registry:
         expected = ", ".join(
             name if name in required else f"{name}?" for name in fields["properties"]
         )
-        sent = ", ".join(values) or "nothing"
-        return f"The input of {tool.name} is wrong: {problem_text}. Expected: {expected}. Sent: {sent}."
+        sent_names = ", ".join(values) or "nothing"
+        return f"The input of {tool.name} is wrong: {problem_text}. Expected: {expected}. Sent: {sent_names}."
 
 
 def _problem_text(location: tuple[int | str, ...], message: str, problem_kind: str) -> str:

@@ -131,20 +131,12 @@ async def resolve_target(url: str, lookup: Lookup = system_lookup) -> FetchTarge
     literal_address = parse_address(host)
     if proxy is not None and literal_address is None:
         # The proxy resolves the name, so the address is unknown here.
-        return FetchTarget(
-            clean_url, scheme, netloc, host, None, is_private=is_local_name(host), proxy=proxy
-        )
-    literal = [literal_address] if literal_address is not None else []
-    addresses = literal or await _resolved_addresses(host, port, lookup)
-    return FetchTarget(
-        url=clean_url,
-        scheme=scheme,
-        netloc=netloc,
-        host=host,
-        address=str(addresses[0]),
-        is_private=any(not is_public(number) for number in addresses),
-        proxy=proxy,
-    )
+        address, is_private = None, is_local_name(host)
+    else:
+        literal = [literal_address] if literal_address is not None else []
+        addresses = literal or await _resolved_addresses(host, port, lookup)
+        address, is_private = str(addresses[0]), not all(map(is_public, addresses))
+    return FetchTarget(clean_url, scheme, netloc, host, address, is_private, proxy)
 
 
 def _checked_parts(url: str) -> SplitResult:

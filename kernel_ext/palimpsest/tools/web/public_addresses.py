@@ -41,9 +41,8 @@ def is_public(address: IPAddress) -> bool:
     if isinstance(address, ipaddress.IPv6Address):
         embedded_address = embedded_ipv4(address)
         if embedded_address is None:
-            return address in PUBLIC_UNICAST and not any(
-                address in network for network in NOT_PUBLIC_V6
-            )
+            is_special = any(address in network for network in NOT_PUBLIC_V6)
+            return address in PUBLIC_UNICAST and not is_special
         address = embedded_address
     return not any(address in network for network in NOT_PUBLIC_V4)
 

@@ -121,19 +121,13 @@ class WebFetchTool:
 
 def _is_same_page(old_url: str, new_url: str) -> bool:
     """Return whether a redirect only changes to https or adds a slash, which needs no question."""
-    old_parts, new_parts = urlsplit(old_url), urlsplit(new_url)
+    old, new = urlsplit(old_url), urlsplit(new_url)
     return (
-        old_parts.hostname == new_parts.hostname
-        and (
-            old_parts.scheme == new_parts.scheme
-            or (old_parts.scheme, new_parts.scheme) == ("http", "https")
-        )
-        and (
-            old_parts.port == new_parts.port
-            or (old_parts.port, new_parts.port) in ((80, None), (None, 443))
-        )
-        and old_parts.path.rstrip("/") == new_parts.path.rstrip("/")
-        and old_parts.query == new_parts.query
+        old.hostname == new.hostname
+        and (old.scheme == new.scheme or (old.scheme, new.scheme) == ("http", "https"))
+        and (old.port == new.port or (old.port, new.port) in ((80, None), (None, 443)))
+        and old.path.rstrip("/") == new.path.rstrip("/")
+        and old.query == new.query
     )
 
 

@@ -93,8 +93,8 @@ class QuestionTool:
 def answers_text(questions: Sequence[Question], answers: Answers) -> str:
     """Return the answers as text, question by question."""
     lines = []
-    for question, chosen in zip(questions, answers, strict=True):
-        answer = ", ".join(chosen) or NO_ANSWER
+    for question, chosen_labels in zip(questions, answers, strict=True):
+        answer = ", ".join(chosen_labels) or NO_ANSWER
         lines.append(f"{question.question}\n-> {answer}")
     return "\n\n".join(lines)
 

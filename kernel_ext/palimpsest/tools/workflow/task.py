@@ -19,7 +19,6 @@ MAX_SHOWN_CALLS = 12
 """Maximum tool calls of the subagent that the card lists; its session has all of them."""
 MAX_TITLE_CHARS = 100
 
-
 DESCRIPTION = (
     "Hand a piece of work to another agent and get its final message back; the person does not see that "
     "message, so tell what matters of it. It keeps what it reads out of this conversation. Several calls in one "

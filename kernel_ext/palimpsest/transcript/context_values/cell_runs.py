@@ -3,6 +3,7 @@
 Border: pure, and plain dataclasses, since the recorder that makes them is loaded with ``%load_ext``.
 """
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ HIDDEN_TAG = "agent-hidden"
 MAX_TAG_DEPTH = 5
 """Maximum depth to which a cell's metadata is searched for tags."""
 _SEPARATOR = re.compile(r"[\s,;]+")
+SEEN_KEY = "seen"
+"""Key in the metadata of a call's state: hashes of the sources that its output shows the model, by cell id."""
+_PROMPT = re.compile(r"\s*%{1,2}agent\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,16 @@ class NotebookRuns:
     """Number of older runs that are no longer stored."""
     earlier_runs: tuple[tuple[int, str], ...] = ()
     """Number and source of cells that ran before the recording began; no source where a cell may have been hidden."""
+
+
+def is_prompt_cell(source: str) -> bool:
+    """Return whether a cell prompts the agent, so that its session has the prompt and the answer."""
+    return _PROMPT.match(source) is not None
+
+
+def source_hash(source: str) -> str:
+    """Return a hash of a source, equal for sources that differ only in blank space around them."""
+    return hashlib.sha256(source.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def same_source(first: str, second: str) -> bool:

@@ -260,7 +260,11 @@ class EffectiveDecisions:
     """The effect of all decisions together on each part."""
 
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
-        self._stacks = _stacks_by_part(decisions)
+        self._stacks: dict[str, _DecisionStack] = {}
+        for position, decision in enumerate(decisions):
+            name = decision.part_id or decision.message_id
+            if name is not None:
+                self._stacks.setdefault(name, _DecisionStack()).add(position, decision)
         stacks = self._stacks.items()
         self.edited_ids = frozenset(name for name, stack in stacks if stack.edits())
         """Parts and messages that the user pinned or excluded."""
@@ -298,15 +302,6 @@ class EffectiveDecisions:
         stacks = (self._stacks.get(name) for name in (part_id, message_id) if name is not None)
         edits = [edit for stack in stacks if stack is not None for edit in stack.edits()]
         return max(edits, key=lambda edit: edit[0])[1] if edits else None
-
-
-def _stacks_by_part(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
-    stacks: dict[str, _DecisionStack] = {}
-    for position, decision in enumerate(decisions):
-        name = decision.part_id or decision.message_id
-        if name is not None:
-            stacks.setdefault(name, _DecisionStack()).add(position, decision)
-    return stacks
 
 
 def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]:

@@ -53,11 +53,11 @@ NONE_HIDDEN = HiddenRuns()
 def hidden_runs(recorded_runs: NotebookRuns) -> HiddenRuns:
     """Return the cells that the kernel's record marks as hidden."""
     newest_runs = {run.cell_id or f"run {run.serial}": run for run in recorded_runs.runs}.values()
-    hidden = [run for run in newest_runs if run.hidden and run.source.strip()]
+    hidden_cells = [run for run in newest_runs if run.hidden and run.source.strip()]
     return HiddenRuns(
-        frozenset(run.cell_id for run in hidden if run.cell_id),
-        frozenset(run.source.strip() for run in hidden),
-        frozenset(run.source.strip() for run in hidden if not run.cell_id),
+        frozenset(run.cell_id for run in hidden_cells if run.cell_id),
+        frozenset(run.source.strip() for run in hidden_cells),
+        frozenset(run.source.strip() for run in hidden_cells if not run.cell_id),
     )
 
 
@@ -89,10 +89,8 @@ def without_hidden_cells(
 
     With ``keep_lines`` the text after a placeholder keeps its line numbers. Raises BrokenNotebook.
     """
-    may_have_hidden_cells = (
-        "\\u" in text or _names_hidden(text, hidden_runs) or bool(hidden_runs.sources)
-    )
-    if not may_have_hidden_cells or not _looks_like_notebook(text, name):
+    may_hide_cells = "\\u" in text or _names_hidden(text, hidden_runs) or bool(hidden_runs.sources)
+    if not may_hide_cells or not _looks_like_notebook(text, name):
         return VisibleText(text)
     try:
         json.loads(text)

@@ -102,10 +102,10 @@ def why_pruned(rule: PruneRule, numbers: Numbers) -> str:
 
 def _opencode(numbers: Numbers) -> str:
     protect = number_text(numbers, "protect_tokens")
-    reached = number_text(numbers, "reached_tokens")
+    reached_tokens = number_text(numbers, "reached_tokens")
     if not protect:
         return ""
-    position = f" (it stood at {reached})" if reached else ""
+    position = f" (it stood at {reached_tokens})" if reached_tokens else ""
     return joined_sentences(
         f"Older than the newest {protect} tokens of tool output{position}.", _at_once(numbers)
     )
@@ -133,10 +133,11 @@ def _which_outputs(numbers: Numbers) -> str:
 def _why_now(numbers: Numbers) -> str:
     if numbers.get("cold"):
         return "The provider's cache was cold, so that a change cost nothing."
-    used, start = number_text(numbers, "used_tokens"), number_text(numbers, "start_tokens")
-    if not used or not start:
+    used_tokens = number_text(numbers, "used_tokens")
+    start_tokens = number_text(numbers, "start_tokens")
+    if not used_tokens or not start_tokens:
         return ""
-    return f"The request had grown to {used} tokens, and from {start} on old outputs are cleared."
+    return f"The request had grown to {used_tokens} tokens, and from {start_tokens} on old outputs are cleared."
 
 
 def _at_once(numbers: Numbers) -> str:

@@ -122,8 +122,8 @@ def openclaw_family(provider: str, name: str) -> ProviderFamily:
     by_provider = OPENCLAW_PROVIDERS.get(provider, "compatible")
     by_name = {model_family for piece, model_family in OPENCLAW_NAMES if piece in name}
     order: tuple[ProviderFamily, ...] = ("anthropic", "google", "mistral", "openai")
-    shown = (family for family in order if family in {by_provider, *by_name})
-    return next(shown, "compatible")
+    families = (family for family in order if family in {by_provider, *by_name})
+    return next(families, "compatible")
 
 
 def openclaw_provider(name: str) -> str:

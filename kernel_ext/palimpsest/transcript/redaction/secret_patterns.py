@@ -191,13 +191,13 @@ def _named_spans(
 
 def merged_spans(spans: list[Span]) -> list[Span]:
     """Return spans in order, those that overlap as one."""
-    merged: list[Span] = []
+    joined_spans: list[Span] = []
     for begin, end in sorted(spans):
-        if merged and begin < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        if joined_spans and begin < joined_spans[-1][1]:
+            joined_spans[-1] = (joined_spans[-1][0], max(end, joined_spans[-1][1]))
         else:
-            merged.append((begin, end))
-    return merged
+            joined_spans.append((begin, end))
+    return joined_spans
 
 
 def _token_spans(text: str, head: str, body: "re.Pattern[str]") -> Iterator[Span]:
@@ -233,10 +233,10 @@ def _open_key_start(text: str, window: int) -> int:
     position = text.rfind(_PEM_HEAD, window)
     if position < 0 or len(text[position:].rstrip(_PEM_CHARS)) > 0:
         return len(text)
-    if (opened := _PEM_OPEN.match(text, position)) is None:
+    if (open_match := _PEM_OPEN.match(text, position)) is None:
         # The title of a block is not complete yet.
         return position if "-----" not in text[position + len(_PEM_HEAD) :] else len(text)
-    is_closed = "-----END " in text[opened.end() :] and text.rstrip().endswith("-----")
+    is_closed = "-----END " in text[open_match.end() :] and text.rstrip().endswith("-----")
     return len(text) if is_closed else position
 
 
@@ -332,8 +332,8 @@ class SecretStream:
         for first, last in spans:
             if first < until < last:
                 until = max(first, begin)
-        cut = max(0, until - KEPT_RELEASED_CHARS)
-        self._held_text, self._released_chars = text[cut:], until - cut
+        cut_at = max(0, until - KEPT_RELEASED_CHARS)
+        self._held_text, self._released_chars = text[cut_at:], until - cut_at
         inside = [(max(first, begin), last) for first, last in spans if last > begin]
         shifted = [(first - begin, last - begin) for first, last in inside if last <= until]
         return redact_spans(text[begin:until], shifted)

@@ -173,8 +173,8 @@ def redacted_event(event: Event, scrub: Scrub) -> Event:
             request = event.request.model_copy(update={"parameters": parameters})
             return event.model_copy(update={"request": request})
         case _:
-            redacted: Event = redacted_value(event, scrub)
-            return redacted
+            new_event: Event = redacted_value(event, scrub)
+            return new_event
 
 
 def redacted_value(value: Any, scrub: Scrub) -> Any:
@@ -182,14 +182,14 @@ def redacted_value(value: Any, scrub: Scrub) -> Any:
     texts: dict[str, str] = {}
 
     def stored_text(text: str) -> str:
-        joined: str = _joined_surrogates(text)
-        return texts.setdefault(joined, joined)
+        joined_text: str = _joined_surrogates(text)
+        return texts.setdefault(joined_text, joined_text)
 
-    joined = _redacted_value(value, stored_text)
-    if not texts:
-        return joined
-    changed = {text: redacted for text in texts if (redacted := scrub(text)) != text}
-    return _redacted_value(joined, lambda text: changed.get(text, text)) if changed else joined
+    joined_value = _redacted_value(value, stored_text)
+    changes = {text: new for text in texts if (new := scrub(text)) != text}
+    if not changes:
+        return joined_value
+    return _redacted_value(joined_value, lambda text: changes.get(text, text))
 
 
 def _joined_surrogates(value: Any) -> Any:
@@ -209,8 +209,8 @@ def _same_value(value: Any, _scrub: Scrub) -> Any:
 def _clean_text(value: str, scrub: Scrub) -> str:
     if not value:
         return value
-    redacted = (_joined_surrogates if value.startswith(("data:", "blob:")) else scrub)(value)
-    return value if redacted == value else redacted
+    redacted_text = (_joined_surrogates if value.startswith(("data:", "blob:")) else scrub)(value)
+    return value if redacted_text == value else redacted_text
 
 
 def _clean_items(value: list[Any] | tuple[Any, ...], scrub: Scrub) -> list[Any] | tuple[Any, ...]:
@@ -278,8 +278,8 @@ def _without_assigned(value: BaseModel, name: str, field_value: Any) -> Any:
         return field_value if output == field_value["output"] else {**field_value, "output": output}
     if not isinstance(field_value, str) or (isinstance(value, TextPart) and not value.synthetic):
         return field_value
-    hidden = hide_assigned_passwords(field_value)
-    return field_value if hidden == field_value else hidden
+    hidden_text = hide_assigned_passwords(field_value)
+    return field_value if hidden_text == field_value else hidden_text
 
 
 def _output_fields(kind: type[BaseModel]) -> frozenset[str]:
@@ -303,15 +303,15 @@ def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
             new = _redacted_value(entry, scrub)
         if new is not entry:
             update[name] = new
-    changed = {name: new for name in value if (new := _clean_name(name, scrub)) is not name}
-    if changed:
-        return {changed.get(name, name): update.get(name, entry) for name, entry in value.items()}
+    new_names = {name: new for name in value if (new := _clean_name(name, scrub)) is not name}
+    if new_names:
+        return {new_names.get(name, name): update.get(name, entry) for name, entry in value.items()}
     return {**value, **update} if update else value
 
 
 def _clean_name(name: Any, scrub: Scrub) -> Any:
-    redacted = scrub(name) if isinstance(name, str) else name
-    return name if redacted == name else redacted
+    redacted_name = scrub(name) if isinstance(name, str) else name
+    return name if redacted_name == name else redacted_name
 
 
 @lru_cache(maxsize=512)
@@ -336,7 +336,7 @@ def _redacted_metadata(metadata: Any, scrub: Scrub) -> Any:
 
 
 def _redacted_thinking(block: Any, scrub: Scrub) -> Any:
-    redacted = _redacted_value(block, scrub)
-    if redacted is block or not isinstance(redacted, dict):
+    new_block = _redacted_value(block, scrub)
+    if new_block is block or not isinstance(new_block, dict):
         return block
-    return {name: value for name, value in redacted.items() if name != "signature"}
+    return {name: value for name, value in new_block.items() if name != "signature"}

@@ -39,7 +39,7 @@ class NotePlace(Value):
 
     @model_validator(mode="after")
     def _check_complete(self) -> "NotePlace":
-        needed = {
+        needed_fields = {
             "session": (),
             "request": (self.request,),
             "item": (self.item,),
@@ -47,7 +47,7 @@ class NotePlace(Value):
             "break": (self.request,),
             "compaction": (self.compaction,),
         }[self.kind]
-        if not all(needed):
+        if not all(needed_fields):
             raise ValueError(f"The place of a note on a {self.kind} is not complete.")
         if self.request and self.last and self.last < self.request:
             raise ValueError("A range ends before it begins.")
@@ -126,8 +126,8 @@ def verdict_counts(notes: Sequence[Note]) -> dict[str, int]:
 
 def _newest_note(lines: Sequence[NoteLine]) -> Note | None:
     """Return the note of its lines, in any order; None where it was removed."""
-    ordered = sorted(lines, key=lambda line: (line.time, line.id))
-    first_line, newest_line = ordered[0], ordered[-1]
+    ordered_lines = sorted(lines, key=lambda line: (line.time, line.id))
+    first_line, newest_line = ordered_lines[0], ordered_lines[-1]
     if newest_line.removed:
         return None
     is_changed = newest_line is not first_line

@@ -39,8 +39,8 @@ def open_surrogate(text: str) -> str:
 
 def with_joined_surrogates(value: T) -> T:
     """Return a value in which every text is repaired; the same object where nothing changed."""
-    joined: Any = _joined(value)
-    return joined  # type: ignore[no-any-return]
+    joined_value: Any = _joined(value)
+    return joined_value  # type: ignore[no-any-return]
 
 
 def _joined(value: Any) -> Any:
@@ -79,5 +79,5 @@ def _joined_mapping(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
     names = {name: _joined(name) for name in value}
     if any(new is not old for old, new in names.items()):
         return {names[name]: _joined(item) for name, item in value.items()}
-    changed = _changed_entries(value)
-    return {**value, **changed} if changed else value
+    changed_entries = _changed_entries(value)
+    return {**value, **changed_entries} if changed_entries else value

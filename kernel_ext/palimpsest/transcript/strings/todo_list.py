@@ -23,8 +23,8 @@ def tally(todos: Sequence[Todo]) -> str:
     open_or_done = [todo for todo in todos if todo.status != "cancelled"]
     if not open_or_done:
         return "nothing to do"
-    done = sum(todo.status == "completed" for todo in open_or_done)
-    return f"{done} of {len(open_or_done)} done"
+    done_count = sum(todo.status == "completed" for todo in open_or_done)
+    return f"{done_count} of {len(open_or_done)} done"
 
 
 def _line(todo: Todo) -> str:

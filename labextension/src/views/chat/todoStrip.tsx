@@ -7,19 +7,21 @@ import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 import { TodoItems } from '../controls/todoList';
 
-export interface IPutAway {
+interface IPutAway {
   isAway: boolean;
   putAway: (isAway: boolean) => void;
+}
+
+interface ITodoProps {
+  transcript: ITranscript;
+  putAway: IPutAway;
 }
 
 /** Draws the line; nothing if there is no list, or all of it is done and the turn is over. */
 export function TodoStrip({
   transcript,
   putAway: { isAway, putAway }
-}: {
-  transcript: ITranscript;
-  putAway: IPutAway;
-}) {
+}: ITodoProps) {
   const { Icon, words } = useHost();
   const { todos } = transcript;
   const next = currentTodo(todos);
@@ -60,10 +62,7 @@ export function TodoStrip({
 export function TodoChip({
   transcript,
   putAway: { isAway, putAway }
-}: {
-  transcript: ITranscript;
-  putAway: IPutAway;
-}) {
+}: ITodoProps) {
   const { words } = useHost();
   const { all, done } = todoProgress(transcript.todos);
   return isAway && isWorkedOn(transcript) ? (
@@ -120,10 +119,7 @@ export function usePutAway({ session, todos }: ITranscript): IPutAway {
   const [lastPutAway, setLastPutAway] = useState<{
     key: string;
     list: string | null;
-  }>({
-    key: '',
-    list: null
-  });
+  }>({ key: '', list: null });
   const putAwayList =
     lastPutAway.key === key ? lastPutAway.list : storedList(key);
   if (lastPutAway.key !== key) {

@@ -1,7 +1,7 @@
 /** The agent, mode and model that will answer, as a row of choices. */
 import { useEffect, useState } from 'react';
 import type { Choices, SessionInfo } from '../../protocol/generated';
-import { usePromptActions } from '../actions/prompts';
+import { usePromptActions, type IPromptOptions } from '../actions/prompts';
 import { Picker } from '../controls/picker';
 import { useHost } from '../host';
 import type { IDrafts } from '../drafts/drafts';
@@ -49,9 +49,6 @@ export function AnswerSettings({
     return null;
   }
   const { chosen } = drafts.draft;
-  const { model } = session ?? {};
-  const sessionModel =
-    model === undefined ? '' : `${model.provider}/${model.name}`;
   return (
     <>
       <TrustPrompt untrusted={choices?.untrusted ?? []} onTrusted={onTrusted} />
@@ -75,7 +72,7 @@ export function AnswerSettings({
         />
         <Picker
           label={words.__('Model')}
-          value={chosen.model ?? (sessionModel || (choices?.model ?? ''))}
+          value={modelOf(chosen, session, choices)}
           options={(choices?.models ?? []).map(({ id, window, because }) => ({
             value: id,
             about: /^\d/.test(window)
@@ -89,5 +86,20 @@ export function AnswerSettings({
         />
       </span>
     </>
+  );
+}
+
+/** Returns the id of the model that would answer; empty while it is not known. */
+export function modelOf(
+  chosen: IPromptOptions,
+  session: SessionInfo | undefined,
+  choices: Choices | null
+): string {
+  const { model } = session ?? {};
+  return (
+    chosen.model ??
+    (model && `${model.provider}/${model.name}`) ??
+    choices?.model ??
+    ''
   );
 }

@@ -11,6 +11,7 @@ import {
   useRef,
   useState,
   type KeyboardEvent,
+  type MutableRefObject,
   type RefObject
 } from 'react';
 import type { Choices, MentionRow } from '../../protocol/generated';
@@ -75,12 +76,8 @@ export function optionGroups(
       : sign === ''
         ? argumentGroups(typed, commands.arguments, words)
         : mentionGroups(typed, rows, choices, words);
-  const options = groups.flatMap(group => group.options);
-  return isComplete(options, typed) ? [] : groups;
-}
-
-function isComplete(options: readonly IOption[], typed: string): boolean {
-  return options.length === 1 && options[0]?.value === typed;
+  const [option, ...others] = groups.flatMap(group => group.options);
+  return option?.value === typed && others.length === 0 ? [] : groups;
 }
 
 /** Returns the text with the word completed, and the new caret position. */
@@ -103,6 +100,21 @@ interface ICompletion {
   take: (option: IOption) => void;
 }
 
+/** Returns a reference for the place at which the caret stands once a text that was written is drawn. */
+export function useNextCaret(
+  field: RefObject<HTMLTextAreaElement | null>,
+  text: string
+): MutableRefObject<number | null> {
+  const caretRef = useRef<number | null>(null);
+  useLayoutEffect(() => {
+    if (caretRef.current !== null) {
+      field.current?.setSelectionRange(caretRef.current, caretRef.current);
+      caretRef.current = null;
+    }
+  }, [field, text]);
+  return caretRef;
+}
+
 /** Returns the open list, or null, and what the text field needs for it. */
 export function useCompletion(
   field: RefObject<HTMLTextAreaElement | null>,
@@ -117,13 +129,7 @@ export function useCompletion(
   const { words } = useHost();
   const [chosen, setChosen] = useState({ of: 'nothing', at: 0 });
   const [closedAt, setClosedAt] = useState(-1);
-  const caret = useRef<number | null>(null);
-  useLayoutEffect(() => {
-    if (caret.current !== null) {
-      field.current?.setSelectionRange(caret.current, caret.current);
-      caret.current = null;
-    }
-  }, [field, text]);
+  const caretRef = useNextCaret(field, text);
   const start = word?.start ?? -1;
   if (closedAt !== -1 && closedAt !== start) {
     setClosedAt(-1);
@@ -145,7 +151,7 @@ export function useCompletion(
   const take = ({ value }: IOption) => {
     if (word !== null) {
       const completed = withCompletion(text, word, value);
-      caret.current = completed.caret;
+      caretRef.current = completed.caret;
       write(completed.text, completed.caret);
     }
   };

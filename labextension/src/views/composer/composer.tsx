@@ -1,15 +1,21 @@
 /** The composer: the text field for prompts, with its options. */
-import { useId, useLayoutEffect, useRef, useState } from 'react';
-import type { KeyboardEvent } from 'react';
-import type { Choices, SessionInfo } from '../../protocol/generated';
+import {
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type KeyboardEvent
+} from 'react';
+import type { SessionInfo } from '../../protocol/generated';
 import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
-import { AnswerSettings, useChoices } from './answerSettings';
+import { AnswerSettings, modelOf, useChoices } from './answerSettings';
 import {
   Completions,
   CompletionStatus,
   listAttributes,
   useCompletion,
+  useNextCaret,
   wordAt
 } from './completion';
 import { AttachmentChips } from './attachmentChips';
@@ -18,7 +24,7 @@ import { MentionChips } from './mentionChips';
 import { useMentionPreviews, useMentionRows } from './mentions';
 import { filesOf, type IDrafts } from '../drafts/drafts';
 import { useNotebookActions } from '../actions/notebook';
-import { usePromptActions, type IPromptOptions } from '../actions/prompts';
+import { usePromptActions } from '../actions/prompts';
 import { useSessionOpener } from '../actions/sessions';
 import { PastedFilesStatus, usePastedFiles } from './pastedFiles';
 import { OperationButtons } from './operationButtons';
@@ -106,21 +112,11 @@ export function Composer({
       area.style.height = `${area.scrollHeight + 2}px`;
     }
   }, [draft, draftKey]);
-  const caretAfterWrite = useRef<number | null>(null);
+  const nextCaretRef = useNextCaret(field, draft);
   const history = usePromptHistory(draftKey, draft, (text, at) => {
     drafts.write(text);
-    caretAfterWrite.current = at;
+    nextCaretRef.current = at;
   });
-
-  useLayoutEffect(() => {
-    if (caretAfterWrite.current !== null) {
-      field.current?.setSelectionRange(
-        caretAfterWrite.current,
-        caretAfterWrite.current
-      );
-      caretAfterWrite.current = null;
-    }
-  }, [draft]);
   const form = useRef<HTMLFormElement>(null);
   const pasted = usePastedFiles(
     form,
@@ -131,7 +127,7 @@ export function Composer({
       const { value, selectionStart } = field.current ?? EMPTY_FIELD;
       const [text, at] = withMention(value, selectionStart, mention);
       drafts.write(text);
-      caretAfterWrite.current = at;
+      nextCaretRef.current = at;
     }
   );
   const send = () => {
@@ -302,21 +298,6 @@ function withMention(
   const gap = before === '' || /\s$/.test(before) ? '' : ' ';
   const start = `${before}${gap}${mention} `;
   return [start + text.slice(at).trimStart(), start.length];
-}
-
-/** Returns the id of the model that would answer; empty while it is not known. */
-function modelOf(
-  chosen: IPromptOptions,
-  session: SessionInfo | undefined,
-  choices: Choices | null
-): string {
-  const { model } = session ?? {};
-  const sessionModel =
-    model === undefined ? '' : `${model.provider}/${model.name}`;
-  return (
-    chosen.model ??
-    (sessionModel === '' ? (choices?.model ?? '') : sessionModel)
-  );
 }
 
 function isSendKey(event: KeyboardEvent, sendKey: SendKey): boolean {

@@ -148,40 +148,19 @@ function InspectedView(props: IInspectedViewProps) {
   const { words } = useHost();
   const { view, error } = useView(props.source, place.price ?? null);
   useSameItem(view, shownPlace);
-  if (view === null) {
+  if (view === null || view.requests.id.length === 0) {
+    const waiting = props.source.waits ?? words.__('Reading the session…');
+    const empty = view?.own
+      ? words.__('The session has no requests yet: ask something first.')
+      : words.__('The session holds no request.');
     return (
       <div className="plm-Inspector">
         {leaveSubagent !== null && <WayBack onLeave={leaveSubagent} />}
-        <p role="status">
-          {error || (props.source.waits ?? words.__('Reading the session…'))}
-        </p>
+        <p role="status">{error || (view === null ? waiting : empty)}</p>
       </div>
     );
   }
-  if (view.requests.id.length === 0) {
-    return (
-      <div className="plm-Inspector">
-        {leaveSubagent !== null && <WayBack onLeave={leaveSubagent} />}
-        <p role="status">
-          {error ||
-            (view.own
-              ? words.__(
-                  'The session has no requests yet: ask something first.'
-                )
-              : words.__('The session holds no request.'))}
-        </p>
-      </div>
-    );
-  }
-  return (
-    <Session
-      {...props}
-      key={view.session}
-      view={view}
-      error={error}
-      shownPlace={shownPlace}
-    />
-  );
+  return <Session {...props} key={view.session} view={view} error={error} />;
 }
 
 interface ISessionProps extends IInspectedViewProps {
@@ -194,8 +173,7 @@ function Session(props: ISessionProps) {
   const { source, view, error, shownPlace, leaveSubagent } = props;
   const { place } = shownPlace;
   const { isPrinted = false, remark = '', compared = null } = props;
-  const { isSteppedByPage = false, openedPrice = '' } = props;
-  const { comparing = null } = props;
+  const { isSteppedByPage = false, openedPrice = '', comparing = null } = props;
   const { parts = NO_PARTS, hidden: hiddenParts = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();

@@ -137,9 +137,7 @@ export function InspectorHeader({
               ? [words.__('the first of two')]
               : [words.__('the second of two')]),
           oneLine(view.origin),
-          total === 1
-            ? words.__('1 request')
-            : words.__('%1 requests', count(total)),
+          words._n('%1 request', '%1 requests', total, count(total)),
           words.__('%1 items', count(view.items.id.length)),
           view.own ? words.__('can be edited') : words.__('read-only')
         ].join(' · ')}

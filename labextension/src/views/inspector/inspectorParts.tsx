@@ -7,7 +7,7 @@ import type { IPolicyTrack } from './controls/policyTrack';
 import { BreaksTable } from './costs/breaksTable';
 import { CostChart } from './costs/costChart';
 import { FiguresTable } from './costs/figuresTable';
-import { Notes, Wastes } from './costs/wastes';
+import { Totals, Wastes } from './costs/wastes';
 import { ChosenItemCard } from './items/itemCard';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
@@ -72,7 +72,7 @@ const CARDS: Readonly<Record<CardPart, () => ReactElement>> = {
   figures: () => <FiguresTable />,
   breaks: () => <BreaksTable />,
   wastes: () => <Wastes />,
-  totals: () => <Notes />
+  totals: () => <Totals />
 };
 
 interface IPartCardProps {

@@ -3,7 +3,7 @@ import { useDeferredValue, type ReactNode } from 'react';
 import { SmallButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { Disclosure } from '../controls/disclosure';
-import { useWindowHeight } from '../dom/windowHeight';
+import { useWindowHeight } from '../dom/sizes';
 import {
   InspectorCursorProvider,
   useInspectedSession,
@@ -45,11 +45,6 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
   if (tab === 'compared') {
     return <ComparedTab />;
   }
-  const controls = (
-    <ShownPart part="policy">
-      <PolicyControls {...props} isExplained />
-    </ShownPart>
-  );
   return (
     <>
       <ShownPart part="tracks">
@@ -65,7 +60,9 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
         {tab === 'requests' && <RequestsTab />}
         {tab === 'cost' && (
           <>
-            {controls}
+            <ShownPart part="policy">
+              <PolicyControls {...props} isExplained />
+            </ShownPart>
             <div className="plm-Inspector-columns">
               <PartCard part="cost" />
               <PartCard part="figures" />

@@ -7,7 +7,7 @@ import {
 } from '../../state/session/contextEdits';
 import { useContextEditor } from '../actions/contextEdits';
 import { SmallButton } from '../controls/buttons';
-import { useHost } from '../host';
+import { useHost, type IWords } from '../host';
 import { InspectButton } from './inspectButton';
 import { decisionText } from './reductionNote';
 
@@ -23,36 +23,19 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
   const editor = useContextEditor();
   const { edit, decision, byRule, editedId, reduction } =
     effectiveDecisions(decisions);
-  const text = decision === null ? '' : decisionText(decision, words);
-  if (edit === 'pin') {
+  const inspectButton = <InspectButton target={{ item: target }} />;
+  if (edit !== null || byRule) {
+    const undoing = editToUndo(edit, words);
     return (
-      <p className="plm-ContextEdit" data-edit="pin">
-        <span>{text}</span>
-        <ContextEditButtons
-          target={editedId ?? target}
-          offered={[['unpin', words.__('Unpin'), '']]}
-        />
-        <InspectButton target={{ item: target }} />
-      </p>
-    );
-  }
-  if (edit === 'drop') {
-    return (
-      <p className="plm-ContextEdit plm-Reduced" data-edit="drop">
-        <span>{text}</span>
-        <ContextEditButtons
-          target={editedId ?? target}
-          offered={[['restore', words.__('Restore'), '']]}
-        />
-        <InspectButton target={{ item: target }} />
-      </p>
-    );
-  }
-  if (byRule) {
-    return (
-      <p className="plm-ContextEdit plm-Reduced" data-edit="rule">
-        <span>{text}</span>
-        <InspectButton target={{ item: target }} />
+      <p
+        className={`plm-ContextEdit${edit === 'pin' ? '' : ' plm-Reduced'}`}
+        data-edit={edit ?? 'rule'}
+      >
+        <span>{decision === null ? '' : decisionText(decision, words)}</span>
+        {undoing !== null && (
+          <ContextEditButtons target={editedId ?? target} offered={[undoing]} />
+        )}
+        {inspectButton}
       </p>
     );
   }
@@ -85,9 +68,24 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
             : [])
         ]}
       />
-      {reduction !== null && <InspectButton target={{ item: target }} />}
+      {reduction !== null && inspectButton}
     </p>
   );
+}
+
+/** Returns the edit that takes the one in effect back; null where a rule reduced the part, not a person. */
+function editToUndo(
+  edit: ReturnType<typeof effectiveDecisions>['edit'],
+  words: IWords
+): OfferedEdit | null {
+  switch (edit) {
+    case 'pin':
+      return ['unpin', words.__('Unpin'), ''];
+    case 'drop':
+      return ['restore', words.__('Restore'), ''];
+    case null:
+      return null;
+  }
 }
 
 /** Draws the context edit in effect for text; changing it is left to the magic. */

@@ -112,46 +112,36 @@ function differenceText(held: ProposedRequest, words: IWords): string {
 
 /** Returns what else is to be known before it is let go. */
 function furtherSentences(held: ProposedRequest, words: IWords): string[] {
-  const sentences: string[] = [];
-  if (held.summary_first) {
-    sentences.push(
+  const sentences: readonly [isSaid: boolean, sentence: string][] = [
+    [
+      held.summary_first,
       words.__('A summary is requested first; that request is held, too.')
-    );
-  } else if (!held.fits) {
-    sentences.push(
+    ],
+    [
+      !held.summary_first && !held.fits,
       words.__(
         'It does not fit: %1 tokens do, so it is not sent.',
         count(held.budget)
       )
-    );
-  }
-  if (held.again) {
-    sentences.push(
+    ],
+    [
+      held.again,
       words.__(
         'The provider refused the request before as too long, or no summary came of it: results are cut first.'
       )
-    );
-  }
-  if (held.policy_problem !== '') {
-    sentences.push(held.policy_problem);
-  }
-  if (held.last) {
-    sentences.push(words.__('The last step of its turn: no tool is offered.'));
-  }
-  if (held.hooked) {
-    sentences.push(words.__('A hook may change its messages when it is sent.'));
-  }
-  if (held.beside) {
-    sentences.push(words.__('A title or turn summary is requested with it.'));
-  }
-  if (held.prunes_after) {
-    sentences.push(
+    ],
+    [held.policy_problem !== '', held.policy_problem],
+    [held.last, words.__('The last step of its turn: no tool is offered.')],
+    [held.hooked, words.__('A hook may change its messages when it is sent.')],
+    [held.beside, words.__('A title or turn summary is requested with it.')],
+    [
+      held.prunes_after,
       words.__(
         'Its policy prunes when the turn has ended; in step mode, with the next request that is let go.'
       )
-    );
-  }
-  return sentences;
+    ]
+  ];
+  return sentences.flatMap(([isSaid, sentence]) => (isSaid ? [sentence] : []));
 }
 
 function Decisions({ held }: { held: ProposedRequest }) {

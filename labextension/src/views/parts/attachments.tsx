@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'react';
 import type { Attachment, FilePart } from '../../protocol/generated';
 import { usePictureLoader } from '../actions/pictures';
+import { unlessGone } from '../dom/effects';
 import { useHost } from '../host';
 
 /** Images that cannot contain code, which excludes SVG. */
@@ -79,18 +80,14 @@ function useLoadedUrl({ mime, url }: Attachment | FilePart): string {
   const loader = usePictureLoader();
   const [loadedUrl, setLoadedUrl] = useState({ of: '', url: '' });
   const isBlob = mime.startsWith('image/') && BLOB_URL.test(url);
-  useEffect(() => {
-    let isOver = false;
-    if (isBlob && loader !== null) {
-      void loader.load(url).then(loaded => {
-        if (!isOver) {
-          setLoadedUrl({ of: url, url: loaded });
-        }
-      });
-    }
-    return () => {
-      isOver = true;
-    };
-  }, [isBlob, loader, url]);
+  useEffect(
+    () =>
+      isBlob && loader !== null
+        ? unlessGone(loader.load(url), loaded => {
+            setLoadedUrl({ of: url, url: loaded });
+          })
+        : undefined,
+    [isBlob, loader, url]
+  );
   return isBlob && loadedUrl.of === url ? loadedUrl.url : url;
 }

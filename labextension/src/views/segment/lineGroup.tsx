@@ -23,15 +23,12 @@ interface ILineGroupProps extends Omit<ILineProps, 'line' | 'newest'> {
 /** Draws the lines, or their plain text when they are far away. */
 export function LineGroup({
   lines,
-  segment,
-  live,
-  ended,
-  showsFigures,
-  cell,
   newest,
   canRetry,
-  isLast
+  isLast,
+  ...shared
 }: ILineGroupProps) {
+  const { segment, live } = shared;
   const isHeld = lines.some(line => isActive(line, segment, live));
   const isAskedFor = useIsShown(place =>
     lines.some(line => hasLine(line, place.line))
@@ -58,12 +55,8 @@ export function LineGroup({
           return (
             <View
               key={line.key}
+              {...shared}
               line={line}
-              segment={segment}
-              live={live}
-              ended={ended}
-              showsFigures={showsFigures}
-              cell={cell}
               newest={line.key === newest}
               canRetry={canRetry && line === lines.at(-1)}
             />

@@ -66,6 +66,44 @@ export function SessionItem({
       }
     });
   };
+  const opens = (action: OpenAction) => () => {
+    setOpenAction(action);
+  };
+  const actions: readonly SessionAction[] = [
+    [words.__('Rename'), opens('naming')],
+    [
+      words.__('Fork'),
+      () => {
+        sessions.fork(row.id);
+        onChosen();
+      }
+    ],
+    [words.__('Compare branches'), opens('branches')],
+    ...(inspector === null
+      ? []
+      : [
+          [
+            words.__('Inspect the context'),
+            () => {
+              inspector.inspect({ session: row.id });
+              closeActions();
+            }
+          ] as const
+        ]),
+    ...(sharing === null
+      ? []
+      : [
+          [words.__('Share'), opens('sharing')] as const,
+          [words.__('Export'), opens('exporting')] as const
+        ]),
+    [
+      isArchived ? words.__('Unarchive') : words.__('Archive'),
+      () => {
+        closeAndWait(sessions.archive(row.id, !isArchived));
+      }
+    ],
+    [words.__('Delete'), opens('deleting')]
+  ];
   return (
     <li
       ref={line}
@@ -120,74 +158,7 @@ export function SessionItem({
         className="plm-Sessions-actions"
         hidden={openAction === 'nothing'}
       >
-        {openAction === 'choosing' && (
-          <>
-            <ActionButton
-              onDo={() => {
-                setOpenAction('naming');
-              }}
-            >
-              {words.__('Rename')}
-            </ActionButton>
-            <ActionButton
-              onDo={() => {
-                sessions.fork(row.id);
-                onChosen();
-              }}
-            >
-              {words.__('Fork')}
-            </ActionButton>
-            <ActionButton
-              onDo={() => {
-                setOpenAction('branches');
-              }}
-            >
-              {words.__('Compare branches')}
-            </ActionButton>
-            {inspector !== null && (
-              <ActionButton
-                onDo={() => {
-                  inspector.inspect({ session: row.id });
-                  closeActions();
-                }}
-              >
-                {words.__('Inspect the context')}
-              </ActionButton>
-            )}
-            {sharing !== null && (
-              <ActionButton
-                onDo={() => {
-                  setOpenAction('sharing');
-                }}
-              >
-                {words.__('Share')}
-              </ActionButton>
-            )}
-            {sharing !== null && (
-              <ActionButton
-                onDo={() => {
-                  setOpenAction('exporting');
-                }}
-              >
-                {words.__('Export')}
-              </ActionButton>
-            )}
-            <ActionButton
-              onDo={() => {
-                closeAndWait(sessions.archive(row.id, !isArchived));
-              }}
-            >
-              {isArchived ? words.__('Unarchive') : words.__('Archive')}
-            </ActionButton>
-            <ActionButton
-              onDo={() => {
-                setOpenAction('deleting');
-              }}
-            >
-              {words.__('Delete')}
-            </ActionButton>
-          </>
-        )}
+        {openAction === 'choosing' && <ActionButtons actions={actions} />}
         {openAction === 'branches' && (
           <BranchView session={row.id} onBack={closeActions} />
         )}
@@ -223,6 +194,16 @@ export function SessionItem({
       </div>
     </li>
   );
+}
+
+type SessionAction = readonly [name: string, onDo: () => void];
+
+function ActionButtons({ actions }: { actions: readonly SessionAction[] }) {
+  return actions.map(([name, onDo]) => (
+    <ActionButton key={name} onDo={onDo}>
+      {name}
+    </ActionButton>
+  ));
 }
 
 function ActionButton({

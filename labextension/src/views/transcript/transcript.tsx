@@ -1,5 +1,5 @@
 /** The transcript of a session, from its first prompt to its newest text. */
-import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { useMemo, useState, type ReactNode } from 'react';
 import { pagesOf, type ITurnPage } from '../../state/display/turnPages';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy, unattachedAsks } from '../../state/session/status';
@@ -15,6 +15,7 @@ import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { HeldRequest } from '../modelContext/heldRequest';
 import { PermissionPrompt } from '../parts/permissionPrompt';
+import { useLatest } from '../dom/effects';
 import { useEndScroll } from '../dom/endScroll';
 import { ScrollProvider } from '../dom/nearViewport';
 import { SessionSearch } from './sessionSearch';
@@ -131,17 +132,14 @@ export function Transcript({
 
 /** Returns the action that shows what a compaction covers; it stays the same while turns are added. */
 function useCovered(allTurns: readonly ITurn[]): ICoveredTurns {
-  const newest = useRef(allTurns);
-  useEffect(() => {
-    newest.current = allTurns;
-  });
+  const newest = useLatest(allTurns);
   return useMemo(
     () => ({
       lookUnderneath: mark => {
         shownPlace.show(newestCovered(newest.current, mark));
       }
     }),
-    []
+    [newest]
   );
 }
 
@@ -162,8 +160,7 @@ function usePages({ entries }: ITranscript): IKnown {
     return known;
   }
   const now = turnsOf({ entries }, known.turns);
-  const cut = pagesOf(now, known.pages);
-  const next = { entries, turns: now, pages: cut };
+  const next = { entries, turns: now, pages: pagesOf(now, known.pages) };
   setKnown(next);
   return next;
 }

@@ -1,13 +1,6 @@
 /** One turn: the user's prompt and the agent's messages. */
 import { memo, useMemo } from 'react';
-import type {
-  Ask,
-  Decision,
-  Message,
-  ProposedRequest,
-  QuestionAsked,
-  Status
-} from '../../protocol/generated';
+import type { Message, ProposedRequest } from '../../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
 import { changesOf, type RevertedExtent } from '../../state/session/reverts';
 import type { ITranscript } from '../../state/store/transcript';
@@ -26,41 +19,20 @@ import { RevertButton } from './revertControls';
 interface ITurnProps {
   turn: ITurn;
   live: boolean;
-  /** The session's status; drawn below a running turn. */
-  status: Status;
   canRetry: boolean;
-  asks: readonly Ask[];
-  questions: readonly QuestionAsked[];
-  /** Requests that step mode holds. */
-  held: readonly ProposedRequest[];
-  decisions: readonly Decision[];
-  /** The density that applies unless the reader chose another. */
-  density: ITranscript['density'];
-  replies: ITranscript['replies'];
-  session: string;
-  /** Whether the session is a subagent's: its prompts come from the calling agent. */
-  isTask: boolean;
   reverted: RevertedExtent;
+  /** The session's data beside its messages. */
+  transcript: ITranscript;
 }
+
+/** A turn that has ended holds nothing. */
+const NONE_HELD: readonly ProposedRequest[] = [];
 
 /** Draws one turn. */
 export const Turn = memo(
-  function Turn(props: ITurnProps) {
-    const {
-      turn,
-      live,
-      status,
-      canRetry,
-      asks,
-      questions,
-      held,
-      decisions,
-      density,
-      replies,
-      session,
-      isTask,
-      reverted
-    } = props;
+  function Turn({ turn, live, canRetry, reverted, transcript }: ITurnProps) {
+    const { asks, questions, decisions, density, replies } = transcript;
+    const session = transcript.session?.id ?? '';
     const segment = useMemo(
       (): ISegment => ({
         version: SEGMENT_VERSION,
@@ -90,7 +62,8 @@ export const Turn = memo(
           <div className="plm-TurnPrompt">
             <PromptHead
               origin={turn.origin}
-              isTask={isTask}
+              // The prompts of a subagent come from the calling agent.
+              isTask={transcript.session?.parent_id !== undefined}
               attached={turn.attached}
               reverted={reverted === 'whole'}
             >
@@ -112,8 +85,8 @@ export const Turn = memo(
             <SegmentView
               segment={segment}
               live={live}
-              status={status}
-              held={held}
+              status={transcript.status}
+              held={live ? transcript.held : NONE_HELD}
               canRetry={canRetry}
               showsFigures={turn.origin?.kind !== 'cell'}
               cell={turn.origin?.cell_id}
@@ -138,18 +111,19 @@ export const Turn = memo(
     );
   },
   // A question or a decision affects the running turn, or came with a change of the turn.
-  (before, now) =>
-    before.turn === now.turn &&
-    before.live === now.live &&
-    before.canRetry === now.canRetry &&
-    before.session === now.session &&
-    before.isTask === now.isTask &&
-    before.reverted === now.reverted &&
-    (!now.live || before.status === now.status) &&
-    (!now.live || before.asks === now.asks) &&
-    (!now.live || before.questions === now.questions) &&
-    before.held === now.held &&
+  ({ transcript: before, ...drawn }, { transcript: now, ...next }) =>
+    drawn.turn === next.turn &&
+    drawn.live === next.live &&
+    drawn.canRetry === next.canRetry &&
+    drawn.reverted === next.reverted &&
+    before.session?.id === now.session?.id &&
+    before.session?.parent_id === now.session?.parent_id &&
     before.decisions === now.decisions &&
     before.density === now.density &&
-    (!now.live || before.replies === now.replies)
+    (!next.live ||
+      (before.status === now.status &&
+        before.asks === now.asks &&
+        before.questions === now.questions &&
+        before.held === now.held &&
+        before.replies === now.replies))
 );

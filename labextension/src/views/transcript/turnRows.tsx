@@ -5,7 +5,6 @@
  * Rows are grouped into pages; a page that was never rendered is rendered when the browser is idle,
  * the newest first.
  */
-import type { ProposedRequest } from '../../protocol/generated';
 import {
   createContext,
   memo,
@@ -183,9 +182,6 @@ function TurnWords({ turn }: { turn: ITurn }) {
   return <>{useMemo(() => turnText(turn, words), [turn, words])}</>;
 }
 
-/** A turn that has ended holds nothing. */
-const NONE_HELD: readonly ProposedRequest[] = [];
-
 function FullTurn({
   turn,
   live,
@@ -198,34 +194,13 @@ function FullTurn({
   useEffect(() => {
     row.current?.setAttribute('aria-setsize', String(count ?? -1));
   }, [row, count]);
-  if (turnList === null) {
-    return null;
-  }
-  const {
-    asks,
-    questions,
-    held,
-    decisions,
-    density,
-    replies,
-    session,
-    status
-  } = turnList.transcript;
-  return (
+  return turnList === null ? null : (
     <Turn
       turn={turn}
       live={live}
-      status={status}
       canRetry={canRetry}
-      asks={asks}
-      questions={questions}
-      held={live ? held : NONE_HELD}
-      decisions={decisions}
-      density={density}
-      replies={replies}
-      session={session?.id ?? ''}
-      isTask={session?.parent_id !== undefined}
       reverted={reverted}
+      transcript={turnList.transcript}
     />
   );
 }

@@ -1,10 +1,11 @@
 /** The figures of two sessions side by side, and the files that their calls named. */
+import type { ReactNode } from 'react';
 import type {
   ComparedFigure,
   SessionComparison
 } from '../../../protocol/generated';
 import { useHost } from '../../host';
-import { BreakableName } from '../controls/breakableName';
+import { BreakableName } from '../controls/sessionTexts';
 import { COMPARED_SIDES, ComparedSideName } from './comparedSide';
 
 /** Keys of the figures that stand under a head of their own. */
@@ -36,62 +37,37 @@ export function ComparedFigures({
     ]
   ];
   return (
-    <section role="group" aria-label={words.__('Figures of both sessions')}>
-      <h3>{words.__('Figures')}</h3>
-      <div
-        className="plm-Inspector-scroll"
-        role="group"
-        aria-label={words.__('Figures of both sessions')}
-        tabIndex={0}
-      >
-        <table className="plm-ComparedTable">
-          <caption className="plm-Hidden">
-            {words.__('Figures of both sessions')}
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col">{words.__('figure')}</th>
-              {COMPARED_SIDES.map(side => (
-                <th key={side} scope="col" data-number="true">
-                  <ComparedSideName
-                    side={side}
-                    session={comparison[side]}
-                    isHead
-                  />
-                </th>
-              ))}
-              <th scope="col" data-number="true">
-                {words.__('second / first')}
+    <ComparedTable
+      comparison={comparison}
+      heading={words.__('Figures')}
+      name={words.__('Figures of both sessions')}
+      columns={[words.__('figure'), words.__('second / first')]}
+    >
+      {groups
+        .filter(([, rows]) => rows.length > 0)
+        .map(([name, rows]) => (
+          <tbody key={name}>
+            <tr className="plm-Compared-group">
+              <th scope="rowgroup" colSpan={4}>
+                {name}
               </th>
             </tr>
-          </thead>
-          {groups
-            .filter(([, rows]) => rows.length > 0)
-            .map(([name, rows]) => (
-              <tbody key={name}>
-                <tr className="plm-Compared-group">
-                  <th scope="rowgroup" colSpan={4}>
-                    {name}
-                  </th>
-                </tr>
-                {rows.map(row => (
-                  <tr key={row.name}>
-                    <th scope="row">
-                      <bdi>{row.name}</bdi>
-                    </th>
-                    {COMPARED_SIDES.map(side => (
-                      <td key={side} data-number="true">
-                        <BreakableName name={row[side]} />
-                      </td>
-                    ))}
-                    <td data-number="true">{row.ratio}</td>
-                  </tr>
+            {rows.map(row => (
+              <tr key={row.name}>
+                <th scope="row">
+                  <bdi>{row.name}</bdi>
+                </th>
+                {COMPARED_SIDES.map(side => (
+                  <td key={side} data-number="true">
+                    <BreakableName name={row[side]} />
+                  </td>
                 ))}
-              </tbody>
+                <td data-number="true">{row.ratio}</td>
+              </tr>
             ))}
-        </table>
-      </div>
-    </section>
+          </tbody>
+        ))}
+    </ComparedTable>
   );
 }
 
@@ -108,21 +84,69 @@ export function ComparedFiles({
     '': '–'
   };
   return (
-    <section role="group" aria-label={words.__('Files of both sessions')}>
-      <h3>{words.__('Files')}</h3>
+    <ComparedTable
+      comparison={comparison}
+      heading={words.__('Files')}
+      name={words.__('Files of both sessions')}
+      className="plm-Compared-files"
+      columns={[words.__('file')]}
+      foot={
+        <p className="plm-Muted">
+          {words.__(
+            'Files that calls of file tools or patches named; what shell commands did to files is not known.'
+          )}
+        </p>
+      }
+    >
+      <tbody>
+        {comparison.files.map(file => (
+          <tr key={file.path}>
+            <th scope="row">
+              <BreakableName name={file.path} />
+            </th>
+            {COMPARED_SIDES.map(side => (
+              <td key={side} data-number="true">
+                {uses[file[side]]}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </ComparedTable>
+  );
+}
+
+interface IComparedTableProps {
+  comparison: SessionComparison;
+  heading: string;
+  /** The table's name for screen readers. */
+  name: string;
+  className?: string;
+  /** The heads of the columns before and after those of the sessions. */
+  columns: readonly [string, string?];
+  /** The bodies. */
+  children: ReactNode;
+  foot?: ReactNode;
+}
+
+/** Draws a table with a column for each session. */
+function ComparedTable(props: IComparedTableProps) {
+  const { comparison, heading, name, className = '' } = props;
+  const [first, last] = props.columns;
+  return (
+    <section role="group" aria-label={name}>
+      <h3>{heading}</h3>
       <div
-        className="plm-Inspector-scroll plm-Compared-files"
+        className={`plm-Inspector-scroll ${className}`.trimEnd()}
         role="group"
-        aria-label={words.__('Files of both sessions')}
+        aria-label={name}
         tabIndex={0}
       >
         <table className="plm-ComparedTable">
-          <caption className="plm-Hidden">
-            {words.__('Files of both sessions')}
-          </caption>
+          <caption className="plm-Hidden">{name}</caption>
           <thead>
             <tr>
-              <th scope="col">{words.__('file')}</th>
+              <th scope="col">{first}</th>
               {COMPARED_SIDES.map(side => (
                 <th key={side} scope="col" data-number="true">
                   <ComparedSideName
@@ -132,29 +156,17 @@ export function ComparedFiles({
                   />
                 </th>
               ))}
+              {last !== undefined && (
+                <th scope="col" data-number="true">
+                  {last}
+                </th>
+              )}
             </tr>
           </thead>
-          <tbody>
-            {comparison.files.map(file => (
-              <tr key={file.path}>
-                <th scope="row">
-                  <BreakableName name={file.path} />
-                </th>
-                {COMPARED_SIDES.map(side => (
-                  <td key={side} data-number="true">
-                    {uses[file[side]]}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
+          {props.children}
         </table>
       </div>
-      <p className="plm-Muted">
-        {words.__(
-          'Files that calls of file tools or patches named; what shell commands did to files is not known.'
-        )}
-      </p>
+      {props.foot}
     </section>
   );
 }

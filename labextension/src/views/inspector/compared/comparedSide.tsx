@@ -18,25 +18,19 @@ export function ComparedSideName({
 }) {
   const { words } = useHost();
   const title = oneLine(session.title) || session.session;
-  if (isHead) {
-    return (
-      <span className="plm-Compared-name" title={title}>
-        <svg width="22" height="8" aria-hidden="true">
-          <path className="plm-Compared-line" data-side={side} d="M0 4H22" />
-        </svg>
-        {side === 'first' ? words.__('first') : words.__('second')}
-      </span>
-    );
-  }
   return (
-    <span className="plm-Compared-name">
+    <span className="plm-Compared-name" title={isHead ? title : undefined}>
       <svg width="22" height="8" aria-hidden="true">
         <path className="plm-Compared-line" data-side={side} d="M0 4H22" />
       </svg>
-      <span>
-        {side === 'first' ? words.__('first:') : words.__('second:')}{' '}
-        <bdi title={title}>{title}</bdi>
-      </span>
+      {isHead ? (
+        <>{side === 'first' ? words.__('first') : words.__('second')}</>
+      ) : (
+        <span>
+          {side === 'first' ? words.__('first:') : words.__('second:')}{' '}
+          <bdi title={title}>{title}</bdi>
+        </span>
+      )}
     </span>
   );
 }

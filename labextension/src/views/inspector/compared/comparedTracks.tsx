@@ -1,7 +1,6 @@
 /** The context and the cost of two sessions as lines, over their requests or over time. */
 import { useMemo, useRef, useState } from 'react';
 import type { SessionComparison } from '../../../protocol/generated';
-import { axisTicks } from '../../../state/inspector/figures/areaPaths';
 import {
   axisPlaces,
   comparedLine,
@@ -10,13 +9,10 @@ import {
   type ComparedAxis
 } from '../../../state/inspector/figures/comparedLines';
 import { ESTIMATED, money } from '../../../state/inspector/labels';
-import {
-  count,
-  shortCount,
-  wholeDurationText
-} from '../../../state/text/numberFormat';
+import { count, wholeDurationText } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
-import { useElementWidth } from '../controls/elementWidth';
+import { useElementWidth } from '../../dom/sizes';
+import { AxisLines, AxisNumbers, costTickText } from '../controls/chartAxis';
 import { COMPARED_SIDES, ComparedSideName } from './comparedSide';
 
 const CONTEXT_PX = 170;
@@ -91,7 +87,6 @@ export function ComparedTracks({
         axis={axis}
         height={CONTEXT_PX}
         values={{ first: first.tokens, second: second.tokens }}
-        tickText={shortCount}
         valueText={(value, side) => tokens(value, comparison[side].is_estimate)}
       />
       {unit !== '' && (
@@ -105,11 +100,7 @@ export function ComparedTracks({
           axis={axis}
           height={COST_PX}
           values={sums}
-          tickText={value =>
-            unit === 'USD'
-              ? String(Number(value.toPrecision(3)))
-              : shortCount(value)
-          }
+          tickText={costTickText(unit)}
           valueText={(value, side) =>
             money(value, unit, !comparison[side].cost_is_estimate)
           }
@@ -127,7 +118,8 @@ interface IComparedPictureProps {
   axis: ComparedAxis;
   height: number;
   values: { readonly first: Values; readonly second: Values };
-  tickText: (value: number) => string;
+  /** By default as shortened counts. */
+  tickText?: (value: number) => string;
   valueText: (value: number, side: 'first' | 'second') => string;
 }
 
@@ -157,13 +149,7 @@ function ComparedPicture(props: IComparedPictureProps) {
     <figure className="plm-CostChart">
       <figcaption className="plm-Muted">{name}</figcaption>
       <div className="plm-Track-body">
-        <div className="plm-Track-scale" aria-hidden="true">
-          {axisTicks(most).map(tick => (
-            <span key={tick} style={{ top: height - (tick / most) * height }}>
-              {props.tickText(tick)}
-            </span>
-          ))}
-        </div>
+        <AxisNumbers most={most} height={height} tickText={props.tickText} />
         <div className="plm-Compared-plot" ref={plot}>
           <svg
             className="plm-Compared-picture"
@@ -173,15 +159,7 @@ function ComparedPicture(props: IComparedPictureProps) {
             role="img"
             aria-label={`${name}. ${summary}`}
           >
-            {axisTicks(most).map(tick => (
-              <line
-                key={tick}
-                className="plm-Track-grid"
-                x2={width}
-                y1={height - (tick / most) * height}
-                y2={height - (tick / most) * height}
-              />
-            ))}
+            <AxisLines most={most} height={height} width={width} />
             {COMPARED_SIDES.map(side => {
               const parting = comparison[side].parting?.request ?? null;
               const x0 =

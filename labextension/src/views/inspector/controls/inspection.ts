@@ -1,5 +1,5 @@
 /** The state that all views of an inspector share: the session, the shown track, and one cursor. */
-import { createContext, useContext, useMemo } from 'react';
+import { createContext, useContext, useMemo, type Context } from 'react';
 import type {
   ItemFilter,
   TimelineView,
@@ -84,22 +84,22 @@ export const InspectedSessionProvider = SessionContext.Provider;
 export const InspectorCursorProvider = CursorContext.Provider;
 export const GridChoiceProvider = GridContext.Provider;
 
-/** Returns the state that does not depend on the cursor, so that its users are not drawn again when it moves. */
-export function useInspectedSession(): IInspectedSession {
-  const session = useContext(SessionContext);
-  if (session === null) {
+function useInside<T>(Context: Context<T | null>): T {
+  const value = useContext(Context);
+  if (value === null) {
     throw new Error('A view of the inspector was drawn outside of it.');
   }
-  return session;
+  return value;
+}
+
+/** Returns the state that does not depend on the cursor, so that its users are not drawn again when it moves. */
+export function useInspectedSession(): IInspectedSession {
+  return useInside(SessionContext);
 }
 
 /** Returns the cursor. */
 export function useInspectorCursor(): IInspectorCursor {
-  const cursor = useContext(CursorContext);
-  if (cursor === null) {
-    throw new Error('A view of the inspector was drawn outside of it.');
-  }
-  return cursor;
+  return useInside(CursorContext);
 }
 
 /** Returns which items the grid shows, and how wide. */

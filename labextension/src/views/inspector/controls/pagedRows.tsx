@@ -15,7 +15,7 @@ import {
 } from '../../../state/inspector/rowOrder';
 import { count as countText } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
-import { useElementWidth } from './elementWidth';
+import { useElementWidth } from '../../dom/sizes';
 import { StepButton } from './stepButton';
 
 const PAGE_ROWS = 50;

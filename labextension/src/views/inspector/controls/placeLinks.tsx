@@ -1,10 +1,43 @@
 /** Buttons in a sentence or a table that move the cursor. */
+import type { ReactNode } from 'react';
 import { itemLabel, splitName } from '../../../state/inspector/labels';
+import type { IInspectorPlace } from '../../../state/inspector/source';
 import { itemName } from '../../../state/inspector/rowNames';
 import { LinkButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useInspectedSession, useInspection } from './inspection';
 import { STOP } from './listFocus';
+
+interface IPlaceLinkProps {
+  place: Partial<IInspectorPlace>;
+  /** Its accessible name and what is shown beside the pointer, where its text alone does not tell. */
+  label?: string;
+  /** Whether it is cut where room is short. */
+  isName?: boolean;
+  children: ReactNode;
+}
+
+/** Moves to a place. */
+export function PlaceLink({
+  place,
+  label,
+  isName = false,
+  children
+}: IPlaceLinkProps) {
+  const { go } = useInspectedSession();
+  return (
+    <LinkButton
+      className={`plm-Inspector-link${isName ? ' plm-Inspector-name' : ''}`}
+      aria-label={label}
+      title={label}
+      onClick={() => {
+        go(place);
+      }}
+    >
+      {children}
+    </LinkButton>
+  );
+}
 
 /** Moves the cursor to a request, and to an item where one is given. */
 export function RequestLink({

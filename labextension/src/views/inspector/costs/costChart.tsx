@@ -1,10 +1,7 @@
 /** The chart of the session's cost up to each request, as recorded and under the policy. */
 import { useMemo, useRef } from 'react';
-import { count as whole, shortCount } from '../../../state/text/numberFormat';
-import {
-  linePath,
-  axisTicks
-} from '../../../state/inspector/figures/areaPaths';
+import { count as whole } from '../../../state/text/numberFormat';
+import { linePath } from '../../../state/inspector/figures/areaPaths';
 import {
   costSeries,
   recordedCosts
@@ -16,7 +13,8 @@ import {
   money
 } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
-import { useElementWidth } from '../controls/elementWidth';
+import { useElementWidth } from '../../dom/sizes';
+import { AxisLines, AxisNumbers, costTickText } from '../controls/chartAxis';
 import { useInspection } from '../controls/inspection';
 import { RequestSlider } from '../controls/requestSlider';
 
@@ -79,8 +77,7 @@ export function CostChart() {
       (largest, { sums }) => Math.max(largest, sums.at(-1) ?? 0),
       1e-9
     );
-  const shape = { width, height: HEIGHT_PX, most };
-  const y = (value: number) => HEIGHT_PX - (value / most) * HEIGHT_PX;
+  const axis = { height: HEIGHT_PX, most };
   const spentText = (line: ICostLine, at: number, before = 0) =>
     money(spentUpTo(line, at) - before, unit, line.kind === 'fact' && isFact);
   const hintAt = (at: number) =>
@@ -101,15 +98,7 @@ export function CostChart() {
         </span>
       </figcaption>
       <div className="plm-Track-body">
-        <div className="plm-Track-scale" aria-hidden="true">
-          {axisTicks(most).map(tick => (
-            <span key={tick} style={{ top: y(tick) }}>
-              {unit === 'USD'
-                ? String(Number(tick.toPrecision(3)))
-                : shortCount(tick)}
-            </span>
-          ))}
-        </div>
+        <AxisNumbers {...axis} tickText={costTickText(unit)} />
         <RequestSlider
           name={words.__('Request, cost over time')}
           value={hintAt(request)}
@@ -125,21 +114,13 @@ export function CostChart() {
             height={HEIGHT_PX}
             aria-hidden="true"
           >
-            {axisTicks(most).map(tick => (
-              <line
-                key={tick}
-                className="plm-Track-grid"
-                x2={width}
-                y1={y(tick)}
-                y2={y(tick)}
-              />
-            ))}
+            <AxisLines {...axis} width={width} />
             {lines.map(({ kind, sums }) => (
               <path
                 key={kind}
                 className="plm-CostChart-line"
                 data-kind={kind}
-                d={linePath(Array.from(sums), shape)}
+                d={linePath(Array.from(sums), { ...axis, width })}
               />
             ))}
             <line

@@ -11,7 +11,7 @@ import {
   priceSource
 } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
-import { BreakableName } from '../controls/breakableName';
+import { BreakableName } from '../controls/sessionTexts';
 import { useInspectedSession } from '../controls/inspection';
 import type { Term } from '../glossary/glossary';
 import { TermButton } from '../glossary/term';

@@ -1,4 +1,4 @@
-/** Sentences about tokens that were paid for without use, and other notes on the session. */
+/** Sentences about tokens that were paid for without use, and on the session as a whole. */
 import { memo } from 'react';
 import { foreignPrice, money } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
@@ -66,8 +66,8 @@ export const Wastes = memo(function Wastes({
   );
 });
 
-/** Draws totals, notes and gaps, and why the policy did or did not act. */
-export const Notes = memo(function Notes() {
+/** Draws totals and gaps, and why the policy did or did not act. */
+export const Totals = memo(function Totals() {
   const { words } = useHost();
   const { view, whatIf, recorded } = useInspectedSession();
   const verdicts = [recorded, ...(whatIf === null ? [] : [whatIf])].flatMap(

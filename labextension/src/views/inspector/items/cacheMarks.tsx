@@ -6,9 +6,13 @@ import {
 } from '../../../state/inspector/cacheMarks';
 import { itemLabel, shortName } from '../../../state/inspector/labels';
 import { oneLine } from '../../../state/text/oneLine';
-import { LinkButton } from '../../controls/buttons';
 import { useHost } from '../../host';
-import { useCacheMarks, useInspection } from '../controls/inspection';
+import {
+  useCacheMarks,
+  useInspectedSession,
+  useInspection
+} from '../controls/inspection';
+import { PlaceLink } from '../controls/placeLinks';
 import { TermButton } from '../glossary/term';
 
 /** Letters of an item's name in the sentence. */
@@ -17,15 +21,18 @@ const NAME_LETTERS = 32;
 /** Draws where the marks of the request at the cursor stand; nothing where none is recorded. */
 export function CacheMarkSentence() {
   const { words } = useHost();
-  const { view, request, go } = useInspection();
+  const { request } = useInspection();
   const marks = useCacheMarks();
   return marks.length === 0 ? null : (
     <p className="plm-Muted plm-CacheMarks">
       <span className="plm-CacheMarks-sign" aria-hidden="true" />{' '}
       <TermButton term="cache mark">
-        {marks.length === 1
-          ? words.__('1 cache mark')
-          : words.__('%1 cache marks', marks.length)}
+        {words._n(
+          '%1 cache mark',
+          '%1 cache marks',
+          marks.length,
+          marks.length
+        )}
       </TermButton>{' '}
       {words.__('in request %1, after:', request + 1)}{' '}
       {marks.map((mark, index) => (
@@ -33,7 +40,7 @@ export function CacheMarkSentence() {
           {mark.item === null ? (
             <bdi>{oneLine(mark.place)}</bdi>
           ) : (
-            <MarkedItem mark={mark} item={mark.item} go={go} view={view} />
+            <MarkedItem mark={mark} item={mark.item} />
           )}
           {mark.lifetime !== '' &&
             ` ${words.__('for %1', oneLine(mark.lifetime))}`}
@@ -44,28 +51,16 @@ export function CacheMarkSentence() {
   );
 }
 
-function MarkedItem({
-  mark,
-  item,
-  go,
-  view
-}: Pick<ReturnType<typeof useInspection>, 'go' | 'view'> & {
-  mark: ICacheMark;
-  item: number;
-}) {
+function MarkedItem({ mark, item }: { mark: ICacheMark; item: number }) {
   const { words } = useHost();
-  const label = itemLabel(view, item);
+  const label = itemLabel(useInspectedSession().view, item);
   return (
-    <LinkButton
-      className="plm-Inspector-link"
-      aria-label={words.__('%1, after %2', markWords(mark), label)}
-      title={words.__('%1, after %2', markWords(mark), label)}
-      onClick={() => {
-        go({ item });
-      }}
+    <PlaceLink
+      place={{ item }}
+      label={words.__('%1, after %2', markWords(mark), label)}
     >
       <bdi>{`${item + 1} ${shortName(label, NAME_LETTERS)}`}</bdi>
-    </LinkButton>
+    </PlaceLink>
   );
 }
 

@@ -12,10 +12,10 @@ import { callsOf, removedSince } from '../../../state/inspector/definitionUse';
 import { percent } from '../../../state/inspector/labels';
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
-import { LinkButton } from '../../controls/buttons';
 import { useHost, type IWords } from '../../host';
 import { FoldedRest } from '../controls/foldedRest';
 import { useInspection } from '../controls/inspection';
+import { PlaceLink } from '../controls/placeLinks';
 
 /** The definitions that are listed before the rest is unfolded. */
 const LISTED_DEFINITIONS = 8;
@@ -23,7 +23,7 @@ const LISTED_DEFINITIONS = 8;
 /** Draws the definitions of an item, the largest first, each with its tokens and how often it was called. */
 export function DefinitionList({ item }: { item: number }) {
   const { words } = useHost();
-  const { view, shown, request, go } = useInspection();
+  const { view, shown, request } = useInspection();
   const [isUnfolded, setUnfolded] = useState(false);
   const rows = useMemo(
     () =>
@@ -46,10 +46,12 @@ export function DefinitionList({ item }: { item: number }) {
     0
   );
   const removed = removedSince(view, item);
-  const name =
-    rows.length === 1
-      ? words.__('1 tool definition')
-      : words.__('%1 tool definitions', count(rows.length));
+  const name = words._n(
+    '%1 tool definition',
+    '%1 tool definitions',
+    rows.length,
+    count(rows.length)
+  );
   return (
     <section role="group" aria-label={name}>
       <p>
@@ -75,14 +77,9 @@ export function DefinitionList({ item }: { item: number }) {
             const definition = definitionOfRow(view, row);
             return (
               <li key={row}>
-                <LinkButton
-                  className="plm-Inspector-link plm-Inspector-name"
-                  onClick={() => {
-                    go(placeOfRow(view, row));
-                  }}
-                >
+                <PlaceLink place={placeOfRow(view, row)} isName>
                   <bdi>{definition.name}</bdi>
-                </LinkButton>
+                </PlaceLink>
                 <span className="plm-Muted">
                   {[
                     words.__('%1 tokens', count(definition.tokens * factor)),
@@ -116,7 +113,7 @@ export function DefinitionSentence({
   definition: number;
 }) {
   const { words } = useHost();
-  const { view, shown, request, go } = useInspection();
+  const { view, shown, request } = useInspection();
   const { first, count: total } = definitionsOf(view, item);
   const { name, tokens } = definitionOfRow(
     view,
@@ -140,14 +137,10 @@ export function DefinitionSentence({
         )}
       </p>
       <p>
-        <LinkButton
-          className="plm-Inspector-link"
-          onClick={() => {
-            go({ item });
-          }}
-        >
+        <PlaceLink place={{ item }}>
+          {' '}
           {words.__('All %1 tool definitions', count(total))}
-        </LinkButton>
+        </PlaceLink>
       </p>
     </>
   );

@@ -266,7 +266,12 @@ class GridBrush {
           if (this._content.opensSubagents) {
             context.fillText('▸', 14, y);
           }
-          this._subagentName(item, subagentFigures(view, subagents), letter, y);
+          this._paintSubagentName(
+            item,
+            subagentFigures(view, subagents),
+            letter,
+            y
+          );
         } else if (definitionsOf(view, item).count === 0) {
           context.fillText(rowName(view, item, letters), 16, y);
         } else {
@@ -276,7 +281,7 @@ class GridBrush {
         }
       } else {
         context.fillStyle = text;
-        this._definitionName(rowNumber, y, letter);
+        this._paintDefinitionName(rowNumber, y, letter);
       }
     }
     context.fillStyle = this._colourOf('line');
@@ -284,7 +289,7 @@ class GridBrush {
   }
 
   /** Writes the name of a call that started subagents, and at the right what they sent and cost. */
-  private _subagentName(
+  private _paintSubagentName(
     item: number,
     figures: string,
     letter: number,
@@ -298,11 +303,11 @@ class GridBrush {
       MIN_CALL_LETTERS
     );
     this._context.fillText(rowName(view, item, room.letters), FOLD_PX, y);
-    this._atRight(room.isShown ? figures : '', y);
+    this._paintAtRight(room.isShown ? figures : '', y);
   }
 
   /** Writes a definition's name, and at the right its tokens. */
-  private _definitionName(row: number, y: number, letter: number): void {
+  private _paintDefinitionName(row: number, y: number, letter: number): void {
     const { states, request } = this._content;
     const { name, tokens } = definitionOfRow(states.view, row);
     const number = count(tokens * scaleAt(states, request).factor);
@@ -316,7 +321,7 @@ class GridBrush {
     const shown =
       name.length <= room.letters ? name : `…${name.slice(1 - room.letters)}`;
     this._context.fillText(shown, INDENT_PX, y);
-    this._atRight(room.isShown ? number : '', y);
+    this._paintAtRight(room.isShown ? number : '', y);
   }
 
   /** Returns how many letters a name has beside figures, which are shown if that leaves it enough of them. */
@@ -334,7 +339,7 @@ class GridBrush {
     };
   }
 
-  private _atRight(figures: string, y: number): void {
+  private _paintAtRight(figures: string, y: number): void {
     const context = this._context;
     context.textAlign = 'right';
     context.globalAlpha = 0.75;

@@ -4,7 +4,7 @@ import type { ItemFilter } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import { SelectField, TickBox } from '../../controls/fields';
 import { useHost } from '../../host';
-import { useInspectedSession } from '../controls/inspection';
+import { useGridChoice, useInspectedSession } from '../controls/inspection';
 import { TOOLBAR_KEYS, useListFocus } from '../controls/listFocus';
 import { StepButton } from '../controls/stepButton';
 import { kindWords } from '../timeline/kinds';
@@ -12,11 +12,9 @@ import { oneLine } from '../../../state/text/oneLine';
 import { GridLegend } from './gridLegend';
 
 interface IGridFilterProps {
-  filter: ItemFilter;
-  onFilter: (filter: ItemFilter) => void;
+  /** The step of the columns' width, and how many there are. */
   zoom: number;
   zooms: number;
-  onZoom: (zoom: number) => void;
   itemCount: number;
   /** Whether the legend has the colours of the kinds, too. */
   hasKinds: boolean;
@@ -24,9 +22,10 @@ interface IGridFilterProps {
 
 /** Draws heading and legend, and the fields below them. */
 export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
-  const { filter, onFilter, itemCount, hasKinds } = props;
+  const { itemCount, hasKinds } = props;
   const { words } = useHost();
-  const { view } = useInspectedSession();
+  const { view, go } = useInspectedSession();
+  const { filter } = useGridChoice();
   const tools = useMemo(
     () => [...new Set(view.items.tool)].filter(name => name !== '').sort(),
     [view]
@@ -36,7 +35,7 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
     return view.kinds.filter((_, kind) => used.has(kind));
   }, [view]);
   const set = (change: Partial<ItemFilter>) => {
-    onFilter({ ...filter, ...change });
+    go({ filter: { ...filter, ...change } });
   };
   return (
     <div
@@ -47,9 +46,7 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
       <div className="plm-Inspector-head">
         <h3>{words.__('Items by requests')}</h3>
         <span className="plm-Muted" role="status">
-          {itemCount === 1
-            ? words.__('1 item')
-            : words.__('%1 items', count(itemCount))}
+          {words._n('%1 item', '%1 items', itemCount, count(itemCount))}
         </span>
         <GridLegend hasKinds={hasKinds} />
         <ColumnWidth {...props} />
@@ -115,8 +112,9 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
 });
 
 /** Draws the buttons for narrower and wider columns. */
-function ColumnWidth({ zoom, zooms, onZoom }: IGridFilterProps) {
+function ColumnWidth({ zoom, zooms }: IGridFilterProps) {
   const { words } = useHost();
+  const { go } = useInspectedSession();
   const toolbar = useListFocus(2, TOOLBAR_KEYS);
   return (
     <span
@@ -129,7 +127,7 @@ function ColumnWidth({ zoom, zooms, onZoom }: IGridFilterProps) {
         label={words.__('Narrower columns')}
         isAtEnd={zoom === 0}
         onStep={() => {
-          onZoom(zoom - 1);
+          go({ zoom: zoom - 1 });
         }}
         tabIndex={toolbar.tabIndex(0)}
       >
@@ -139,7 +137,7 @@ function ColumnWidth({ zoom, zooms, onZoom }: IGridFilterProps) {
         label={words.__('Wider columns')}
         isAtEnd={zoom === zooms - 1}
         onStep={() => {
-          onZoom(zoom + 1);
+          go({ zoom: zoom + 1 });
         }}
         tabIndex={toolbar.tabIndex(1)}
       >

@@ -16,6 +16,7 @@ import { useAnswer, useText } from '../controls/answers';
 import { useInspection } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
+import { BoxedText, MissingText } from '../controls/sessionTexts';
 import { MarksOfItem } from './cacheMarks';
 import { DefinitionList, DefinitionSentence } from './definitionCard';
 import { StartedSubagents } from './startedSubagents';
@@ -251,11 +252,7 @@ function ItemTexts({ item }: { item: number }) {
   });
   const text = answer?.item ?? null;
   if (text === null) {
-    return (
-      <p className="plm-Muted" role="status">
-        {answer?.error || (source.waits ?? words.__('Reading…'))}
-      </p>
-    );
+    return <MissingText answer={answer} />;
   }
   const end = text.offset + text.text.length;
   const replacement = text.shown ?? null;
@@ -264,14 +261,16 @@ function ItemTexts({ item }: { item: number }) {
       {replacement !== null && (
         <>
           <p className="plm-Muted">{words.__('The request shows instead:')}</p>
-          <Piece text={replacement} label={words.__('What is shown instead')} />
+          <BoxedText label={words.__('What is shown instead')}>
+            {replacement}
+          </BoxedText>
           <p className="plm-Muted">{words.__('The whole text:')}</p>
         </>
       )}
       {text.chars === 0 ? (
         <p className="plm-Muted">{words.__('No text of it was kept here.')}</p>
       ) : (
-        <Piece text={text.text} label={words.__('The whole text')} />
+        <BoxedText label={words.__('The whole text')}>{text.text}</BoxedText>
       )}
       {(text.offset > 0 || end < text.chars) && (
         <div className="plm-Inspector-pages">
@@ -302,19 +301,5 @@ function ItemTexts({ item }: { item: number }) {
         </div>
       )}
     </div>
-  );
-}
-
-function Piece({ text, label }: { text: string; label: string }) {
-  return (
-    <pre
-      className="plm-Inspector-text"
-      dir="auto"
-      role="group"
-      aria-label={label}
-      tabIndex={0}
-    >
-      {text}
-    </pre>
   );
 }

@@ -11,7 +11,7 @@ import {
   type KeyboardEvent,
   type MouseEvent
 } from 'react';
-import type { ItemFilter, TimelineView } from '../../../protocol/generated';
+import type { TimelineView } from '../../../protocol/generated';
 import {
   definitionOfRow,
   definitionsOf,
@@ -37,7 +37,7 @@ import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import { stateWords } from '../../../state/inspector/why';
 import { count } from '../../../state/text/numberFormat';
 import { useHost, type IWords } from '../../host';
-import { useElementWidth } from '../controls/elementWidth';
+import { useElementWidth } from '../../dom/sizes';
 import {
   useCacheMarks,
   useGridChoice,
@@ -79,12 +79,6 @@ export const ItemGrid = memo(function ItemGrid({
   const { view, recorded, whatIf, shown, request, item, go, card } = inspection;
   const { range: chosenRange, chooseRange, definition } = inspection;
   const { filter, zoom: chosenZoom } = useGridChoice();
-  const setFilter = (changed: ItemFilter) => {
-    go({ filter: changed });
-  };
-  const setZoom = (changed: number) => {
-    go({ zoom: changed });
-  };
   /** What a turned wheel keeps under the pointer: a place in columns, and where it is seen. */
   const pointed = useRef<{ column: number; x: number } | null>(null);
   const box = useRef<HTMLDivElement>(null);
@@ -202,7 +196,7 @@ export const ItemGrid = memo(function ItemGrid({
     if (to >= 0 && to < zooms) {
       const { left } = scrolled.current;
       pointed.current = x < 0 ? null : { column: (x + left) / column, x };
-      setZoom(to);
+      go({ zoom: to });
     }
   });
   useThemeChange(() => {
@@ -274,7 +268,7 @@ export const ItemGrid = memo(function ItemGrid({
     const toZoom = zoomByKey(event, gridZoom);
     if (toZoom !== null) {
       event.preventDefault();
-      setZoom(toZoom);
+      go({ zoom: toZoom });
       return;
     }
     const next = cellStep(
@@ -329,12 +323,9 @@ export const ItemGrid = memo(function ItemGrid({
   return (
     <div className="plm-ItemGrid">
       <GridFilter
-        filter={filter}
-        onFilter={setFilter}
         zoom={zoom}
         zooms={zooms}
-        onZoom={setZoom}
-        itemCount={rows.filter(held => held < MAX_ITEMS).length}
+        itemCount={rows.filter(number => number < MAX_ITEMS).length}
         hasKinds={hasKinds}
       />
       <div className="plm-ItemGrid-frame">
@@ -473,7 +464,7 @@ function rowWords(
 ): string {
   const { view } = states;
   const item = itemOfRow(view, row);
-  const held = definitionsOf(view, item).count;
+  const definitionCount = definitionsOf(view, item).count;
   if (row >= MAX_ITEMS) {
     const { name, tokens } = definitionOfRow(view, row);
     return words.__(
@@ -491,15 +482,19 @@ function rowWords(
     );
     return opensSubagents ? words.__('%1, Space opens it', started) : started;
   }
-  if (held === 0) {
+  if (definitionCount === 0) {
     return itemLabel(view, item);
   }
   return unfolded.has(view.items.id[item] ?? '')
-    ? words.__('%1 (%2), Space folds them', itemLabel(view, item), count(held))
+    ? words.__(
+        '%1 (%2), Space folds them',
+        itemLabel(view, item),
+        count(definitionCount)
+      )
     : words.__(
         '%1 (%2), Space unfolds them',
         itemLabel(view, item),
-        count(held)
+        count(definitionCount)
       );
 }
 
@@ -508,16 +503,16 @@ function scrollOf(box: HTMLElement): { left: number; top: number } {
 }
 
 /** Calls back when the theme changes, or the colours that the system asks for. */
-function useThemeChange(newest: () => void): void {
-  const latest = useLatest(newest);
+function useThemeChange(onChange: () => void): void {
+  const latest = useLatest(onChange);
   useEffect(() => {
     if (typeof matchMedia === 'undefined') {
       return;
     }
-    const paint = () => {
+    const report = () => {
       latest.current();
     };
-    const observer = new MutationObserver(paint);
+    const observer = new MutationObserver(report);
     for (const element of [document.body, document.documentElement]) {
       observer.observe(element, {
         attributeFilter: ['data-jp-theme-name', 'data-jp-theme-light', 'class']
@@ -529,12 +524,12 @@ function useThemeChange(newest: () => void): void {
       'print'
     ].map(query => matchMedia(query));
     for (const query of queries) {
-      query.addEventListener('change', paint);
+      query.addEventListener('change', report);
     }
     return () => {
       observer.disconnect();
       for (const query of queries) {
-        query.removeEventListener('change', paint);
+        query.removeEventListener('change', report);
       }
     };
   }, [latest]);

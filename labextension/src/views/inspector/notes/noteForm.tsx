@@ -177,7 +177,7 @@ export function NoteForm({
   );
 }
 
-/** A verdict in words. */
+/** Returns the name of a verdict. */
 export function verdictWords(verdict: VerdictName, words: IWords): string {
   switch (verdict) {
     case 'good':

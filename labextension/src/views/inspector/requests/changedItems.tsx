@@ -9,6 +9,7 @@ import { useText } from '../controls/answers';
 import { useInspection } from '../controls/inspection';
 import { FoldedRest } from '../controls/foldedRest';
 import { ItemLink } from '../controls/placeLinks';
+import { BoxedText, MissingText } from '../controls/sessionTexts';
 
 const FIRST_ROWS = 8;
 const MAX_ROWS = 500;
@@ -95,11 +96,7 @@ function ShownText({ item, request }: { item: number; request: number }) {
   });
   const text = answer?.item ?? null;
   if (text === null) {
-    return (
-      <p className="plm-Muted" role="status">
-        {answer?.error || (source.waits ?? words.__('Reading…'))}
-      </p>
-    );
+    return <MissingText answer={answer} />;
   }
   const name = words.__('Request %1 shows', request + 1);
   const isWhole = (shown.states.stateAt(item, request) ?? 'whole') === 'whole';
@@ -107,13 +104,7 @@ function ShownText({ item, request }: { item: number; request: number }) {
   return (
     <>
       <p className="plm-Muted">{name}</p>
-      <pre
-        className="plm-Inspector-text"
-        dir="auto"
-        role="group"
-        aria-label={name}
-        tabIndex={0}
-      >
+      <BoxedText label={name}>
         {shownText === ''
           ? isWhole
             ? words.__('No text of it was kept here.')
@@ -121,7 +112,7 @@ function ShownText({ item, request }: { item: number; request: number }) {
           : shownText.length > MAX_CHARS
             ? `${shownText.slice(0, MAX_CHARS)}…`
             : shownText}
-      </pre>
+      </BoxedText>
     </>
   );
 }

@@ -6,7 +6,12 @@ import { oneLine } from '../../../state/text/oneLine';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
 import { useText } from '../controls/answers';
-import { FoundText, timesFound } from '../controls/foundText';
+import {
+  BoxedText,
+  FoundText,
+  MissingText,
+  timesFound
+} from '../controls/sessionTexts';
 import { useInspectedSession } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { LostNames } from './lostNames';
@@ -91,11 +96,7 @@ function CompactionDetails({ number }: { number: number }) {
   );
   const compaction = answer?.compaction ?? null;
   if (compaction === null) {
-    return (
-      <p className="plm-Muted" role="status">
-        {answer?.error || (source.waits ?? words.__('Reading…'))}
-      </p>
-    );
+    return <MissingText answer={answer} />;
   }
   return (
     <>
@@ -185,15 +186,9 @@ function After({ compaction }: { compaction: CompactionText }) {
           {find !== '' && words.__('%1 times', count(occurrences))}
         </span>
       </div>
-      <pre
-        className="plm-Inspector-text"
-        dir="auto"
-        tabIndex={0}
-        role="group"
-        aria-label={words.__('Text of summary %1', compaction.number + 1)}
-      >
+      <BoxedText label={words.__('Text of summary %1', compaction.number + 1)}>
         <FoundText text={summary} find={find} />
-      </pre>
+      </BoxedText>
       {chars > summary.length && (
         <p className="plm-Muted">
           {words.__(

@@ -10,7 +10,7 @@ import { oneLine } from '../../../state/text/oneLine';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
 import { useText } from '../controls/answers';
-import { FoundText } from '../controls/foundText';
+import { FoundText, MissingText } from '../controls/sessionTexts';
 import { useCacheMarks, useInspection } from '../controls/inspection';
 import { useListFocus } from '../controls/listFocus';
 import { ItemLink } from '../controls/placeLinks';
@@ -47,13 +47,13 @@ export function RequestViewer() {
   const summary =
     text === null
       ? ''
-      : (text.total === 1
-          ? words.__('1 block, %1 tokens.', count(text.tokens))
-          : words.__(
-              '%1 blocks, %2 tokens.',
-              count(text.total),
-              count(text.tokens)
-            )) +
+      : words._n(
+          '%1 block, %2 tokens.',
+          '%1 blocks, %2 tokens.',
+          text.total,
+          count(text.total),
+          count(text.tokens)
+        ) +
         (text.total > text.blocks.length
           ? ` ${words.__('%1 to %2 of %3', first + 1, last, count(text.total))}`
           : '');
@@ -86,9 +86,7 @@ export function RequestViewer() {
         {!isWaiting && (searched !== '' || first > 0) && summary}
       </span>
       {text === null ? (
-        <p className="plm-Muted" role="status">
-          {answer?.error || (source.waits ?? words.__('Reading…'))}
-        </p>
+        <MissingText answer={answer} />
       ) : (
         <>
           <p className="plm-Muted">

@@ -3,15 +3,14 @@ import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
 import { money } from '../../../state/inspector/labels';
 import { subagentPlace } from '../../../state/inspector/subagents';
-import { LinkButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
-import { RequestLink } from '../controls/placeLinks';
+import { PlaceLink, RequestLink } from '../controls/placeLinks';
 
 /** Draws a row for each, with the way into it; nothing where there are none. */
 export function Subagents() {
   const { words } = useHost();
-  const { view, source, go } = useInspectedSession();
+  const { view, source } = useInspectedSession();
   if (view.subagents.length === 0) {
     return null;
   }
@@ -24,23 +23,18 @@ export function Subagents() {
             {source.ofSubagent?.(subagent.session) === null ? (
               <bdi>{oneLine(subagent.title)}</bdi>
             ) : (
-              <LinkButton
-                className="plm-Inspector-link plm-Inspector-name"
-                onClick={() => {
-                  go(subagentPlace(subagent.session));
-                }}
-              >
+              <PlaceLink place={subagentPlace(subagent.session)} isName>
                 <bdi>{oneLine(subagent.title)}</bdi>
-              </LinkButton>
+              </PlaceLink>
             )}
             <span className="plm-Muted">
-              {subagent.requests === 1
-                ? words.__('1 request, %1 tokens', count(subagent.tokens))
-                : words.__(
-                    '%1 requests, %2 tokens',
-                    count(subagent.requests),
-                    count(subagent.tokens)
-                  )}
+              {words._n(
+                '%1 request, %2 tokens',
+                '%1 requests, %2 tokens',
+                subagent.requests,
+                count(subagent.requests),
+                count(subagent.tokens)
+              )}
               {typeof subagent.cost === 'number' &&
                 `, ${money(subagent.cost, view.price.unit, subagent.cost_is_fact)}`}
             </span>

@@ -6,7 +6,7 @@ import { stateWords } from '../../../state/inspector/why';
 import { count } from '../../../state/text/numberFormat';
 import { useHost, type IWords } from '../../host';
 import { useText } from '../controls/answers';
-import { FoundText } from '../controls/foundText';
+import { FoundText } from '../controls/sessionTexts';
 import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
@@ -167,7 +167,7 @@ function stayWords(states: ItemStates, item: number, words: IWords): string {
     pieces.push(words.__('%1 from the beginning', stateWords(first)));
   }
   let at = states.nextChange(item, entered);
-  for (; at !== null && pieces.length < MAX_CHANGES;) {
+  while (at !== null && pieces.length < MAX_CHANGES) {
     pieces.push(
       words.__(
         '%1 since request %2',

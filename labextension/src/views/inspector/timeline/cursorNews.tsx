@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { requestCost } from '../../../state/inspector/figures/requestCost';
 import { whyText } from '../../../state/inspector/why';
+import { useLatest } from '../../dom/effects';
 import { useHost, type IWords } from '../../host';
 import { costText, costWords } from './costWords';
 import { rangeName, rangeRest } from './rangeWords';
@@ -20,14 +21,11 @@ export function CursorNews() {
   const { view, request, item, brushed } = inspection;
   const [announced, setAnnounced] = useState('');
   const elementRef = useRef<HTMLSpanElement>(null);
-  const newest = useRef(inspection);
+  const newest = useLatest(inspection);
   const lastSeen = useRef({ view, request, item, brushed });
   /** The range was chosen or changed since a sentence was last read. */
   const isRangeNews = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>();
-  useEffect(() => {
-    newest.current = inspection;
-  });
   useEffect(() => {
     const before = lastSeen.current;
     lastSeen.current = { view, request, item, brushed };
@@ -54,7 +52,7 @@ export function CursorNews() {
       );
       isRangeNews.current = false;
     }, REST_MS);
-  }, [view, request, item, brushed, words]);
+  }, [view, request, item, brushed, newest, words]);
   useEffect(
     () => () => {
       clearTimeout(timer.current);

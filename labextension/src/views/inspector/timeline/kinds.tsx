@@ -5,7 +5,7 @@ import {
 } from '../../../state/inspector/figures/kindSeries';
 import type { IWords } from '../../host';
 
-/** A kind in words. */
+/** Returns the name of a kind. */
 export function kindWords(kind: string, words: IWords): string {
   switch (kind) {
     case UNSEEN:
@@ -26,7 +26,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
   [PLACEHOLDER]: 'M-1 5l2 2M0 0l6 6M5-1l2 2'
 };
 
-/** Defines the patterns of a picture; `mark` makes their ids its own. */
+/** Defines the patterns of a picture, with ids that begin with `idPrefix`. */
 export function KindPatterns({ idPrefix }: { idPrefix: string }) {
   return (
     <defs>

@@ -1,12 +1,11 @@
 /** The window by kind over all requests, as a picture that does not depend on the cursor. */
 import { memo } from 'react';
-import { shortCount } from '../../../state/text/numberFormat';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
 import {
   areaPaths,
-  linePath,
-  axisTicks
+  linePath
 } from '../../../state/inspector/figures/areaPaths';
+import { AxisLines } from '../controls/chartAxis';
 import { KindPatterns, patternFill } from './kinds';
 import {
   lightestFirst,
@@ -36,7 +35,8 @@ export interface ITrackLines {
   readonly reserve: string;
 }
 
-const MARKS_PX = 12;
+/** The height of the marks below the plot. */
+export const MARKS_PX = 12;
 
 /** Returns the SVG paths of reported tokens, limit and reserve over the first `count` requests of a track. */
 export function trackLines(
@@ -73,7 +73,6 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
   const count = series.total.length;
   const plot = height - MARKS_PX;
   const x = (request: number) => (request * width) / Math.max(count, 1);
-  const y = (tokens: number) => plot - (tokens / most) * plot;
   const shape = { width, height: plot, most };
   const isDense = props.marks.length * MARK_PX > width;
   return (
@@ -85,15 +84,7 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
       aria-hidden="true"
     >
       <KindPatterns idPrefix={idPrefix} />
-      {axisTicks(most).map(tick => (
-        <line
-          key={tick}
-          className="plm-Track-grid"
-          x2={width}
-          y1={y(tick)}
-          y2={y(tick)}
-        />
-      ))}
+      <AxisLines most={most} height={plot} width={width} />
       {areaPaths(series, shape).map(({ name, path }) => {
         const pattern = patternFill(name, idPrefix);
         return (
@@ -149,19 +140,5 @@ function isSamePicture(
     Object.entries(after).every(
       ([name, value]) => before[name as keyof typeof before] === value
     )
-  );
-}
-
-/** Draws the numbers beside a picture. */
-export function TrackScale({ most, height }: { most: number; height: number }) {
-  const plot = height - MARKS_PX;
-  return (
-    <div className="plm-Track-scale" aria-hidden="true">
-      {axisTicks(most).map(tick => (
-        <span key={tick} style={{ top: plot - (tick / most) * plot }}>
-          {shortCount(tick)}
-        </span>
-      ))}
-    </div>
   );
 }

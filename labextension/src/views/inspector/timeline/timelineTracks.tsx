@@ -8,17 +8,17 @@ import {
   isDoubtful,
   money
 } from '../../../state/inspector/labels';
-import { useWindowHeight } from '../../dom/windowHeight';
 import { useHost, type IWords } from '../../host';
-import { useElementWidth } from '../controls/elementWidth';
+import { useElementWidth, useWindowHeight } from '../../dom/sizes';
 import {
   useInspection,
   type IInspectedSession,
   type IShownTrack
 } from '../controls/inspection';
 import { useReaderNotes } from '../notes/readerNotes';
+import { AxisNumbers } from '../controls/chartAxis';
 import { RequestSlider } from '../controls/requestSlider';
-import { StackedArea, TrackScale, trackLines } from './stackedArea';
+import { MARKS_PX, StackedArea, trackLines } from './stackedArea';
 import {
   MarkLegend,
   marksByRequest,
@@ -200,7 +200,7 @@ function Track({
         </span>
       </figcaption>
       <div className="plm-Track-body">
-        {!isSmall && <TrackScale most={most} height={height} />}
+        {!isSmall && <AxisNumbers most={most} height={height - MARKS_PX} />}
         <RequestSlider
           name={words.__('Request, %1', name)}
           value={hintAt(request)}

@@ -190,40 +190,31 @@ export function marksByRequest(
   return kindsByRequest;
 }
 
+/** The SVG paths of the kinds, from the middle of their upper edge. */
+const PATHS: Readonly<Partial<Record<string, string>>> = {
+  break: 'l3.5 7h-7z',
+  taken: 'l3.5 7h-1.6l-1.9-4l-1.9 4h-1.6z',
+  fired: 'm-3.5 0h1.6l1.9 4l1.9-4h1.6l-3.5 7z',
+  prune: 'h3.5l-3.5 7l-3.5-7z',
+  compact: 'l3.5 3.5l-3.5 3.5l-3.5-3.5z',
+  'compact failed': 'l3.5 3.5l-3.5 3.5z',
+  note: 'm-3 0h6v4.5h-3.5l-1.5 2.5v-2.5h-1z',
+  model: 'h2.5v6h-5v-6z',
+  effort: 'm-3.5 2h7v3h-7z',
+  undo: 'm3.5 0l-7 3.5l7 3.5z',
+  fork: 'm3.5 0l-7 3.5l7 3.5z'
+};
+const OTHER_PATH = 'h.8v7h-1.6v-7z';
+
 /**
  * Returns the path of a mark: each kind has its own form, so that colours need not be distinguished. What a policy does
  * is the outline of what was done.
  */
 export function markPath(kind: string, x: number, y: number): string {
-  const at = `M${x.toFixed(1)} ${y}`;
-  switch (kind) {
-    case 'break':
-      return `${at}l3.5 7h-7z`;
-    case 'taken':
-      return `${at}l3.5 7h-1.6l-1.9-4l-1.9 4h-1.6z`;
-    case 'fired':
-      return `${at}m-3.5 0h1.6l1.9 4l1.9-4h1.6l-3.5 7z`;
-    case 'prune':
-      return `${at}h3.5l-3.5 7l-3.5-7z`;
-    case 'compact':
-      return `${at}l3.5 3.5l-3.5 3.5l-3.5-3.5z`;
-    case 'compact failed':
-      return `${at}l3.5 3.5l-3.5 3.5z`;
-    case 'note':
-      return `${at}m-3 0h6v4.5h-3.5l-1.5 2.5v-2.5h-1z`;
-    case 'model':
-      return `${at}h2.5v6h-5v-6z`;
-    case 'effort':
-      return `${at}m-3.5 2h7v3h-7z`;
-    case 'undo':
-    case 'fork':
-      return `${at}m3.5 0l-7 3.5l7 3.5z`;
-    default:
-      return `${at}h.8v7h-1.6v-7z`;
-  }
+  return `M${x.toFixed(1)} ${y}${PATHS[kind] ?? OTHER_PATH}`;
 }
 
-/** A kind of mark in words. */
+/** Returns the name of a kind of mark. */
 export function markWords(kind: string, words: IWords): string {
   switch (kind) {
     case 'break':
@@ -273,13 +264,12 @@ export const MarkLegend = memo(function MarkLegend() {
       ].sort((left, right) => kindRank(left) - kindRank(right)),
     [view, notes, isFired, isTaken, hidden, words]
   );
-  const legend = kinds.map(kind => ({ kind, name: markWords(kind, words) }));
-  return legend.length === 0 ? null : (
+  return kinds.length === 0 ? null : (
     <ul
       className="plm-MarkLegend plm-Muted"
       aria-label={words.__('What the marks mean')}
     >
-      {legend.map(({ kind, name }) => (
+      {kinds.map(kind => (
         <li key={kind}>
           <svg width="9" height="9" aria-hidden="true">
             <path
@@ -288,7 +278,7 @@ export const MarkLegend = memo(function MarkLegend() {
               d={markPath(kind, 4.5, 1)}
             />
           </svg>
-          {name}
+          {markWords(kind, words)}
         </li>
       ))}
     </ul>
