@@ -368,9 +368,10 @@ class App:
         """
         self.definitions.refresh()
         definition_trust = self.definitions.definition_trust
-        held = trust_project(self.start, self.environment, definitions=definition_trust.files)
+        files = definition_trust.files
+        settings = trust_project(self.start, self.environment, definitions=files)
         self._configure()
-        return (*held, *definition_trust.held_settings)
+        return (*settings, *definition_trust.held_settings)
 
     @property
     def trust_unwritten(self) -> str:
@@ -453,10 +454,10 @@ class App:
         """Return the models that can be used now as rows: id, window, and why it is listed."""
         overrides, guard = self.config.value.models, self.services.rules.policy.guard
         listed_models = discovery.known_models(self.environment, overrides, self._ollama)
-        models_by_id = {known.info.ref.id: known for known in listed_models}
+        models_by_id = {model.info.ref.id: model for model in listed_models}
         rows = [
-            (name, window_text(known.info, guard), _with_remark(known.reason, known.info))
-            for name, known in models_by_id.items()
+            (name, window_text(model.info, guard), _with_remark(model.reason, model.info))
+            for name, model in models_by_id.items()
         ]
         sentences = discovery.unresponsive_servers(self.environment, self._ollama)
         rows += [(SERVER, "", sentence) for sentence in sentences]

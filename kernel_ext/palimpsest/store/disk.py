@@ -332,7 +332,7 @@ class Stall:
         def forget() -> None:
             with self._lock:
                 listeners = self._listeners
-                self._listeners = tuple(known for known in listeners if known is not callback)
+                self._listeners = tuple(other for other in listeners if other is not callback)
 
         return forget
 

@@ -206,8 +206,8 @@ class ProviderCalls:
         if is_text:
             self._ended_texts.append({**block, "text": "".join(self._text_pieces)})
         elif "id" in block:
-            parsed = _parsed_object("".join(self._text_pieces))
-            block["input"] = block.get("input") or {} if parsed is None else parsed
+            value = _parsed_object("".join(self._text_pieces))
+            block["input"] = block.get("input") or {} if value is None else value
             tool = str(block.get("name") or block["type"])
             metadata = {DIALECT: "anthropic", NATIVE_KEY: [block]}
             call = ToolCalled(

@@ -92,7 +92,7 @@ def model_info(
         raise ConfigError(NAMED_ADDRESS.format(name=model_id))
     settings = _settings(ref, model_id, overrides or {})
     base_url = settings.get("api_base") or base_of(ref.provider, environment)
-    return _overridden(_facts(ref, base_url, environment), settings)
+    return _with_settings(_facts(ref, base_url, environment), settings)
 
 
 def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
@@ -196,7 +196,7 @@ def _settings(ref: ModelRef, model_id: str, overrides: Overrides) -> dict[str, A
     return {name: value for name, value in override.items() if value is not None}
 
 
-def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
+def _with_settings(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
     changes: dict[str, Any] = {}
     for setting_name, field_name in LIMIT_FIELDS.items():
         if setting_name in settings:

@@ -430,9 +430,9 @@ def _file_stamp(file_stat: os.stat_result) -> Stamp:
 
 def _is_racy(stamp: Stamp, now_ns: int) -> bool:
     """Return whether the file could change again without a change of its stamp."""
-    modified, changed = stamp[3], stamp[4]
-    tick = COARSE_NS if modified % 1_000_000 == 0 else RACY_NS
-    return max(modified, changed) + tick > now_ns
+    modified_ns, changed_ns = stamp[3], stamp[4]
+    tick = COARSE_NS if modified_ns % 1_000_000 == 0 else RACY_NS
+    return max(modified_ns, changed_ns) + tick > now_ns
 
 
 def _content(disk_path: str) -> bytes:

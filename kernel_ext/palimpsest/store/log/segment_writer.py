@@ -256,7 +256,8 @@ class JsonlWriter:
         with suppress(NotFound):
             settle_segments(self._segments, self.path.parent)
             ranges = self._segments.own_ranges(self.session_id)
-            end = {counted.segment: counted.end for counted in ranges}.get(self.path.name, 0)
+            ends = {segment_range.segment: segment_range.end for segment_range in ranges}
+            end = ends.get(self.path.name, 0)
             if end is not None:
                 return end
         return self._written_bytes
