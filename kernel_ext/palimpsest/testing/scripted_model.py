@@ -97,7 +97,7 @@ class ScriptedModel:
                 _read_provider_run(provider_calls, action)
             for delta in self._deltas(answer, action, model_family(request.model.ref)):
                 await _sleep(answer.drip_seconds)
-                for event in joiner.delta(delta):
+                for event in joiner.delta_events(delta):
                     yield event
         finish = answer.finish or "stop"
         for event in joiner.end_stream(finish):
