@@ -86,7 +86,9 @@ def live_view(
     view.count_reported = usage.reported_total
     groups = {item.group for item in timeline.items if item.pinned} - {""}
     fixed_items = {item.index for item in timeline.items if item.pinned or item.group in groups}
-    fixed_items |= _newest_prompt_items(timeline)
+    # Without the newest prompt a request would have no question.
+    prompts = [item for item in timeline.items if item.kind == "user"]
+    fixed_items |= {prompt.index for prompt in prompts if prompt.message == prompts[-1].message}
     return LiveView(view, timeline, session_view, frozenset(fixed_items), scale)
 
 
@@ -101,12 +103,6 @@ def _with_pins(timeline: Timeline, view: View) -> Timeline:
         for item in timeline.items
     )
     return replace(timeline, items=items)
-
-
-def _newest_prompt_items(timeline: Timeline) -> set[int]:
-    """Return the items of the newest prompt, without which a request would have no question."""
-    prompts = [item for item in timeline.items if item.kind == "user"]
-    return {prompt.index for prompt in prompts if prompt.message == prompts[-1].message}
 
 
 def _items_not_whole(

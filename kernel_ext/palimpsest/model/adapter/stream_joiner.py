@@ -173,7 +173,7 @@ class StreamJoiner:
         inputs = ["".join((call.tool, *call.input_pieces)) for call in self._calls.calls]
         return "".join((*self.text_pieces, *inputs))
 
-    def delta(self, delta: Any) -> Iterator[StreamEvent]:
+    def delta_events(self, delta: Any) -> Iterator[StreamEvent]:
         """Yield the events of the provider's own calls, then those of one delta."""
         yield from self._provider_events()
         reasoning = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)

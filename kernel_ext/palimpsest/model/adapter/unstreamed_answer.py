@@ -78,8 +78,8 @@ def _complete_lines(received_bytes: bytes) -> tuple[bytes, bytes]:
     Event ids, retry delays and comments are left out: after an id, OpenAI's client takes each empty
     line as an event without data, and fails.
     """
-    whole, end, rest = received_bytes.rpartition(b"\n")
-    lines = (line for line in whole.split(b"\n") if not line.startswith(IGNORED_LINES))
+    complete, end, rest = received_bytes.rpartition(b"\n")
+    lines = (line for line in complete.split(b"\n") if not line.startswith(IGNORED_LINES))
     return (b"\n".join(lines) + end if end else b""), rest
 
 

@@ -69,8 +69,8 @@ def normalise_usage(report: Any) -> Usage | None:
 
     None when nothing was reported, or only zeros, as some local servers do, or a number is impossible.
     """
-    reported = [field(report, *path) for path in PATHS]
-    if not all(is_possible(value) for value in reported if value is not None):
+    counts = [field(report, *path) for path in PATHS]
+    if not all(is_possible(value) for value in counts if value is not None):
         return None
     prompt = _count(field(report, "prompt_tokens"))
     completion = _count(field(report, "completion_tokens"))

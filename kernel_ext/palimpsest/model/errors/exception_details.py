@@ -208,9 +208,9 @@ def _error_body(
         return read_body(text) if text.strip() else ErrorBody("")
     body = getattr(exception, "body", None)
     if isinstance(body, dict):
-        parsed = read_body(json.dumps(body, default=str))
-        if parsed.message:
-            return parsed
+        parsed_body = read_body(json.dumps(body, default=str))
+        if parsed_body.message:
+            return parsed_body
     return read_body(str(getattr(exception, "message", "") or exception))
 
 

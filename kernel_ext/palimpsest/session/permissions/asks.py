@@ -442,7 +442,7 @@ class Asks:
         earlier_inputs = [allowed for name, allowed in tuple(self._allowed_inputs) if name == tool]
         warnings = (
             *changed_lines(tool_input, earlier_inputs),
-            *deception_sentences(tool_input, command=permission == "bash"),
+            *deception_sentences(tool_input, are_commands=permission == "bash"),
         )
         return warnings or None
 

@@ -78,10 +78,10 @@ def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
     }
     _write_notes(layout, {sha256: notes.get(sha256, now) for sha256 in unneeded})
     age = max(days * DAY_SECONDS, MIN_AGE_SECONDS)
-    ordered = sorted(unneeded.values(), key=lambda blob: (-blob.bytes, blob.sha256))
+    sorted_blobs = sorted(unneeded.values(), key=lambda blob: (-blob.bytes, blob.sha256))
     return Sweep(
-        due_blobs=tuple(blob for blob in ordered if now - blob.unneeded_since >= age),
-        not_yet_due=tuple(blob for blob in ordered if now - blob.unneeded_since < age),
+        due_blobs=tuple(blob for blob in sorted_blobs if now - blob.unneeded_since >= age),
+        not_yet_due=tuple(blob for blob in sorted_blobs if now - blob.unneeded_since < age),
         needed_count=len(needed_hashes),
     )
 

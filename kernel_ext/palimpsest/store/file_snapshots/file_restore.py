@@ -89,10 +89,12 @@ def wanted_file(
 
 def plan_restores(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
     """Return the planned action for each file; changes nothing."""
-    ordered = sorted(files, key=lambda file: file.path)
-    deleted_files = (file for file in ordered if file.entry is None or file.entry.kind == "folder")
+    sorted_files = sorted(files, key=lambda file: file.path)
+    deleted_files = (
+        file for file in sorted_files if file.entry is None or file.entry.kind == "folder"
+    )
     deleted_paths = {file.path for file in deleted_files}
-    return tuple(_planned_restore(snapshots, file, deleted_paths) for file in ordered)
+    return tuple(_planned_restore(snapshots, file, deleted_paths) for file in sorted_files)
 
 
 def _planned_restore(

@@ -148,8 +148,8 @@ class MemoryStore:
                 for session_id, log in self._logs_by_session.items()
                 if not log.hidden
             ]
-        listed = [summary for summary in summaries if summary is not None and not summary.deleted]
-        return sorted(listed, key=lambda summary: summary.updated, reverse=True)
+        existing = [summary for summary in summaries if summary is not None and not summary.deleted]
+        return sorted(existing, key=lambda summary: summary.updated, reverse=True)
 
     def _summary(self, session_id: str, log: MemoryLog) -> SessionSummary | None:
         """Return the session's entry in the session list, or None when it has no session record."""

@@ -154,9 +154,8 @@ class Segments:
                 cut=None if cut_offset is None else int(cut_offset),
                 line_bytes=len(line) + 1,
             )
-            header = _checked_cut(path, header)
-            headers[path] = header
-            return header
+            headers[path] = _checked_cut(path, header)
+            return headers[path]
         return _guess_header(path, len(line) + 1)
 
     def forget_session(self, session_id: str) -> None:
