@@ -227,13 +227,9 @@ def known_agents(
 def find_agent(name: str, agents: Mapping[str, Agent]) -> Agent:
     """Return an agent by name; raises ConfigError, which lists the agents, where there is none of that name."""
     if name not in agents or agents[name].hidden:
-        raise ConfigError(f"There is no agent {name!r}. Agents: {', '.join(agent_names(agents))}.")
+        names = sorted(n for n, agent in agents.items() if not agent.hidden)
+        raise ConfigError(f"There is no agent {name!r}. Agents: {', '.join(names)}.")
     return agents[name]
-
-
-def agent_names(agents: Mapping[str, Agent]) -> list[str]:
-    """Return the names that a user may use, sorted."""
-    return sorted(name for name, agent in agents.items() if not agent.hidden)
 
 
 def subagents_of(agents: Mapping[str, Agent]) -> dict[str, Agent]:

@@ -326,18 +326,11 @@ def mark_hook(function: HookFunction, name: str) -> HookFunction:
     return function
 
 
-def check_target(target: str) -> str:
-    """Return what is wrong with the ``module:function`` name of a hook; empty where it is valid."""
-    module, colon, function = target.partition(":")
-    is_valid = colon and all(map(str.isidentifier, (*module.split("."), *function.split("."))))
-    return "" if is_valid else f"{target!r} is not of the form 'package.module:function'"
-
-
 def _import_target(target: str) -> Any:
-    problem = check_target(target)
-    if problem:
-        raise UserError(f"{problem}.")
-    module, _, path = target.partition(":")
+    """Return what a ``module:function`` name stands for."""
+    module, colon, path = target.partition(":")
+    if not colon or not all(map(str.isidentifier, (*module.split("."), *path.split(".")))):
+        raise UserError(f"{target!r} is not of the form 'package.module:function'.")
     target_object: Any = importlib.import_module(module)
     for name in path.split("."):
         if not hasattr(target_object, name):
