@@ -7,6 +7,7 @@ recently is distinguished from a new message by its time, and by a search of the
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from pydantic import ValidationError
 
@@ -64,9 +65,8 @@ def live_state(
 def whole_state(ranges: Sequence[SegmentRange]) -> State:
     """Return the state built from all records."""
     state = State()
-    for segment_range in ranges:
-        for lines in line_blocks(segment_range):
-            state.apply_lines(lines)
+    for lines in chain.from_iterable(map(line_blocks, ranges)):
+        state.apply_lines(lines)
     return state
 
 
@@ -74,11 +74,10 @@ def whole_state(ranges: Sequence[SegmentRange]) -> State:
 def window_state(ranges: Sequence[SegmentRange]) -> State:
     """Return the state of the live window, built from all records; older messages are dropped on the way."""
     state = State()
-    for segment_range in ranges:
-        for lines in line_blocks(segment_range):
-            state.apply_lines(lines)
-            if is_wide(state):
-                narrow_to_window(state, live_window(state))
+    for lines in chain.from_iterable(map(line_blocks, ranges)):
+        state.apply_lines(lines)
+        if is_wide(state):
+            narrow_to_window(state, live_window(state))
     return whole_state(ranges) if is_too_short(state) else state
 
 
