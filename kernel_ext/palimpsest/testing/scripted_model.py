@@ -102,8 +102,8 @@ class ScriptedModel:
         finish = answer.finish or "stop"
         for event in joiner.end_stream(finish):
             yield event
-        used = self._usage(answer, joiner, request)
-        yield StepFinished(joiner.reason(finish), used, used.cost(request.model.price))
+        tokens = self._usage(answer, joiner, request)
+        yield StepFinished(joiner.reason(finish), tokens, tokens.cost(request.model.price))
 
     def _usage(self, answer: ModelAnswer, joiner: StreamJoiner, request: ModelRequest) -> Usage:
         prompt = prompt_text(request.messages, request.tools)

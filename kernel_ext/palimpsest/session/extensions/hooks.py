@@ -22,7 +22,7 @@ from palimpsest.tools.calls.error_containment import ExitAttempted, await_contai
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, HOOK_RULE_PREFIX, HookName
 
-HOOK_SECONDS = 10.0
+MAX_HOOK_SECONDS = 10.0
 """Timeout of one call, since the user waits for the answer meanwhile; slower work belongs in a tool."""
 GROUP = "palimpsest.hooks"
 """The entry point group in which installed packages declare hooks."""
@@ -95,7 +95,7 @@ class HookRegistry:
     """Returns, for the origin of a hook, why it must not be loaded any more; empty where it may be."""
     fixed_by: str = ""
     """The origin of an administrator's lock on the hooks, under which neither cells nor packages add any."""
-    seconds: float = HOOK_SECONDS
+    seconds: float = MAX_HOOK_SECONDS
     hooks: list[Hook] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """Sentences about hooks that could not be loaded; a turn reports each once, ``%agent hooks`` lists them all."""
