@@ -316,10 +316,8 @@ class App:
     def _sources(self) -> DefinitionSources:
         config = self._config
         agents, rules = _agents(config)
-        commands = {
-            name: command.model_dump(exclude_none=True)
-            for name, command in config.value.command.items()
-        }
+        tables = config.value.command.items()
+        commands = {name: table.model_dump(exclude_none=True) for name, table in tables}
         return DefinitionSources(
             self.start,
             ConfigFolders.of_platform(self.environment),

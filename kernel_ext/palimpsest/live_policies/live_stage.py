@@ -185,9 +185,8 @@ def live_policy(policy: object, seconds: float = POLICY_SECONDS) -> PolicyStage 
     if not all(callable(getattr(candidate, name, None)) for name in ("start", "step")):
         return None
     live_candidate = cast("ContextPolicy", candidate)
-    for stage in (
-        live_candidate.stages if isinstance(live_candidate, Pipeline) else (live_candidate,)
-    ):
+    stages = live_candidate.stages if isinstance(live_candidate, Pipeline) else (live_candidate,)
+    for stage in stages:
         if isinstance(stage, RecordedPolicy):
             raise ConfigError(NOT_LIVE.format(name=stage.name))
         if hasattr(stage, "summary"):

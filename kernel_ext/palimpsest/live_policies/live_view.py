@@ -59,11 +59,9 @@ def live_view(
     """Return the view at a moment; ``with_own`` includes the policy's decisions, ``turn_end`` omits the new prompt."""
     session_view = moment.view
     timeline = _with_pins(items.timeline(moment), session_view)
-    decisions = tuple(
-        decision
-        for decision in session_view.decisions
-        if with_own or not is_of_own_policy(decision)
-    )
+    decisions = session_view.decisions
+    if not with_own:
+        decisions = tuple(d for d in decisions if not is_of_own_policy(d))
     scale = TokenScale(timeline, estimator, 0)
     view = ReplayView(timeline, scale)
     request = timeline.requests[-1]

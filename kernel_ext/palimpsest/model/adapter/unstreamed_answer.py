@@ -182,8 +182,7 @@ def _start_and_deltas(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[
             return {"type": "thinking", "thinking": "", "signature": ""}, [thought, signed]
         case "tool_use":
             input_json = json.dumps(block.get("input") or {})
-            return {**block, "input": {}}, [
-                {"type": "input_json_delta", "partial_json": input_json}
-            ]
+            input_delta = {"type": "input_json_delta", "partial_json": input_json}
+            return {**block, "input": {}}, [input_delta]
         case _:
             return block, []

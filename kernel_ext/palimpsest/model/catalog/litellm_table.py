@@ -201,9 +201,8 @@ def _models() -> dict[str, tuple[str, ...]]:
     by_provider: dict[str, list[str]] = {}
     for key, value in json.loads(_table_text()).items():
         stated_provider = str(value.get("litellm_provider") or "")
-        provider = next(
-            (family for family in FAMILIES if stated_provider.startswith(family)), stated_provider
-        )
+        families = (family for family in FAMILIES if stated_provider.startswith(family))
+        provider = next(families, stated_provider)
         head, _, tail = key.partition("/")
         name = tail if tail and head in (provider, stated_provider) else key
         if value.get("mode") in MODES and not (tail and name == key and head in by_provider):

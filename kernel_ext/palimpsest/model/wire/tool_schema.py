@@ -37,11 +37,8 @@ def tool_definition(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
     """
     subset, plain_names = target.schema_subset, target.restricted_property_names
     parameters = _parameters(SameSpec(spec), subset, plain_names)
-    function = {
-        "name": tool_name(spec.name, target),
-        "description": spec.description,
-        "parameters": parameters,
-    }
+    name, description = tool_name(spec.name, target), spec.description
+    function = {"name": name, "description": description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 

@@ -234,10 +234,8 @@ class _Import:
         records = self._numbered_records(session_id, outcome)
         self._findings = findings
         stored_records = list(islice(self._store.read(session_id), len(records)))
-        stored_events = [(record.seq, record.event) for record in stored_records]
-        is_same = stored_events == [
-            (record.seq, record.event) for record in records[: len(stored_records)]
-        ]
+        pairs = zip(stored_records, records, strict=False)
+        is_same = all((old.seq, old.event) == (new.seq, new.event) for old, new in pairs)
         return records[len(stored_records) :] if is_same else ()
 
     def _numbered_records(self, session_id: str, outcome: Outcome) -> list[Record]:
@@ -292,10 +290,8 @@ class _Import:
 
     def _session(self, session_id: str) -> SessionInfo:
         source = dict(self._source.session)
-        times = [info.get("time") for info, _ in self._source.messages]
-        created_times = [
-            time["created"] for time in times if isinstance(time, dict) and "created" in time
-        ]
+        times = (info.get("time") for info, _ in self._source.messages)
+        created_times = [t["created"] for t in times if isinstance(t, dict) and "created" in t]
         if not isinstance(source.get("time"), dict):
             source["time"] = {
                 "created": min(created_times, default=self._now_milliseconds),

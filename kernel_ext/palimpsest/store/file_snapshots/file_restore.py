@@ -184,9 +184,8 @@ def perform_restores(
         except (OSError, NotFound) as problem:
             reason = disk_reason(problem) if isinstance(problem, OSError) else str(problem)
             failed_files.append((restore.path, reason))
-    return RestoreOutcome(
-        tuple(sorted(restored_paths)), tuple(kept_paths), tuple(sorted(failed_files))
-    )
+    restored, failed = tuple(sorted(restored_paths)), tuple(sorted(failed_files))
+    return RestoreOutcome(restored, tuple(kept_paths), failed)
 
 
 def _restore_file(snapshots: Snapshots, restore: FileRestore) -> None:

@@ -100,9 +100,8 @@ class MemoryStore:
             log = self._log(session_id)
             is_held = log.owner is not None and log.owner.kernel_id != owner.kernel_id
             if is_held and not steal:
-                raise SessionHeld(
-                    f"Another kernel writes session {session_id!r}. It can be read and forked."
-                )
+                problem = f"Another kernel writes session {session_id!r}."
+                raise SessionHeld(f"{problem} It can be read and forked.")
             log.owner, log.epoch = owner, log.epoch + 1
             return MemoryWriter(self, session_id, log)
 

@@ -101,9 +101,8 @@ def window_checkpoint(
         )
         if index is not None and len(index.ids) > indexed_count:
             fields["index"] = index.model_dump(mode="json", exclude_none=True)
-    return Checkpoint(
-        state=fields, window_seq=window.seq, window_segment=segment, window_offset=offset
-    )
+    seq = window.seq
+    return Checkpoint(state=fields, window_seq=seq, window_segment=segment, window_offset=offset)
 
 
 def is_wide(state: State) -> bool:
