@@ -13,6 +13,7 @@ import type {
   Usage
 } from '../src/protocol/generated';
 import type { ISegment } from '../src/protocol/segment';
+import type { ITranscript } from '../src/state/store/transcript';
 
 let made = 0;
 
@@ -174,4 +175,11 @@ export function sessionHead(more: Partial<SessionHead> = {}): SessionHead {
     order: 0,
     ...more
   };
+}
+
+/** Returns the messages of a transcript; those without info are left out. */
+export function messagesOf(transcript: ITranscript): Message[] {
+  return transcript.entries
+    .map(entry => entry.message)
+    .filter((draft): draft is Message => draft.info !== undefined);
 }

@@ -4,9 +4,9 @@ import { useSyncExternalStore } from 'react';
 import type { Attachment, FilePart } from '../src/protocol/generated';
 import {
   EMPTY_TRANSCRIPT,
-  messagesOf,
   type ITranscript
 } from '../src/state/store/transcript';
+import { messagesOf } from './builders';
 import { Transcript } from '../src/views/transcript/transcript';
 import { HostProvider } from '../src/views/host';
 import { HOST } from './plainHost';

@@ -13,10 +13,17 @@ import { applyNotice } from '../src/state/store/reducer';
 import { KernelStore, type KernelNotice } from '../src/state/store/kernelStore';
 import {
   EMPTY_TRANSCRIPT,
-  messagesOf,
   type ITranscript
 } from '../src/state/store/transcript';
-import { assistant, attached, ran, text, user, sessionHead } from './builders';
+import {
+  assistant,
+  attached,
+  messagesOf,
+  ran,
+  text,
+  user,
+  sessionHead
+} from './builders';
 
 /** As in ``frontends/page_channel/notices.py``. */
 const NOTICE_CHARS = 250_000;

@@ -7,7 +7,7 @@ import { inspectorIcon } from './inspectorIcon';
 import { comparablePaths } from './recordingFormats';
 
 /** The command in the file browser's menu. */
-export const COMPARE_FILES = 'palimpsest:compare-files';
+const COMPARE_FILES = 'palimpsest:compare-files';
 
 /** Adds the command to the menu of files. */
 export function addComparedFiles(

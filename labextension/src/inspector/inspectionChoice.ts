@@ -108,7 +108,7 @@ export class InspectionChoice {
     okLabel: string
   ): Promise<IInspectorArguments | null> {
     const { button, value } = await InputDialog.getText({
-      title: title,
+      title,
       label: this._words.__('Its path in the file browser'),
       text: folder === '' ? '' : `${folder}/`,
       okLabel

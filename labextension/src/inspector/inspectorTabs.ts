@@ -12,6 +12,7 @@ import {
 } from './inspectorWidget';
 import { NotebookKernel } from './kernels/notebookKernel';
 import { RecordingKernel } from './kernels/recordingKernel';
+import { nameOf } from './kernels/recordingSession';
 import { besideWord, isSameBeside, type IInspectorArguments } from './targets';
 
 export type InspectorArea = MainAreaWidget<InspectorWidget>;
@@ -96,8 +97,7 @@ export class InspectorTabs {
     layoutName = ''
   ): InspectorWidget {
     const model = new InspectorModel(kernel, target);
-    const path = target.path ?? target.notebook ?? '';
-    const name = path.split('/').at(-1) ?? path;
+    const name = nameOf(target.path ?? target.notebook ?? '');
     return new InspectorWidget(model, name, this._surroundings, layoutName);
   }
 

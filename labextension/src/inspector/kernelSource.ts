@@ -90,26 +90,14 @@ export class KernelSource implements IInspectorSource {
     if (waiting.late) {
       this._countLate(-1);
     }
-    return (
-      outcome.answer ?? {
-        error: outcome.error ?? GONE_SENTENCE,
-        unchanged: false,
-        milliseconds: 0
-      }
-    );
+    return answerOf(outcome);
   }
 
   async note(words: INoteWords): Promise<ViewAnswer> {
     const { link, path } = this._kernel;
     const fields = { session: this._session, path, ...words };
     const outcome = await link?.outcome('note', fields);
-    return (
-      outcome?.answer ?? {
-        error: outcome?.error ?? GONE_SENTENCE,
-        unchanged: false,
-        milliseconds: 0
-      }
-    );
+    return answerOf(outcome);
   }
 
   readonly subscribe = this._readers.subscribe;
@@ -206,6 +194,17 @@ export class KernelSource implements IInspectorSource {
     const view = this._kernel.link?.store.getSnapshot();
     return growthStamp(view?.sessions.get(this._session ?? '')?.transcript);
   }
+}
+
+/** Returns the answer of a kernel, or the sentence why there is none. */
+function answerOf(outcome?: IOutcome<'inspect' | 'note'>): ViewAnswer {
+  return (
+    outcome?.answer ?? {
+      error: outcome?.error ?? GONE_SENTENCE,
+      unchanged: false,
+      milliseconds: 0
+    }
+  );
 }
 
 /** Returns a text that changes when a request, a part or a decision came or the session went, and not with each word. */

@@ -75,13 +75,7 @@ export function readArguments(
   args: Readonly<Record<string, unknown>>
 ): IInspectorArguments {
   const target: Record<string, string> = {};
-  for (const name of TEXTS) {
-    const value = args[name];
-    if (typeof value === 'string' && value !== '') {
-      target[name] = value;
-    }
-  }
-  for (const name of ['request', 'item'] as const) {
+  for (const name of [...TEXTS, 'request', 'item'] as const) {
     const value = args[name];
     if (typeof value === 'string' && value !== '') {
       target[name] = value;
@@ -126,13 +120,13 @@ export function besideWord(
 
 /** Returns whether two targets name the same session or file beside. */
 export function isSameBeside(
-  one: IBesideTarget | undefined,
-  other: IBesideTarget | undefined
+  left: IBesideTarget | undefined,
+  right: IBesideTarget | undefined
 ): boolean {
   // Which session of a file is meant is known only after it was read.
-  return one?.path === undefined && other?.path === undefined
-    ? one?.session === other?.session
-    : one?.path === other?.path;
+  return left?.path === undefined && right?.path === undefined
+    ? left?.session === right?.session
+    : left?.path === right?.path;
 }
 
 /** Returns whether a target's place is given by ids, which only the session's view can turn into numbers. */

@@ -153,7 +153,7 @@ export function addCommands(
       ? cell
       : null;
   };
-  const ask = async (request: ErrorRequest) => {
+  const askAbout = async (request: ErrorRequest) => {
     const { link } = model;
     const cell = failedCell();
     if (cell === null || link === null) {
@@ -168,14 +168,14 @@ export function addCommands(
     label: words.__('Fix the Error of This Cell'),
     caption: words.__('Ask the agent for the corrected cell'),
     isEnabled: () => failedCell() !== null,
-    execute: () => ask('Fix')
+    execute: () => askAbout('Fix')
   });
   commands.addCommand(COMMANDS.explain, {
     describedBy: NO_ARGUMENTS,
     label: words.__('Explain the Error of This Cell'),
     caption: words.__('Ask the agent what went wrong; nothing is changed'),
     isEnabled: () => failedCell() !== null,
-    execute: () => ask('Explain')
+    execute: () => askAbout('Explain')
   });
   commands.addCommand(COMMANDS.dropOrigins, {
     describedBy: NO_ARGUMENTS,
@@ -202,12 +202,10 @@ export function addCommands(
     category: words.__('Notebook')
   });
   model.subscribe(() => {
-    commands.notifyCommandChanged(COMMANDS.stop);
-    commands.notifyCommandChanged(COMMANDS.compact);
-    commands.notifyCommandChanged(COMMANDS.create);
-    commands.notifyCommandChanged(COMMANDS.search);
-    commands.notifyCommandChanged(COMMANDS.fix);
-    commands.notifyCommandChanged(COMMANDS.explain);
+    const { stop, compact, create, search, fix, explain } = COMMANDS;
+    for (const command of [stop, compact, create, search, fix, explain]) {
+      commands.notifyCommandChanged(command);
+    }
   });
 }
 

@@ -1,4 +1,5 @@
 /** Paths of a file after it, or a folder above it, was renamed: on the server, and for a kernel started before. */
+import { nameOf } from './recordingSession';
 
 /** Returns a file's path after something was renamed; null where that was not the file and no folder of it. */
 export function renamedPath(
@@ -27,12 +28,11 @@ export function pathForKernel(
   const [startedFolders, folders] = [started, file].map(path =>
     path.split('/').slice(0, -1)
   );
-  const name = file.split('/').at(-1) ?? file;
   if (
     startedFolders === undefined ||
     startedFolders.join('/') === folders?.join('/')
   ) {
-    return `${folder}/${name}`;
+    return `${folder}/${nameOf(file)}`;
   }
   return `${folder}/${'../'.repeat(startedFolders.length)}${file}`;
 }

@@ -233,7 +233,7 @@ async function showTurn(
   if (turn === null) {
     report(words.__('The turn is no longer in the session.'));
   } else {
-    shownPlace.show({ turn, line: turn, isScrolledTo: true });
+    shownPlace.set({ turn, line: turn, isScrolledTo: true });
   }
 }
 

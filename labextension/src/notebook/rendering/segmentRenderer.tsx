@@ -244,7 +244,7 @@ function Live({
           } else {
             open(segment.session);
           }
-          shownPlace.show(
+          shownPlace.set(
             newestCovered(turnsOf({ entries: transcript?.entries ?? [] }), mark)
           );
         }

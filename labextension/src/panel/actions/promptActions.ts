@@ -94,13 +94,8 @@ export function promptActions(
       const { link, session } = target;
       const fields = { ...button.arguments, session };
       const type = button.command as Command['type'];
-      const { words: sentence, error } = (await link?.outcome(
-        type,
-        fields
-      )) ?? {
-        error: NO_ANSWER
-      };
-      return sentence ?? error ?? '';
+      const outcome = await link?.outcome(type, fields);
+      return outcome?.words ?? (outcome ? (outcome.error ?? '') : NO_ANSWER);
     },
     history: async cursor => {
       const fields = { session: target.session, cursor };
@@ -114,10 +109,8 @@ export function promptActions(
     attach: async (file, model) => {
       const { link, session } = target;
       const fields = { session, file, model: model === '' ? undefined : model };
-      const outcome = (await link?.outcome('attach', fields)) ?? {
-        error: NO_ANSWER
-      };
-      return outcome.answer ?? outcome.error ?? NO_ANSWER;
+      const outcome = await link?.outcome('attach', fields);
+      return outcome?.answer ?? outcome?.error ?? NO_ANSWER;
     },
     previews: async (text, agent) => {
       const fields = { session: target.session, text, agent };

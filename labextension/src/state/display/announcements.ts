@@ -132,25 +132,21 @@ export function newAnnouncements(
       end(info.error === undefined ? 'over' : 'stopped');
     }
   }
-  for (const ask of transcript.asks) {
-    if (!announcedIds.has(ask.id)) {
-      announcedIds.add(ask.id);
-      const title = [ask.title, ...(ask.warnings ?? [])].join(' ');
-      announcements.push({ kind: 'asks', title });
-    }
-  }
-  for (const { question_id, questions } of transcript.questions) {
-    if (!announcedIds.has(question_id)) {
-      announcedIds.add(question_id);
-      const title = questions.map(({ question }) => question).join(' ');
-      announcements.push({ kind: 'asks', title });
-    }
-  }
-  for (const { id, number, tokens } of transcript.held) {
+  const announce = (id: string, announcement: Announcement) => {
     if (!announcedIds.has(id)) {
       announcedIds.add(id);
-      announcements.push({ kind: 'held', number, tokens });
+      announcements.push(announcement);
     }
+  };
+  for (const { id, title, warnings = [] } of transcript.asks) {
+    announce(id, { kind: 'asks', title: [title, ...warnings].join(' ') });
+  }
+  for (const { question_id, questions } of transcript.questions) {
+    const title = questions.map(({ question }) => question).join(' ');
+    announce(question_id, { kind: 'asks', title });
+  }
+  for (const { id, number, tokens } of transcript.held) {
+    announce(id, { kind: 'held', number, tokens });
   }
   // A prompt that begins a turn is in the inbox, too, until the turn has begun.
   const queuedPrompts =

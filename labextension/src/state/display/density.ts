@@ -1,11 +1,10 @@
 /** The density of a turn: its work folded into one row, or each step in a row of its own. */
-import type { IReadable } from '../store/kernelStore';
-import { ReaderSet } from '../store/readerSet';
+import { ReadableValue } from '../store/readableValue';
 
 export type Density = 'quiet' | 'all steps';
 
 /** The choices of the page's reader. */
-export interface IDensityChoice {
+interface IDensityChoice {
   /** For all turns; null where the settings of each turn's kernel or notebook decide. */
   page: Density | null;
   /** Choices for single turns, by id. */
@@ -13,33 +12,24 @@ export interface IDensityChoice {
 }
 
 /** Holds the choice for all views of a page. */
-class DensityStore implements IReadable<IDensityChoice> {
-  private readonly _readers = new ReaderSet();
-  private _choice: IDensityChoice = { page: null, turns: new Map() };
-
-  readonly subscribe = this._readers.subscribe;
-
-  readonly getSnapshot = (): IDensityChoice => this._choice;
-
+class DensityStore extends ReadableValue<IDensityChoice> {
   /** Sets how all turns are drawn; choices for single turns end. */
   setPage(page: Density | null): void {
-    this._set({ page, turns: new Map() });
+    this.set({ page, turns: new Map() });
   }
 
   /** Sets how one turn is drawn. */
   setTurn(turn: string, density: Density): void {
-    const { page, turns } = this._choice;
-    this._set({ page, turns: new Map([...turns, [turn, density]]) });
-  }
-
-  private _set(choice: IDensityChoice): void {
-    this._choice = choice;
-    this._readers.notify();
+    const { page, turns } = this.getSnapshot();
+    this.set({ page, turns: new Map([...turns, [turn, density]]) });
   }
 }
 
 /** The page's choice. */
-export const densityChoice = new DensityStore();
+export const densityChoice = new DensityStore({
+  page: null,
+  turns: new Map()
+});
 
 /** Returns how a turn is drawn: as its reader chose for it, or for the page, else as its kernel or notebook says. */
 export function densityOf(

@@ -1,7 +1,7 @@
 /** What a page knows of where a cell's source came from. */
 import type { CellOrigin, MadeChange, Part } from '../../protocol/generated';
 import type { IKernelView } from '../store/kernelStore';
-import { oneLine } from '../text/oneLine';
+import { beginningOf, oneLine } from '../text/oneLine';
 import { turnsOf } from './turns';
 
 /** Letters of a prompt that name a turn. */
@@ -10,7 +10,7 @@ const PROMPT_CHARS = 60;
 type Reviewer = 'person' | 'nobody' | 'setting';
 
 /** What a page knows of an origin. */
-export interface IKnownOrigin {
+interface IKnownOrigin {
   /** The key of the turn; null where the session is not loaded in this page. */
   turn: string | null;
   /** The beginning of the turn's prompt; empty for none. */
@@ -32,16 +32,9 @@ export function knownOrigin(
   const parts = originTurn?.messages.flatMap(({ parts }) => parts) ?? [];
   return {
     turn: originTurn?.key ?? null,
-    prompt: beginningOf(oneLine(originTurn?.prompt ?? '')),
+    prompt: beginningOf(oneLine(originTurn?.prompt ?? ''), PROMPT_CHARS),
     reviewer: reviewerOf(changeOf(parts, call, cell))
   };
-}
-
-function beginningOf(text: string): string {
-  const letters = Array.from(text);
-  return letters.length <= PROMPT_CHARS
-    ? text
-    : `${letters.slice(0, PROMPT_CHARS - 1).join('')}…`;
 }
 
 function changeOf(

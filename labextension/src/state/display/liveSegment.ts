@@ -241,7 +241,7 @@ function turnOf({ entries }: ITranscript, turn: string): ITurnMessages | null {
 }
 
 /** Returns the section of a turn's messages between two positions. */
-export function messagesBetween(
+function messagesBetween(
   messages: readonly Message[],
   start: ICut,
   end: ICut | undefined

@@ -1,4 +1,5 @@
 /** Estimates the height, in pixels, of rows that were never rendered. */
+import { oncePerObject } from '../../protocol/oncePerObject';
 import type { Line } from '../lines/lines';
 import type { ITurn } from './turns';
 
@@ -9,28 +10,20 @@ const ROW_PX = 32;
 const PANEL_LINE_CHARS = 55;
 const CELL_LINE_CHARS = 110;
 
-const heights = new WeakMap<ITurn, number>();
-
 /** Estimates the height of a turn in the panel. */
-export function turnHeight(turn: ITurn): number {
-  const known = heights.get(turn);
-  if (known !== undefined) {
-    return known;
-  }
+export const turnHeight = oncePerObject((turn: ITurn): number => {
   const promptHeight =
     turn.prompt === null
       ? 0
       : ROW_PX + textHeight(turn.prompt, PANEL_LINE_CHARS);
   const parts = turn.messages.flatMap(message => message.parts);
-  const height = parts.reduce(
+  return parts.reduce(
     (sum, part) =>
       sum +
       (part.type === 'text' ? textHeight(part.text, PANEL_LINE_CHARS) : ROW_PX),
     promptHeight
   );
-  heights.set(turn, height);
-  return height;
-}
+});
 
 /** Estimates the height of consecutive lines in a cell. */
 export function linesHeight(lines: readonly Line[]): number {

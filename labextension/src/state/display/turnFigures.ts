@@ -4,7 +4,7 @@ import { dollarsText, durationText, shortCount } from '../text/numberFormat';
 import type { ITranslations } from '../text/translations';
 
 /** Sums over steps; undefined where one of the steps lacks the number. */
-export interface ITurnFigures {
+interface ITurnFigures {
   steps: number;
   /** Tokens sent, with those that were read from the cache. */
   sent: number;
@@ -68,7 +68,7 @@ export function costWords(
 }
 
 /** A figure as text; `more` is left out where there is little room. */
-export interface IFigureWords {
+interface IFigureWords {
   text: string;
   more?: string;
 }

@@ -1,5 +1,5 @@
 /** Groups the turns of a long transcript into pages; an unchanged page stays the same object. */
-import type { ITurn } from './turns';
+import { isSameList, type ITurn } from './turns';
 
 /** The number of turns on a page. */
 export const PAGE_TURNS = 32;
@@ -20,8 +20,7 @@ export function pagesOf(
     const first = number * PAGE_TURNS;
     const pageTurns = turns.slice(first, first + PAGE_TURNS);
     const known = before[number];
-    return known?.turns.length === pageTurns.length &&
-      pageTurns.every((turn, index) => turn === known.turns[index])
+    return known !== undefined && isSameList(known.turns, pageTurns)
       ? known
       : { first, turns: pageTurns };
   });

@@ -5,9 +5,11 @@
  * Such a row is drawn by the first of them. All outputs of a turn share one computation.
  */
 import type { Message } from '../../protocol/generated';
+import { oncePerObject } from '../../protocol/oncePerObject';
 import type { ISegment } from '../../protocol/segment';
 import type { Density } from './density';
 import { messageLines, type Line } from '../lines/lines';
+import { isSameList } from './turns';
 import { foldWork } from './workRows';
 
 /** The outputs of a cell from the first segment of a turn to its last, in order; null is another output. */
@@ -24,7 +26,6 @@ interface ITurnRows {
 const NONE: readonly Line[] = [];
 const turnRowCache = new WeakMap<ISegment, ITurnRows>();
 const returnedRows = new WeakMap<ISegment, readonly Line[]>();
-const segmentLineCache = new WeakMap<ISegment, readonly Line[]>();
 
 /** Returns the rows of one segment of a turn; `index` is its place in `outputs`. Equal rows keep their object. */
 export function turnRows(
@@ -61,7 +62,7 @@ function allRows(
   if (
     known?.density === density &&
     known.live === live &&
-    isEqual(known.outputs, outputs)
+    isSameList(known.outputs, outputs)
   ) {
     return known.rows;
   }
@@ -103,22 +104,9 @@ function foldedRows(outputs: TurnOutputs, live: boolean): Line[][] {
   return rows;
 }
 
-function segmentLines(segment: ISegment): readonly Line[] {
-  const known = segmentLineCache.get(segment);
-  if (known !== undefined) {
-    return known;
-  }
-  const lines = messageLines(segment.messages, segment.first_step);
-  segmentLineCache.set(segment, lines);
-  return lines;
-}
-
-function isEqual<T>(left: readonly T[], right: readonly T[]): boolean {
-  return (
-    left.length === right.length &&
-    left.every((value, index) => value === right[index])
-  );
-}
+const segmentLines = oncePerObject((segment: ISegment) =>
+  messageLines(segment.messages, segment.first_step)
+);
 
 function isSame(before: readonly Line[], now: readonly Line[]): boolean {
   return (
@@ -129,7 +117,7 @@ function isSame(before: readonly Line[], now: readonly Line[]): boolean {
         row === right ||
         (row.kind === 'work' &&
           right?.kind === 'work' &&
-          isEqual(row.lines, right.lines))
+          isSameList(row.lines, right.lines))
       );
     })
   );

@@ -40,7 +40,7 @@ export function turnsOf(
   }
   const regrouped = groups.map((group, index) => {
     const known = before[unchangedTurns + index];
-    return known !== undefined && isSameEntries(known.entries, group)
+    return known !== undefined && isSameList(known.entries, group)
       ? known
       : turnOf(group);
   });
@@ -97,12 +97,13 @@ function turnOf(entries: IMessageEntry[]): ITurn {
   };
 }
 
-function isSameEntries(
-  left: readonly IMessageEntry[],
-  right: readonly IMessageEntry[]
+/** Returns whether two lists hold the same values, in the same order. */
+export function isSameList<T>(
+  left: readonly T[],
+  right: readonly T[]
 ): boolean {
   return (
     left.length === right.length &&
-    left.every((entry, index) => entry === right[index])
+    left.every((value, index) => value === right[index])
   );
 }

@@ -9,7 +9,7 @@ import { visibleText } from '../text/visibleText';
 import type { ITranslations } from '../text/translations';
 
 /** A piece of the row's text; a name is drawn as code. */
-export interface IWorkWord {
+interface IWorkWord {
   text: string;
   isName: boolean;
 }
@@ -27,7 +27,7 @@ export function workWords(
   );
   const successfulLooks = (look: Look) =>
     calls.filter(part => succeeded(part) && lookOf(part) === look);
-  const variables = unique(successfulLooks('variables').map(variable));
+  const variables = unique(successfulLooks('variables').map(variableName));
   const files = unique(successfulLooks('files').map(callSubject));
   const searches = successfulLooks('searches').length;
   const recalled = successfulLooks('recalled').length;
@@ -50,7 +50,10 @@ export function workWords(
   ].filter(pieces => pieces.length > 0);
   const phrases: IWorkWord[][] = [
     lookedAt.length > 0
-      ? [...plainPiece(`${words.__('looked at')} `), ...joined(lookedAt, ', ')]
+      ? [
+          ...plainPiece(`${words.__('looked at')} `),
+          ...joinPieces(lookedAt, ', ')
+        ]
       : [],
     searches > 0
       ? plainPiece(
@@ -75,7 +78,7 @@ export function workWords(
           ...plainPiece(
             `${words._n('used the skill', 'used the skills', skills.length)} `
           ),
-          ...joined(skills.map(namePiece), ', ')
+          ...joinPieces(skills.map(namePiece), ', ')
         ]
       : [],
     plainPiece(thoughtText(lines, words)),
@@ -86,7 +89,7 @@ export function workWords(
       : [],
     failures > 0 ? plainPiece(words.__('%1 failed, then mended', failures)) : []
   ].filter(pieces => pieces.some(({ text }) => text !== ''));
-  return joined(phrases, ' · ');
+  return joinPieces(phrases, ' · ');
 }
 
 /** Returns the row as one line of plain text. */
@@ -118,9 +121,9 @@ function succeeded(part: ToolPart): boolean {
 }
 
 /** Returns the variable that a call described; empty where it listed them all. */
-function variable({ state }: ToolPart): string {
-  const { name: value } = state.input;
-  return typeof value === 'string' ? visibleText(value.trim()) : '';
+function variableName({ state }: ToolPart): string {
+  const { name } = state.input;
+  return typeof name === 'string' ? visibleText(name.trim()) : '';
 }
 
 function unique(values: readonly string[]): string[] {
@@ -140,7 +143,7 @@ function namesOrCount(
 ): IWorkWord[] {
   return values.length > most
     ? plainPiece(pluralText(values.length))
-    : joined(values.map(namePiece), ', ');
+    : joinPieces(values.map(namePiece), ', ');
 }
 
 function namePiece(text: string): IWorkWord[] {
@@ -151,7 +154,10 @@ function plainPiece(text: string): IWorkWord[] {
   return [{ text, isName: false }];
 }
 
-function joined(pieces: readonly IWorkWord[][], between: string): IWorkWord[] {
+function joinPieces(
+  pieces: readonly IWorkWord[][],
+  between: string
+): IWorkWord[] {
   return pieces.flatMap((piece, index) =>
     index === 0 ? piece : [...plainPiece(between), ...piece]
   );

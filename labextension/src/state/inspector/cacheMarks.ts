@@ -1,5 +1,6 @@
 /** Where the cache marks of a request stand among the items. */
 import type { RequestItem, TimelineView } from '../../protocol/generated';
+import { oncePerObject } from '../../protocol/oncePerObject';
 import { oneLine } from '../text/oneLine';
 
 /** A place after which the client asked for the prompt to be cached. */
@@ -18,22 +19,16 @@ export interface ICacheMark {
 }
 
 const NONE: readonly ICacheMark[] = [];
-const known = new WeakMap<TimelineView, Map<number, ICacheMark[]>>();
 
 /** Returns the marks of a request in the order of the prompt; none where none is recorded. */
 export function marksAt(
   view: TimelineView,
   request: number
 ): readonly ICacheMark[] {
-  let byRequest = known.get(view);
-  if (byRequest === undefined) {
-    byRequest = marksByRequest(view);
-    known.set(view, byRequest);
-  }
-  return byRequest.get(request) ?? NONE;
+  return marksByRequest(view).get(request) ?? NONE;
 }
 
-function marksByRequest(view: TimelineView): Map<number, ICacheMark[]> {
+const marksByRequest = oncePerObject((view: TimelineView) => {
   const { request, item, definition, place, lifetime } = view.cache_marks;
   const totals = new Map<number, number>();
   for (const at of request) {
@@ -53,7 +48,7 @@ function marksByRequest(view: TimelineView): Map<number, ICacheMark[]> {
     byRequest.set(at, marks);
   }
   return byRequest;
-}
+});
 
 function numberOrNull(number: number | undefined): number | null {
   return number === undefined || number < 0 ? null : number;

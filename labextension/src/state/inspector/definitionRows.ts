@@ -1,34 +1,34 @@
 /** The tool definitions as rows of the grid: below the item that holds them, when that is unfolded. */
 import type { TimelineView } from '../../protocol/generated';
+import { oncePerObject } from '../../protocol/oncePerObject';
 import { oneLine } from '../text/oneLine';
 
 /** Rows below this number are items; from it on, tool definitions. No session has so many items. */
 export const MAX_ITEMS = 2 ** 21;
 
 /** The definitions of an item: their places in the view, one behind the other. */
-export interface IHeldDefinitions {
+interface IHeldDefinitions {
   readonly first: number;
   readonly count: number;
 }
 
 const NONE: IHeldDefinitions = { first: 0, count: 0 };
-const held = new WeakMap<TimelineView, Map<number, IHeldDefinitions>>();
+
+const definitionsByItem = oncePerObject((view: TimelineView) => {
+  const byItem = new Map<number, IHeldDefinitions>();
+  for (const [index, holder] of view.definitions.item.entries()) {
+    const { first, count } = byItem.get(holder) ?? { first: index, count: 0 };
+    byItem.set(holder, { first, count: count + 1 });
+  }
+  return byItem;
+});
 
 /** Returns the definitions that an item holds; none for an item that is not of tools, or whose text is no list. */
 export function definitionsOf(
   view: TimelineView,
   item: number
 ): IHeldDefinitions {
-  let byItem = held.get(view);
-  if (byItem === undefined) {
-    byItem = new Map();
-    for (const [index, holder] of view.definitions.item.entries()) {
-      const { first, count } = byItem.get(holder) ?? { first: index, count: 0 };
-      byItem.set(holder, { first, count: count + 1 });
-    }
-    held.set(view, byItem);
-  }
-  return byItem.get(item) ?? NONE;
+  return definitionsByItem(view).get(item) ?? NONE;
 }
 
 /** Returns the row of an item, or of one of its definitions, counted from 0. */
@@ -91,4 +91,13 @@ export function definitionOfRow(
     name: oneLine(view.definitions.name[index] ?? '') || '(no name)',
     tokens: view.definitions.tokens[index] ?? 0
   };
+}
+
+/** Returns rows of definitions, the largest first. */
+export function largestDefinitions(
+  view: TimelineView,
+  rows: readonly number[]
+): number[] {
+  const tokensOf = (row: number) => definitionOfRow(view, row).tokens;
+  return [...rows].sort((left, right) => tokensOf(right) - tokensOf(left));
 }

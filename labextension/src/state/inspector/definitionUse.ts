@@ -1,26 +1,25 @@
 /** What a session did with its tool definitions: how often a tool was called, and which were no longer offered. */
 import type { TimelineView } from '../../protocol/generated';
+import { oncePerObject } from '../../protocol/oncePerObject';
 import { oneLine } from '../text/oneLine';
 import { definitionsOf } from './definitionRows';
 
-const calls = new WeakMap<TimelineView, Map<string, number>>();
+const callsByName = oncePerObject((view: TimelineView) => {
+  const byName = new Map<string, number>();
+  const { kind, tool } = view.items;
+  const call = view.kinds.indexOf('call');
+  for (const [item, itemKind] of kind.entries()) {
+    if (itemKind === call) {
+      const name = oneLine(tool[item] ?? '');
+      byName.set(name, (byName.get(name) ?? 0) + 1);
+    }
+  }
+  return byName;
+});
 
 /** Returns how many calls of the session name a tool. */
 export function callsOf(view: TimelineView, name: string): number {
-  let byName = calls.get(view);
-  if (byName === undefined) {
-    byName = new Map();
-    const { kind, tool } = view.items;
-    const call = view.kinds.indexOf('call');
-    for (const [item, itemKind] of kind.entries()) {
-      if (itemKind === call) {
-        const called = oneLine(tool[item] ?? '');
-        byName.set(called, (byName.get(called) ?? 0) + 1);
-      }
-    }
-    calls.set(view, byName);
-  }
-  return byName.get(name) ?? 0;
+  return callsByName(view).get(name) ?? 0;
 }
 
 /** Returns the names that the definitions before those of an item held, and these no longer hold. */

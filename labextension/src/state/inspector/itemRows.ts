@@ -1,9 +1,9 @@
 /** The items that the grid shows as rows, filtered and sorted. */
 import type { ItemFilter } from '../../protocol/generated';
 import {
-  definitionOfRow,
   definitionRows,
   definitionsOf,
+  largestDefinitions,
   MAX_ITEMS
 } from './definitionRows';
 import { itemLabel } from './labels';
@@ -70,11 +70,7 @@ export function itemRows(
     [...ordered].flatMap(item => [
       item,
       ...(isBySize
-        ? [...(below.get(item) ?? [])].sort(
-            (row, other) =>
-              definitionOfRow(view, other).tokens -
-              definitionOfRow(view, row).tokens
-          )
+        ? largestDefinitions(view, below.get(item) ?? [])
         : (below.get(item) ?? []))
     ])
   );

@@ -8,7 +8,7 @@ import { ALL_ITEMS } from './itemRows';
 import { NOWHERE, type IInspectorPlace } from './source';
 
 /** A place that a link names. */
-export interface ILinkedPlace {
+interface ILinkedPlace {
   readonly session: string;
   readonly place: IInspectorPlace;
   /** Pieces of the link that say nothing to this version, such as `tab=newer`. */

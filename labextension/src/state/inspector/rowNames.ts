@@ -2,6 +2,7 @@
 import type { TimelineView } from '../../protocol/generated';
 import { definitionsOf } from './definitionRows';
 import { itemLabel, shortName } from './labels';
+import { oncePerObject } from '../../protocol/oncePerObject';
 import { count } from '../text/numberFormat';
 
 /** A folder with which at least this share of a session's paths begin is left out of their names. */
@@ -9,8 +10,6 @@ const COMMON_SHARE = 0.8;
 const PATH = /^[^\s/]*(?:\/[^\s/]+)+\/?$/;
 /** A command that goes into a folder before another. */
 const INTO_FOLDER = /^cd\s+(?:"[^"]*"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*(?=\S)/;
-
-const folders = new WeakMap<TimelineView, string>();
 
 /** Returns an item's number and its name in at most `letters` letters; a path is shortened to its last part or two. */
 export function rowName(
@@ -54,11 +53,7 @@ function shortLabels(label: string, folder: string): string[] {
 }
 
 /** Returns the folder in which most paths of a session lie, with a slash at its end; '' where there is none. */
-function commonFolder(view: TimelineView): string {
-  const known = folders.get(view);
-  if (known !== undefined) {
-    return known;
-  }
+const commonFolder = oncePerObject((view: TimelineView): string => {
   const paths = view.items.label.filter(label => PATH.test(label));
   let folder = '';
   for (;;) {
@@ -72,12 +67,11 @@ function commonFolder(view: TimelineView): string {
         counts.set(inner, (counts.get(inner) ?? 0) + 1);
       }
     }
-    const [next] = [...counts].sort(([, one], [, other]) => other - one);
+    const [next] = [...counts].sort(([, left], [, right]) => right - left);
     if (next === undefined || next[1] < COMMON_SHARE * paths.length) {
       break;
     }
     [folder] = next;
   }
-  folders.set(view, folder);
   return folder;
-}
+});

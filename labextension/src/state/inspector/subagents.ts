@@ -1,32 +1,29 @@
 /** The sessions that calls of a session started: which call started which, and how they are asked about. */
 import type { SubagentView, TimelineView } from '../../protocol/generated';
+import { oncePerObject } from '../../protocol/oncePerObject';
 import { count } from '../text/numberFormat';
 import { money } from './labels';
 import type { IInspectorPlace, IInspectorSource } from './source';
 
 const NONE: readonly SubagentView[] = [];
-const subagentsByCall = new WeakMap<
-  TimelineView,
-  Map<number, SubagentView[]>
->();
+
+const subagentsByCall = oncePerObject((view: TimelineView) => {
+  const byCall = new Map<number, SubagentView[]>();
+  for (const subagent of view.subagents) {
+    if (subagent.call >= 0) {
+      const others = byCall.get(subagent.call) ?? [];
+      byCall.set(subagent.call, [...others, subagent]);
+    }
+  }
+  return byCall;
+});
 
 /** Returns the subagents that a call started, by its item. */
 export function subagentsOf(
   view: TimelineView,
   item: number
 ): readonly SubagentView[] {
-  let byCall = subagentsByCall.get(view);
-  if (byCall === undefined) {
-    byCall = new Map();
-    for (const subagent of view.subagents) {
-      if (subagent.call >= 0) {
-        const others = byCall.get(subagent.call) ?? [];
-        byCall.set(subagent.call, [...others, subagent]);
-      }
-    }
-    subagentsByCall.set(view, byCall);
-  }
-  return byCall.get(item) ?? NONE;
+  return subagentsByCall(view).get(item) ?? NONE;
 }
 
 /** Returns what subagents sent and cost together, short enough for a row: "14 requests · 0.12 USD". */

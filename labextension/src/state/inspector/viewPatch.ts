@@ -2,6 +2,7 @@
  * A newer view from the one that is held and what differs: the same rule as the kernel's
  * (`review/timeline_view/view_patch.py`).
  */
+import { isObject } from '../../protocol/jsonValues';
 import type { TimelineView, ViewPatch } from '../../protocol/generated';
 
 /** Returns the newer view; null where the patch is not one of this view. */
@@ -54,8 +55,4 @@ function splicedList(
     ...inserted,
     ...before.slice(before.length - end)
   ];
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,7 @@ import { STATE_WORDS, type TimelineView } from '../../protocol/generated';
 import { count } from '../text/numberFormat';
 import type { ItemStates } from './figures/itemStates';
 
-/** A state in words. */
+/** Returns the name of a state. */
 export function stateWords(state: string): string {
   return (STATE_WORDS as Readonly<Record<string, string>>)[state] ?? state;
 }
@@ -66,13 +66,9 @@ export function itemName(view: TimelineView, item: number): string {
 
 /** Returns the requests whose answers used a name that the item holds, in order. */
 export function usesOf(view: TimelineView, item: number): number[] {
-  const transition: number[] = [];
-  for (const [request, items] of view.used.entries()) {
-    if (isInAscending(items, item)) {
-      transition.push(request);
-    }
-  }
-  return transition;
+  return view.used.flatMap((items, request) =>
+    isInAscending(items, item) ? [request] : []
+  );
 }
 
 /** Returns whether an ascending list holds a number. */
@@ -119,9 +115,7 @@ function usedLater(
   request: number,
   after = ''
 ): string {
-  const [first, ...others] = usesOf(view, item).filter(
-    transition => transition >= request
-  );
+  const [first, ...others] = usesOf(view, item).filter(use => use >= request);
   if (first === undefined) {
     return '';
   }

@@ -7,6 +7,7 @@
  */
 import type { Reply, ToolPart } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
+import { beginningOf } from '../text/oneLine';
 
 export interface ICallOutcome {
   status: 'pending' | 'running' | 'completed' | 'error' | 'refused' | 'stopped';
@@ -98,7 +99,7 @@ function lastLine(text: string): string {
     .map(line => line.replace(LEAD, '').trim())
     .filter(line => line !== '');
   const raised = lines.findLast(line => RAISED.test(line));
-  return shortened(raised ?? lines.at(-1) ?? '');
+  return beginningOf(raised ?? lines.at(-1) ?? '', REASON_CHARS);
 }
 
 /** Returns why a tool that returned had failed: how its command ended, or what its code raised. */
@@ -107,8 +108,9 @@ function failureLine(output: string, isCommand: boolean): string {
   if (ended !== undefined) {
     const printed = output.slice(0, ended.index).trim();
     const words = printed === '(no output)' ? '' : lastLine(printed);
-    return shortened(
-      [(ended[1] ?? '').trim(), words].filter(word => word !== '').join(': ')
+    return beginningOf(
+      [(ended[1] ?? '').trim(), words].filter(word => word !== '').join(': '),
+      REASON_CHARS
     );
   }
   const section = [...output.matchAll(SECTION)].at(-1);
@@ -117,11 +119,4 @@ function failureLine(output: string, isCommand: boolean): string {
       ? output
       : output.slice(section.index + section[0].length);
   return lastLine(raised.split(NEXT)[0] ?? '');
-}
-
-function shortened(line: string): string {
-  const letters = Array.from(line);
-  return letters.length <= REASON_CHARS
-    ? line
-    : `${letters.slice(0, REASON_CHARS - 1).join('')}…`;
 }

@@ -1,5 +1,6 @@
 /** Reads the grade of a summary from the numbers of its decision; a log is data, so nothing of it is trusted. */
 import type { Decision } from '../../protocol/generated';
+import { isObject, listOrEmpty } from '../../protocol/jsonValues';
 import { oneLine } from '../text/oneLine';
 
 export interface IGradedKind {
@@ -18,22 +19,19 @@ const MAX_NAME_CHARS = 200;
 /** Returns the kinds of names that a summary covers; empty where the decision holds no grade. */
 export function gradeOf({ numbers }: Decision): readonly IGradedKind[] {
   const recorded: unknown = numbers.retention;
-  if (!isRecord(recorded)) {
+  if (!isObject(recorded)) {
     return [];
   }
   const graded: IGradedKind[] = [];
   for (const [kind, grade] of Object.entries(recorded)) {
-    if (isRecord(grade) && countOf(grade.found) > 0) {
-      const names: readonly unknown[] = Array.isArray(grade.names)
-        ? grade.names
-        : [];
+    if (isObject(grade) && countOf(grade.found) > 0) {
       graded.push({
         kind: oneLine(kind),
         found: countOf(grade.found),
         lost: Math.min(countOf(grade.lost), countOf(grade.found)),
         names: [
           ...new Set(
-            names
+            listOrEmpty(grade.names)
               .filter(name => typeof name === 'string')
               .map(name => oneLine(name.slice(0, MAX_NAME_CHARS)))
           )
@@ -43,10 +41,6 @@ export function gradeOf({ numbers }: Decision): readonly IGradedKind[] {
     }
   }
   return graded;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function countOf(value: unknown): number {
@@ -60,7 +54,7 @@ export function keptBeside({ numbers }: Decision): {
   pinned: number;
 } {
   const recorded: unknown = numbers.kept;
-  const { turns, tokens, pinned } = isRecord(recorded) ? recorded : {};
+  const { turns, tokens, pinned } = isObject(recorded) ? recorded : {};
   return {
     turns: countOf(turns),
     tokens: countOf(tokens),

@@ -7,6 +7,7 @@ import type {
   ToolCompleted,
   ToolPart
 } from '../../protocol/generated';
+import { isObject, listOrEmpty } from '../../protocol/jsonValues';
 import { unknownKind } from '../../protocol/unknownKind';
 import { visibleText } from '../text/visibleText';
 
@@ -209,17 +210,13 @@ export interface IShownResult {
 export function shownResults({ state }: ToolPart): readonly IShownResult[] {
   const results = 'metadata' in state ? state.metadata.shown : undefined;
   // A saved call may hold it shortened: see frontends/turn_output/mime_bundle.py.
-  return Array.isArray(results)
-    ? (results as unknown[]).filter(
-        (piece): piece is IShownResult =>
-          typeof piece === 'object' &&
-          piece !== null &&
-          'kind' in piece &&
-          typeof piece.kind === 'string' &&
-          'text' in piece &&
-          typeof piece.text === 'string'
-      )
-    : [];
+  return listOrEmpty(results).flatMap(result =>
+    isObject(result) &&
+    typeof result.kind === 'string' &&
+    typeof result.text === 'string'
+      ? [{ kind: result.kind, text: result.text }]
+      : []
+  );
 }
 
 /** Returns the seconds that the call took, without the time waiting for the user; null while it runs. */
@@ -235,7 +232,7 @@ export function callSeconds(part: ToolPart): number | null {
 }
 
 /** Returns the milliseconds for which a call waited for the user. */
-export function waitedMilliseconds({ state }: ToolPart): number {
+function waitedMilliseconds({ state }: ToolPart): number {
   const waitedMs = 'metadata' in state ? state.metadata.waited_ms : undefined;
   return typeof waitedMs === 'number' && waitedMs > 0 ? waitedMs : 0;
 }

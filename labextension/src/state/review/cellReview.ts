@@ -9,6 +9,7 @@ import type {
   Message,
   ToolPart
 } from '../../protocol/generated';
+import { oncePerObject } from '../../protocol/oncePerObject';
 import { withoutReverted } from '../session/reverts';
 import type { ITranscript } from '../store/transcript';
 
@@ -57,31 +58,20 @@ const STATES: readonly unknown[] = ['proposed', 'open', 'accepted', 'rejected'];
 const KINDS: readonly unknown[] = ['code', 'markdown', 'raw'];
 
 /** Returns the changes of cells in a call's metadata; what is none is left out, since a saved answer is anybody's text. */
-export function madeChanges({ state }: ToolPart): readonly MadeChange[] {
-  const found = 'metadata' in state ? state.metadata.cells : undefined;
-  if (!Array.isArray(found)) {
-    return NONE;
-  }
-  let made = LISTS.get(found);
-  if (made === undefined) {
-    made = found.every(isMadeChange) ? found.map(withDefaults) : NONE;
-    LISTS.set(found, made);
-  }
-  return made;
+function madeChanges({ state }: ToolPart): readonly MadeChange[] {
+  const cells = 'metadata' in state ? state.metadata.cells : undefined;
+  return Array.isArray(cells) ? changesInList(cells) : NONE;
 }
 
-function withDefaults(found: MadeChange): MadeChange {
-  let made = MADE.get(found);
-  if (made === undefined) {
-    made = { ...DEFAULTS, ...found };
-    MADE.set(found, made);
-  }
-  return made;
-}
+// The same metadata, and each change in it, gives the same objects.
+const changesInList = oncePerObject((cells: unknown[]) =>
+  cells.every(isMadeChange) ? cells.map(withDefaults) : NONE
+);
 
-/** The changes in metadata that were looked at, and each of them, so that the same change stays the same object. */
-const LISTS = new WeakMap<object, readonly MadeChange[]>();
-const MADE = new WeakMap<object, MadeChange>();
+const withDefaults = oncePerObject((change: MadeChange): MadeChange => ({
+  ...DEFAULTS,
+  ...change
+}));
 
 const NONE: readonly MadeChange[] = [];
 
@@ -120,23 +110,18 @@ function isMadeChange(value: unknown): value is MadeChange {
   );
 }
 
-/** The changes of messages that were looked at; a message that changes is another object. */
-const KNOWN = new WeakMap<object, readonly IReviewedChange[]>();
-
-/** Returns all changes of a message's calls, in their order. */
-export function changesOfMessage(
-  message: Pick<Message, 'parts'> & { info?: Message['info'] }
-): readonly IReviewedChange[] {
-  let changes = KNOWN.get(message);
-  if (changes === undefined) {
-    const id = message.info?.id ?? '';
-    changes = message.parts.flatMap(part =>
-      part.type === 'tool' ? changesOfCall(part, id) : []
-    );
-    KNOWN.set(message, changes);
-  }
-  return changes;
-}
+/** Returns all changes of a message's calls, in their order; a message that changes is another object. */
+export const changesOfMessage = oncePerObject(
+  ({
+    info,
+    parts
+  }: Pick<Message, 'parts'> & {
+    info?: Message['info'];
+  }): readonly IReviewedChange[] =>
+    parts.flatMap(part =>
+      part.type === 'tool' ? changesOfCall(part, info?.id ?? '') : []
+    )
+);
 
 /** Returns the changes of one call, in their order. */
 export function changesOfCall(

@@ -4,33 +4,25 @@
  * They are the page's, so that notebook and panel show the same.
  */
 import type { CellDecision } from '../../protocol/generated';
-import { ReaderSet } from '../store/readerSet';
-import type { IReadable } from '../store/kernelStore';
+import { ReadableValue } from '../store/readableValue';
 
 type CellDecisions = ReadonlyMap<number, CellDecision>;
 
 const NONE: CellDecisions = new Map();
 
 /** How a question is answered. */
-export interface ICellsReply {
+interface ICellsReply {
   answer: 'once' | 'reject';
   cells?: CellDecision[];
 }
 
 /** Holds the decisions by the id of the question. */
-class PendingDecisions implements IReadable<
+class PendingDecisions extends ReadableValue<
   ReadonlyMap<string, CellDecisions>
 > {
-  private readonly _readers = new ReaderSet();
-  private _value: ReadonlyMap<string, CellDecisions> = new Map();
-
-  readonly subscribe = this._readers.subscribe;
-
-  readonly getSnapshot = (): ReadonlyMap<string, CellDecisions> => this._value;
-
   /** Returns the decisions about the changes of a question, by their number. */
   of(ask: string): CellDecisions {
-    return this._value.get(ask) ?? NONE;
+    return this.getSnapshot().get(ask) ?? NONE;
   }
 
   decide(ask: string, decisions: readonly CellDecision[]): CellDecisions {
@@ -54,19 +46,18 @@ class PendingDecisions implements IReadable<
   }
 
   private _update(ask: string, decisions: CellDecisions): void {
-    const value = new Map(this._value);
+    const value = new Map(this.getSnapshot());
     if (decisions.size === 0) {
       value.delete(ask);
     } else {
       value.set(ask, decisions);
     }
-    this._value = value;
-    this._readers.notify();
+    this.set(value);
   }
 }
 
 /** The page's decisions. */
-export const pendingDecisions = new PendingDecisions();
+export const pendingDecisions = new PendingDecisions(new Map());
 
 /** Returns the reply to a question about so many changes; null while some are undecided. */
 export function replyOf(

@@ -1,27 +1,22 @@
 /** The numbers of a notebook's reviews, which change for all of them where one is decided. */
-import type { IReadable } from '../store/kernelStore';
-import { ReaderSet } from '../store/readerSet';
+import { ReadableValue } from '../store/readableValue';
 import type { ICellReview } from './cellReview';
 
-/** Holds the places of reviews by their keys. */
-export class ReviewNumbers implements IReadable<ReadonlyMap<string, number>> {
-  private readonly _readers = new ReaderSet();
-  private _places: ReadonlyMap<string, number> = new Map();
-
-  readonly subscribe = this._readers.subscribe;
-
-  /** Returns the number of each review in the order of the notebook, from 1. */
-  readonly getSnapshot = (): ReadonlyMap<string, number> => this._places;
+/** Holds the number of each review in the order of the notebook, from 1, by the review's key. */
+export class ReviewNumbers extends ReadableValue<ReadonlyMap<string, number>> {
+  constructor() {
+    super(new Map());
+  }
 
   /** Numbers reviews; readers are told if that changes anything. */
   assign(reviews: readonly Pick<ICellReview, 'key'>[]): void {
     const places = new Map(reviews.map(({ key }, index) => [key, index + 1]));
+    const before = this.getSnapshot();
     if (
-      places.size !== this._places.size ||
-      [...places].some(([key, place]) => this._places.get(key) !== place)
+      places.size !== before.size ||
+      [...places].some(([key, place]) => before.get(key) !== place)
     ) {
-      this._places = places;
-      this._readers.notify();
+      this.set(places);
     }
   }
 }

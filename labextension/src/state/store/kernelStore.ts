@@ -18,6 +18,7 @@ import type {
   SessionHead
 } from '../../protocol/generated';
 import { assembledMessages, TranscriptPieces } from './transcriptPieces';
+import { ReaderSet } from './readerSet';
 import { applyNotice } from './reducer';
 import { EMPTY_TRANSCRIPT, type ITranscript } from './transcript';
 import { updatePace, type Schedule } from './updatePace';
@@ -98,7 +99,7 @@ const IGNORED_REMINDERS = 2;
  */
 export class KernelStore implements IReadable<IKernelView> {
   private _view: IKernelView = UNKNOWN_KERNEL;
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   private readonly _waiting = new Map<string, IWaiting>();
   private _queued: KernelNotice[] = [];
   /** The update that is planned: one for mere words may be late. */
@@ -111,12 +112,7 @@ export class KernelStore implements IReadable<IKernelView> {
     private readonly _schedule: Schedule = updatePace()
   ) {}
 
-  readonly subscribe = (changed: () => void): (() => void) => {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  };
+  readonly subscribe = this._readers.subscribe;
 
   readonly getSnapshot = (): IKernelView => this._view;
 
@@ -368,9 +364,7 @@ export class KernelStore implements IReadable<IKernelView> {
 
   private _changedFrom(before: IKernelView): void {
     if (this._view !== before) {
-      [...this._readers].forEach(changed => {
-        changed();
-      });
+      this._readers.notify();
     }
   }
 }

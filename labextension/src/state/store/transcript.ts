@@ -3,7 +3,6 @@ import type {
   Ask,
   Decision,
   ContextFill,
-  Message,
   MessageInfo,
   Part,
   PromptAdmitted,
@@ -74,10 +73,3 @@ export const EMPTY_TRANSCRIPT: ITranscript = {
   decisions: [],
   deleted: false
 };
-
-/** Returns the messages in the order of their first appearance; those without info are left out. */
-export function messagesOf(transcript: ITranscript): Message[] {
-  return transcript.entries
-    .map(entry => entry.message)
-    .filter((draft): draft is Message => draft.info !== undefined);
-}

@@ -121,7 +121,7 @@ function pieceEnd(piece: string): number {
       index >= PIECE_CHARS &&
       sign === ' ' &&
       /\p{L}/u.test(piece.charAt(index + 1)) &&
-      ['`', '$', '*', '~'].every(one => count(one) % 2 === 0) &&
+      ['`', '$', '*', '~'].every(mark => count(mark) % 2 === 0) &&
       count('[') === count(']') &&
       count('(') === count(')')
     ) {

@@ -81,13 +81,13 @@ function spokenLine(line: string, isWhole: boolean): string {
   }
   const unmarked = isWhole ? line.replace(LEAD, '') : line;
   const isRow = /^\s*\|.*\|\s*$/.test(unmarked);
-  const words = plainWords(isRow ? cells(unmarked) : unmarked);
+  const words = plainWords(isRow ? rowText(unmarked) : unmarked);
   // A screen reader pauses after a line that is a block of its own.
   const isOwn = isRow || unmarked.length < line.trimEnd().length;
   return isOwn && /[\p{L}\p{N})]$/u.test(words) ? `${words}.` : words;
 }
 
-function cells(row: string): string {
+function rowText(row: string): string {
   return row
     .trim()
     .slice(1, -1)

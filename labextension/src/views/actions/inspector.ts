@@ -19,7 +19,7 @@ export interface IInspectorTarget {
   item?: number | string;
 }
 
-export interface IInspectorOpener {
+interface IInspectorOpener {
   /** Opens the inspector in a place of its own, or brings the open one to the front. */
   inspect(target?: IInspectorTarget): void;
   /** Opens the inspectors of two sessions side by side; missing where a host has no room for two. */

@@ -63,7 +63,7 @@ export function ChatPanel({
   const elementRef = useRef<HTMLDivElement>(null);
   const { transcript, status, failure, notice = '' } = state;
   const ready = status === 'ready';
-  useKeptFocus(elementRef);
+  usePanelFocus(elementRef);
   const drafts = useDrafts(state.key, state.switchedHere);
   const [view, setView] = useState<HeaderView | null>(null);
   const [answer, setAnswer] = useState<ICommandAnswer | null>(null);
@@ -275,17 +275,17 @@ function answerByKey(event: KeyboardEvent, panel: HTMLElement | null): void {
  * Focus events on the whole page decide whether the panel has the focus: a blur event alone is not
  * enough, since it does not always name the element that gets the focus.
  */
-function useKeptFocus(panel: RefObject<HTMLElement | null>): void {
+function usePanelFocus(panel: RefObject<HTMLElement | null>): void {
   const hasFocus = useRef(false);
   useEffect(() => {
-    const onTaken = (event: Event) => {
+    const noteFocus = (event: Event) => {
       hasFocus.current = panel.current?.contains(event.target as Node) ?? false;
     };
-    document.addEventListener('pointerdown', onTaken, true);
-    document.addEventListener('focusin', onTaken, true);
+    document.addEventListener('pointerdown', noteFocus, true);
+    document.addEventListener('focusin', noteFocus, true);
     return () => {
-      document.removeEventListener('pointerdown', onTaken, true);
-      document.removeEventListener('focusin', onTaken, true);
+      document.removeEventListener('pointerdown', noteFocus, true);
+      document.removeEventListener('focusin', noteFocus, true);
     };
   }, [panel]);
   useEffect(() => {

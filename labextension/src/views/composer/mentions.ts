@@ -19,7 +19,7 @@ export interface IOptionGroup {
   options: readonly IMentionOption[];
 }
 
-export interface IMentionOption extends IOption {
+interface IMentionOption extends IOption {
   /** Whether the cell ended with an error. */
   failed?: boolean;
 }

@@ -40,7 +40,7 @@ export const LARGE_TOKENS = 10_000;
 /** The kernel's descriptions of a draft's files, by their URL. */
 export type KnownFiles = ReadonlyMap<string, PastedFile>;
 
-export interface IPastedFiles {
+interface IPastedFiles {
   known: KnownFiles;
   /** Large files about which the person has not decided. */
   undecided: readonly PastedFile[];

@@ -26,7 +26,7 @@ interface IPromptList {
   cursor: string | null | undefined;
 }
 
-export interface IPromptHistory {
+interface IPromptHistory {
   /** The earlier prompt in the field; empty where a draft is in it. */
   shown: string;
   /** Handles a key; returns whether it was used. */

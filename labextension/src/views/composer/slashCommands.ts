@@ -22,8 +22,6 @@ export interface ISlashCommands {
   arguments: readonly string[];
 }
 
-export const NO_COMMANDS: ISlashCommands = { builtIn: [], arguments: [] };
-
 /** A word at the caret; what stands behind a command has no sign. */
 export interface IArgumentWord {
   sign: '';

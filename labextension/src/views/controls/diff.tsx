@@ -7,7 +7,7 @@ import { useHost } from '../host';
 
 type Change = 'added' | 'removed' | 'place' | 'file' | 'same';
 
-interface IStretch {
+interface IDiffGroup {
   change: Change;
   text: string;
 }
@@ -70,8 +70,8 @@ const UNKNOWN_HUNK = ['', 'Infinity', 'Infinity'];
  * Groups consecutive diff lines of one kind, so that a long diff needs few elements. What stands behind the last line of
  * a hunk names the next file: a changed line may begin in the same way.
  */
-export function groupLines(text: string): IStretch[] {
-  const result: IStretch[] = [];
+export function groupLines(text: string): IDiffGroup[] {
+  const result: IDiffGroup[] = [];
   let inHead = true;
   let removed = 0;
   let added = 0;

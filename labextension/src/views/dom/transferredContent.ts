@@ -36,7 +36,7 @@ export function transferredContent(data: DataTransfer): ITransferred {
   if (table !== null) {
     return { files: [textFile('table.tsv', table)], paths: [] };
   }
-  return { files: [...data.files].map(fromBrowser), paths: [] };
+  return { files: [...data.files].map(browserFile), paths: [] };
 }
 
 /** Returns whether a drag over the page holds files; what is in them is known after the drop. */
@@ -136,7 +136,7 @@ function textFile(name: string, text: string): ITransferredFile {
   };
 }
 
-function fromBrowser(file: File): ITransferredFile {
+function browserFile(file: File): ITransferredFile {
   return {
     name: file.name,
     bytes: file.size,

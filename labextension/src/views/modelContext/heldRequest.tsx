@@ -77,7 +77,7 @@ export function HeldRequest({ held }: { held: ProposedRequest }) {
 }
 
 /** Returns which request is held, and its size, in one sentence. */
-export function heldTitle(
+function heldTitle(
   { agent, number, purpose, subagent, tokens }: ProposedRequest,
   words: IWords
 ): string {

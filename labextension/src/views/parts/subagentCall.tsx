@@ -1,5 +1,6 @@
 /** A subagent's work in the card of its task call: its calls, its usage, and a link to its session. */
 import type { ToolPart } from '../../protocol/generated';
+import { isObject, listOrEmpty, textOrEmpty } from '../../protocol/jsonValues';
 import { count, dollarsText } from '../../state/text/numberFormat';
 import { toolKind } from '../../state/lines/toolCalls';
 import { useSessionOpenerIfOffered } from '../actions/sessions';
@@ -33,7 +34,7 @@ export function SubagentCall({
   const { words } = useHost();
   const opener = useSessionOpenerIfOffered();
   const session = subagentSession(part);
-  const metadata = 'metadata' in part.state ? part.state.metadata : {};
+  const metadata = metadataOf(part);
   const calls = callsOf(metadata.calls);
   const earlier = Number(metadata.count ?? 0) - calls.length;
   const agent = typeof metadata.agent === 'string' ? metadata.agent : '';
@@ -109,13 +110,11 @@ function stateOf(call: ICall, isOver: boolean): CallState {
 }
 
 function callsOf(value: unknown): ICall[] {
-  return Array.isArray(value)
-    ? value.filter(
-        (call): call is ICall =>
-          typeof call === 'object' &&
-          call !== null &&
-          typeof (call as ICall).tool === 'string' &&
-          typeof (call as ICall).title === 'string'
-      )
-    : [];
+  return listOrEmpty(value).flatMap(call =>
+    isObject(call) &&
+    typeof call.tool === 'string' &&
+    typeof call.title === 'string'
+      ? [{ tool: call.tool, title: call.title, state: textOrEmpty(call.state) }]
+      : []
+  );
 }

@@ -3,6 +3,7 @@ import { memo } from 'react';
 import type { ISegment } from '../../protocol/segment';
 import type { Line } from '../../state/lines/lines';
 import { linesHeight } from '../../state/display/rowHeights';
+import { isSameList } from '../../state/display/turns';
 import {
   heightOfFar,
   takeEarlyDraw,
@@ -106,15 +107,8 @@ const LineGroupText = memo(
 
 /** Returns whether two lines have the same content; lines are new objects at each computation. */
 function isSame(line: Line, other: Line | undefined): boolean {
-  if (line.kind !== other?.kind) {
-    return false;
-  }
-  const [before, now] = [
-    lineKind(line).madeOf(line),
-    lineKind(other).madeOf(other)
-  ];
   return (
-    before.length === now.length &&
-    before.every((thing, index) => thing === now[index])
+    line.kind === other?.kind &&
+    isSameList(lineKind(line).madeOf(line), lineKind(other).madeOf(other))
   );
 }

@@ -107,7 +107,7 @@ function sourceWords(origin: Origin | undefined, words: IWords): string {
 }
 
 /** Returns what went along in a few words, such as "cells 4–7, 2 files · 678"; the number counts tokens. */
-export function attachedWords(
+function attachedWords(
   attached: readonly StandalonePart[],
   words: IWords
 ): string {

@@ -235,7 +235,7 @@ function useShownHit(
   const leave = useLatest(onLeave);
   useEffect(
     () => () => {
-      shownPlace.show(null);
+      shownPlace.set(null);
     },
     []
   );
@@ -244,11 +244,11 @@ function useShownHit(
     const node = elementRef.current;
     const pattern = wordPattern(searched);
     if (node === null || pattern === null || turn === '') {
-      shownPlace.show(null);
+      shownPlace.set(null);
       return;
     }
     leave.current();
-    shownPlace.show({ turn, line });
+    shownPlace.set({ turn, line });
     const startedAt = performance.now();
     let frame = 0;
     const paintAll = () => {

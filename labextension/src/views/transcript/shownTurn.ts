@@ -60,7 +60,7 @@ export function useShownTurn(
     };
     const end = () => {
       stop();
-      shownPlace.show(null);
+      shownPlace.set(null);
     };
     // From then on, or from the first act of the reader, the place is theirs.
     const timer = setTimeout(end, SETTLE_MS);

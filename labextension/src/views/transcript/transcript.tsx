@@ -136,7 +136,7 @@ function useCovered(allTurns: readonly ITurn[]): ICoveredTurns {
   return useMemo(
     () => ({
       lookUnderneath: mark => {
-        shownPlace.show(newestCovered(newest.current, mark));
+        shownPlace.set(newestCovered(newest.current, mark));
       }
     }),
     [newest]

@@ -7,8 +7,7 @@ import type {
   SessionHead
 } from '../../../src/protocol/generated';
 import { KernelStore } from '../../../src/state/store/kernelStore';
-import { messagesOf } from '../../../src/state/store/transcript';
-import { assistant, text, sessionHead } from '../../builders';
+import { assistant, messagesOf, text, sessionHead } from '../../builders';
 
 const HEAD: SessionHead = sessionHead({
   title: 'Penguins',

@@ -3,11 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Message, Notice } from '../../../src/protocol/generated';
 import { applyNotice } from '../../../src/state/store/reducer';
-import {
-  EMPTY_TRANSCRIPT,
-  messagesOf
-} from '../../../src/state/store/transcript';
-import { text } from '../../builders';
+import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
+import { messagesOf, text } from '../../builders';
 
 interface IFixture {
   law: string;

@@ -12,7 +12,6 @@ import {
   wordAt,
   withCompletion
 } from '../../../src/views/composer/completion';
-import { NO_COMMANDS } from '../../../src/views/composer/slashCommands';
 import * as build from '../../builders';
 import {
   activeOption,
@@ -23,6 +22,8 @@ import {
 } from '../../drawnPanel';
 import { panelActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
+
+const NO_COMMANDS = { builtIn: [], arguments: [] };
 
 const CHOICES: Choices = {
   models: [],

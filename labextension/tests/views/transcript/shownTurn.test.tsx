@@ -18,7 +18,7 @@ beforeEach(() => {
   Element.prototype.scrollIntoView = scrolled;
 });
 afterEach(() => {
-  shownPlace.show(null);
+  shownPlace.set(null);
 });
 
 function show(...ids: string[]) {
@@ -58,7 +58,7 @@ function scrollsOnRequest(): void {
 
 function askFor(turn: string): void {
   act(() => {
-    shownPlace.show({ turn, line: turn, isScrolledTo: true });
+    shownPlace.set({ turn, line: turn, isScrolledTo: true });
   });
 }
 

@@ -1,7 +1,7 @@
 /** SVG paths of stacked areas and stepped lines over requests. */
 import type { IKindSeries } from './kindSeries';
 
-export interface IPlotShape {
+interface IPlotShape {
   readonly width: number;
   readonly height: number;
   /** The value at the top. */
@@ -9,10 +9,7 @@ export interface IPlotShape {
 }
 
 /** Returns, for each drawn column, the request with the largest window among those that share it. */
-export function drawnRequests(
-  total: ArrayLike<number>,
-  width: number
-): Int32Array {
+function drawnRequests(total: ArrayLike<number>, width: number): Int32Array {
   const count = total.length;
   const columns = Math.min(count, Math.max(Math.floor(width), 1));
   const requests = new Int32Array(columns);
@@ -110,9 +107,9 @@ export function axisTicks(most: number): number[] {
   const step =
     [1, 2, 2.5, 5, 10].map(tick => tick * power).find(tick => tick >= rough) ??
     rough;
-  const requests: number[] = [];
+  const ticks: number[] = [];
   for (let at = step; at <= most * 0.98; at += step) {
-    requests.push(at);
+    ticks.push(at);
   }
-  return requests;
+  return ticks;
 }

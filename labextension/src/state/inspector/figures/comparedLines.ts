@@ -5,7 +5,7 @@ import type { ComparedSession } from '../../../protocol/generated';
 export type ComparedAxis = 'requests' | 'time';
 
 /** A line through the requests with a known value. */
-export interface IComparedLine {
+interface IComparedLine {
   /** The path, in a picture of the given shape. */
   readonly path: string;
   /** Its last point, where a line of one point would not be seen. */

@@ -64,7 +64,7 @@ export function reductionBalance(
   };
 }
 
-interface IKept {
+interface ISaving {
   /** Its savings in each request, in the unit of the view's prices. */
   readonly saved: number;
   /** How many requests show it reduced, from the change on. */
@@ -90,7 +90,7 @@ function requestsReduced(
 
 /** Returns after how many requests the savings reach a cost; null where they do not. */
 function requestsUntilPaid(
-  reductions: readonly IKept[],
+  reductions: readonly ISaving[],
   cost: number
 ): number | null {
   const longest = Math.max(

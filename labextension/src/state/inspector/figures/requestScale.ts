@@ -10,7 +10,7 @@ import {
 } from '../../../protocol/generated';
 import type { ItemStates } from './itemStates';
 
-export interface IRequestScale {
+interface IRequestScale {
   readonly unseen: number;
   readonly factor: number;
 }

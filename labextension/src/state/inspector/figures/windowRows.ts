@@ -1,9 +1,8 @@
 /** The content of the context window at one request: one row for each item. */
-import type { ItemState, ItemStates } from './itemStates';
-import { isGone } from './itemStates';
+import { isGone, type ItemState, type ItemStates } from './itemStates';
 import { scaleAt } from './requestScale';
 
-export interface IWindowRow {
+interface IWindowRow {
   readonly item: number;
   readonly kind: string;
   /** Tokens, scaled to the request's total. */

@@ -12,7 +12,7 @@ const MAX_REST_MS = 3000;
 /** An answer that takes longer is late; a source says a little earlier that it waits. */
 export const LATE_MS = 1600;
 
-export interface IAnswerState {
+interface IAnswerState {
   /** The newest answer; it stays until the next has come. */
   readonly answer: ViewAnswer | null;
   /** Whether another answer is awaited. */

@@ -22,7 +22,7 @@ export const TERMS = [
 ] as const;
 export type Term = (typeof TERMS)[number];
 
-export interface IGlossaryEntry {
+interface IGlossaryEntry {
   readonly term: Term;
   /** The word as pages write it. */
   readonly name: string;

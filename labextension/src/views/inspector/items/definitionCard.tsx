@@ -4,6 +4,7 @@ import {
   definitionOfRow,
   definitionRows,
   definitionsOf,
+  largestDefinitions,
   MAX_ITEMS,
   placeOfRow
 } from '../../../state/inspector/definitionRows';
@@ -27,10 +28,9 @@ export function DefinitionList({ item }: { item: number }) {
   const [isUnfolded, setUnfolded] = useState(false);
   const rows = useMemo(
     () =>
-      definitionRows(view, item, { tool: '', text: '' }).sort(
-        (row, other) =>
-          definitionOfRow(view, other).tokens -
-          definitionOfRow(view, row).tokens
+      largestDefinitions(
+        view,
+        definitionRows(view, item, { tool: '', text: '' })
       ),
     [view, item]
   );

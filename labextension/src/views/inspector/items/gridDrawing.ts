@@ -59,7 +59,7 @@ export interface IGridShape {
   readonly top: number;
 }
 
-export interface IGridContent {
+interface IGridContent {
   readonly states: ItemStates;
   /** The tracks in each square: the recorded one, and below it that of the policy where one is chosen. */
   readonly tracks: readonly ItemStates[];

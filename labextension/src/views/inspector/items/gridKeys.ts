@@ -6,7 +6,7 @@ import {
 } from '../../../state/inspector/figures/rangeFigures';
 import { requestStep } from '../controls/requestKeys';
 
-export interface IGridCell {
+interface IGridCell {
   rows: Int32Array;
   row: number;
   request: number;

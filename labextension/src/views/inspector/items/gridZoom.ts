@@ -11,7 +11,7 @@ const WHEEL_STEP_PX = 40;
 /** Pixels of a wheel's line, where it counts in lines. */
 const LINE_PX = 20;
 
-export interface IGridZoom {
+interface IGridZoom {
   /** The width of a column in CSS pixels. */
   readonly column: number;
   /** The step that is shown, and how many there are; at 0 all requests fit. */

@@ -21,7 +21,7 @@ const KEY_PX = 16;
 const chosenByUser: { width: number | null } = { width: null };
 
 /** The width of the names, and how to choose it. */
-export interface INameColumn {
+interface INameColumn {
   readonly width: number;
   readonly min: number;
   readonly max: number;

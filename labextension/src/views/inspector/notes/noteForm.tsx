@@ -9,7 +9,7 @@ import { useHost, type IWords } from '../../host';
 import { useInspection, type IInspection } from '../controls/inspection';
 import { useReaderNotes } from './readerNotes';
 
-export type VerdictName = Note['verdict'];
+type VerdictName = Note['verdict'];
 
 const VERDICTS: readonly VerdictName[] = ['', 'good', 'bad', 'unsure'];
 const MAX_TEXT_CHARS = 4000;

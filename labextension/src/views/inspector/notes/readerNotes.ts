@@ -61,19 +61,19 @@ export function useNotesOf(
   );
   const [author, setAuthor] = useState('');
   const [written, setWritten] = useState(NONE_WRITTEN);
-  const asked = useRef(0);
-  const taken = useRef(0);
+  const newestQuestion = useRef(0);
+  const answeredQuestion = useRef(0);
   /** Takes the answer to a question, unless that to a later one is there. */
   const take = useCallback((answer: ViewAnswer, number: number) => {
-    if (answer.notes !== undefined && number >= taken.current) {
-      taken.current = number;
+    if (answer.notes !== undefined && number >= answeredQuestion.current) {
+      answeredQuestion.current = number;
       setKnown(answer.notes);
     }
   }, []);
   useEffect(() => {
     let isCurrent = true;
     const ask = () => {
-      const number = ++asked.current;
+      const number = ++newestQuestion.current;
       void source.ask({ ask: 'notes' }).then(answer => {
         if (isCurrent) {
           take(answer, number);
@@ -99,7 +99,7 @@ export function useNotesOf(
           ? null
           : async words => {
               setAuthor(before => words.author ?? before);
-              const number = ++asked.current;
+              const number = ++newestQuestion.current;
               const answer = await source.note?.(words);
               if (answer !== undefined) {
                 take(answer, number);

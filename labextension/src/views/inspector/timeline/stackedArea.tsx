@@ -29,7 +29,7 @@ interface IStackedAreaProps {
 }
 
 /** SVG paths; equal ones are not drawn again. */
-export interface ITrackLines {
+interface ITrackLines {
   readonly reported: string;
   readonly limit: string;
   readonly reserve: string;

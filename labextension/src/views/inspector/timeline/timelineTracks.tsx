@@ -187,7 +187,7 @@ function Track({
           {!isRecorded && isDoubtful(view) && DOUBTFUL}
         </strong>
         <span className="plm-Track-figures">
-          {headline(view, shown, isRecorded, hidden, words)}
+          {trackHeadline(view, shown, isRecorded, hidden, words)}
           {!isRecorded && !hidden.has('cost') && shown.track.figures && (
             <>
               {' · '}
@@ -235,14 +235,14 @@ function Track({
         </RequestSlider>
       </div>
       <p className={isExplained ? 'plm-Track-sentence' : 'plm-Hidden'}>
-        {sentence(view, shown, isRecorded, hidden, words)}
+        {trackSentence(view, shown, isRecorded, hidden, words)}
         {isRecorded && limitWords(view, most, words)}
       </p>
     </figure>
   );
 }
 
-function headline(
+function trackHeadline(
   view: TimelineView,
   shown: IShownTrack,
   isRecorded: boolean,
@@ -321,7 +321,7 @@ function costWithRefetching(figures: PolicyFigures): number {
   return figures.cost + (figures.summaries ?? 0) + (figures.refetching ?? 0);
 }
 
-function sentence(
+function trackSentence(
   view: TimelineView,
   shown: IShownTrack,
   isRecorded: boolean,

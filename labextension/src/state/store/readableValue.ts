@@ -1,0 +1,21 @@
+/** A value that views read, and are told of when it is another. */
+import type { IReadable } from './kernelStore';
+import { ReaderSet } from './readerSet';
+
+/** Holds the value for all views of a page. */
+export class ReadableValue<T> implements IReadable<T> {
+  private readonly _readers = new ReaderSet();
+
+  constructor(private _value: T) {}
+
+  readonly subscribe = this._readers.subscribe;
+
+  readonly getSnapshot = (): T => this._value;
+
+  set(value: T): void {
+    if (value !== this._value) {
+      this._value = value;
+      this._readers.notify();
+    }
+  }
+}
