@@ -94,4 +94,4 @@ def no_held_secrets() -> Iterator[None]:
 def litellm() -> None:
     """Litellm is imported, however long that takes here, before a test's prompt waits for it."""
     litellm_model = importlib.import_module("palimpsest.model.adapter.litellm_model")
-    litellm_model.wait()
+    litellm_model.LOADER.wait_for_litellm()

@@ -21,7 +21,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages import View
-from palimpsest.model.adapter.litellm_model import LitellmModel, wait
+from palimpsest.model.adapter.litellm_model import LOADER, LitellmModel
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import says
 from palimpsest.model.wire.provider_messages import (
@@ -224,5 +224,5 @@ async def _send(request: ModelRequest) -> None:
 
 def _litellm_module(name: str) -> Any:
     """Import a module of litellm as the product does: whoever is first in a process sets litellm up for all."""
-    wait()
+    LOADER.wait_for_litellm()
     return importlib.import_module(f"litellm.{name}")

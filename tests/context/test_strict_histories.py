@@ -14,7 +14,7 @@ from tests.context.random_sessions import session
 from tests.context.request_paths import Body, RequestPath
 from tests.sample_size import sample_size, seeds, thinned
 
-from palimpsest.model.adapter.litellm_model import wait
+from palimpsest.model.adapter.litellm_model import LOADER
 
 REQUEST_PATHS = (
     RequestPath("openai", "gpt-4o"),
@@ -43,7 +43,7 @@ def learned() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for provider in ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL"):
             patch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
-        wait()
+        LOADER.wait_for_litellm()
         for path in REQUEST_PATHS:
             asyncio.run(path.learn())
         yield

@@ -119,7 +119,9 @@ def test_the_kernel_connects_to_nothing_that_the_page_does_not_list(
         kernel.run("%load_ext palimpsest")
         kernel.run("import palimpsest")
         assert kernel.value("SEEN") == "[]", "loading asks nobody"
-        load = "from palimpsest.model.adapter.litellm_model import wait\nwait(60)"
+        load = (
+            "from palimpsest.model.adapter.litellm_model import LOADER\nLOADER.wait_for_litellm(60)"
+        )
         assert kernel.run(load).status == "ok"
         assert kernel.value("'litellm' in __import__('sys').modules") == "True"
         assert kernel.value("SEEN") == "[]", "litellm fetches nothing"

@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[2] / "kernel_ext" / "palimpsest"
 
 METHODS = {"write_text", "write_bytes", "mkdir", "rename", "symlink_to", "hardlink_to"}
 OF_OS = {"replace", "rename", "link", "symlink", "mkdir", "makedirs", "truncate", "ftruncate"}
-OURS = {"scratch_file", "write_atomically", "write_fully", "temporary_folder"}
+OURS = {"create_file", "scratch_file", "write_atomically", "write_fully", "temporary_folder"}
 CALLS = re.compile(rf"\b(?:open|tempfile|shutil|{'|'.join(METHODS | OF_OS | OURS)})\b")
 """A word of each call for which ``writes`` is true."""
 WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT"}
@@ -61,6 +61,7 @@ TOLD_BY = {
 
 NO_DISK = {
     "frontends/page_channel/channel.py::_rename": "it tells the workspace a notebook's new name",
+    "store/disk.py::create_file": "it is what the others write by",
     "store/disk.py::scratch_file": "it is what the others write by",
     "store/disk.py::write_atomically": "it is what the others write by",
     "testing/isolated_session.py::isolated_session": "a test's own folder for temporary files",

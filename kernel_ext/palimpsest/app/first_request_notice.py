@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.session.config.state_folder import state_folder, state_folder_problem
-from palimpsest.store.disk import write_fully
+from palimpsest.store.disk import create_file
 from palimpsest.tools.tool import Detail
 from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 
@@ -75,20 +75,13 @@ class FirstRequestNotice:
         # Nothing is recorded in an untrusted folder: the next kernel shows the notice again.
         if state_folder_problem(folder.parent, self.project) or state_folder_problem(folder):
             return True
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-            descriptor = os.open(folder / f"{notice_hash}.json", flags, 0o600)
-        except FileExistsError:
-            return False
-        except OSError:
-            return True
         shown_at, project = int(time.time()), os.path.realpath(self.project)
         content = json.dumps({"project": project, "provider": provider, "at": shown_at}).encode()
         try:
-            write_fully(descriptor, content)
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            create_file(folder / f"{notice_hash}.json", content)
+        except FileExistsError:
+            return False
         except OSError:  # a full disk: without the file, the next kernel shows the notice again
-            (folder / f"{notice_hash}.json").unlink(missing_ok=True)
-        finally:
-            os.close(descriptor)
+            return True
         return True

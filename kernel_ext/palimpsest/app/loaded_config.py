@@ -121,7 +121,8 @@ class LoadedConfig:
 
     def remarks(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return titles with sentences: problems, and settings that need trust."""
-        untrusted = tuple(f"{held.words} ({held.origin})" for held in self.untrusted_settings)
+        settings = self.untrusted_settings
+        untrusted = tuple(f"{setting.words} ({setting.origin})" for setting in settings)
         remarks = [("What is wrong", self.problems), (NEEDS_TRUST, untrusted)]
         return [(title, sentences) for title, sentences in remarks if sentences]
 

@@ -18,7 +18,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from palimpsest.app.extension_settings import hook_sources, server_specs
+from palimpsest.app.applied_settings import (
+    apply_permission_settings,
+    hook_sources,
+    server_specs,
+)
 from palimpsest.app.first_request_notice import FirstRequestNotice
 from palimpsest.app.loaded_config import (
     Config,
@@ -29,7 +33,6 @@ from palimpsest.app.loaded_config import (
     still_trusted,
     trust_project,
 )
-from palimpsest.app.permission_settings import apply_permission_settings
 from palimpsest.context.budget.window_guard import window_text, with_window
 from palimpsest.context.policy_overrides import number_names, possible_values
 from palimpsest.context.presets import PRESETS
@@ -313,10 +316,8 @@ class App:
     def _sources(self) -> DefinitionSources:
         config = self._config
         agents, rules = _agents(config)
-        commands = {
-            name: command.model_dump(exclude_none=True)
-            for name, command in config.value.command.items()
-        }
+        tables = config.value.command.items()
+        commands = {name: table.model_dump(exclude_none=True) for name, table in tables}
         return DefinitionSources(
             self.start,
             ConfigFolders.of_platform(self.environment),
@@ -326,7 +327,9 @@ class App:
             config.value.default_agent,
             own_agents=config.own_tables("agent"),
             locked_settings=self.locked_settings,
-            trusts=self._trusts,
+            trusts=lambda digest: (
+                bool(self._config.trusted_by) or self._trust_store.is_trusted(digest)
+            ),
         )
 
     def _trust_change(self, origin: str) -> str:
@@ -336,9 +339,6 @@ class App:
             return ""
         is_unchanged = still_trusted(self.start, self.environment, config.trusted_digest)
         return "" if is_unchanged else TRUST_CHANGED
-
-    def _trusts(self, digest: str) -> bool:
-        return bool(self._config.trusted_by) or self._trust_store.is_trusted(digest)
 
     def _base_rules(self) -> Rules:
         """Return the permission rules for every agent."""
@@ -366,9 +366,10 @@ class App:
         """
         self.definitions.refresh()
         definition_trust = self.definitions.definition_trust
-        held = trust_project(self.start, self.environment, definitions=definition_trust.files)
+        files = definition_trust.files
+        settings = trust_project(self.start, self.environment, definitions=files)
         self._configure()
-        return (*held, *definition_trust.held_settings)
+        return (*settings, *definition_trust.held_settings)
 
     @property
     def trust_unwritten(self) -> str:
@@ -396,19 +397,8 @@ class App:
 
     def preload_model(self, model_id: str | None = None) -> None:
         """Import a model's libraries in the background; without an id, those of the model that will probably answer."""
-        expected = model_id or self._expected_model()
-        if expected is not None:
-            self._preload_for(expected)
-
-    def _expected_model(self) -> str | None:
-        """Return the model that answers where none is named; None if only a server has the list."""
-        value = self.config.value
-        model = discovery.expected_model(self.environment, value.models)
-        return value.model or (model.id if model is not None else None)
-
-    def _preload_for(self, model_id: str) -> None:
-        """Start importing a model's libraries: litellm only where it is needed, since it takes seconds and 180 MB."""
-        if not self._uses_providers:
+        model_id = model_id or self._expected_model()
+        if model_id is None or not self._uses_providers:
             return
         try:
             info = self.info(model_id)
@@ -419,9 +409,16 @@ class App:
                 target=import_module, args=(REHEARSAL,), name="palimpsest-rehearsal", daemon=True
             ).start()
         elif needs_litellm(info.ref, info.api_base, direct=self.config.value.direct):
+            # Only where it is needed, since litellm takes seconds and 180 MB.
             preload(info.ref)
         else:
             preload_http()
+
+    def _expected_model(self) -> str | None:
+        """Return the model that answers where none is named; None if only a server has the list."""
+        value = self.config.value
+        model = discovery.expected_model(self.environment, value.models)
+        return value.model or (model.id if model is not None else None)
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         """Return the facts about a model; raises ConfigError for a name that cannot be one."""
@@ -455,10 +452,10 @@ class App:
         """Return the models that can be used now as rows: id, window, and why it is listed."""
         overrides, guard = self.config.value.models, self.services.rules.policy.guard
         listed_models = discovery.known_models(self.environment, overrides, self._ollama)
-        models_by_id = {known.info.ref.id: known for known in listed_models}
+        models_by_id = {model.info.ref.id: model for model in listed_models}
         rows = [
-            (name, window_text(known.info, guard), _with_remark(known.reason, known.info))
-            for name, known in models_by_id.items()
+            (name, window_text(model.info, guard), _with_remark(model.reason, model.info))
+            for name, model in models_by_id.items()
         ]
         sentences = discovery.unresponsive_servers(self.environment, self._ollama)
         rows += [(SERVER, "", sentence) for sentence in sentences]
@@ -496,7 +493,7 @@ class App:
             models = local_servers.models(environment)
             self._local_models = time.monotonic(), models
             if models.models and self._expected_model() is None:
-                self._preload_for(f"{local_servers.PROVIDER}/{models.models[0].name}")
+                self.preload_model(f"{local_servers.PROVIDER}/{models.models[0].name}")
         return models
 
     def completion_values(self, field: str) -> Sequence[str]:

@@ -15,6 +15,7 @@ import traitlets
 from IPython.core.getipython import get_ipython
 
 from palimpsest.frontends.static_files import built_file
+from palimpsest.frontends.user_cells.requested_cells import running_request
 from palimpsest.session.engine import EngineThread
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 from palimpsest.transcript.session_record.sessions import Idle
@@ -72,9 +73,8 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
         if shell is None:
             return
         display_id = secrets.token_hex(8)
-        kernel = getattr(shell, "kernel", None)
-        parent = kernel.get_parent("shell") if kernel is not None else {}
-        self._outputs = [*self._outputs, (display_id, parent)][-MAX_UPDATED_OUTPUTS:]
+        output = display_id, running_request(shell)
+        self._outputs = [*self._outputs, output][-MAX_UPDATED_OUTPUTS:]
         shell.display_pub.publish(self.bundle(), {}, transient={"display_id": display_id})
 
     async def _refresh(self) -> None:

@@ -36,7 +36,7 @@ class OpenedSessions(Mapping[str, SessionReview]):
     def __init__(self, plan: LessonPlan, opener: Opener) -> None:
         self._plan = plan
         self._opener = opener
-        self._opened: dict[str, SessionReview] = {}
+        self._reviews: dict[str, SessionReview] = {}
         self._tables: dict[str, ReportTable] = {}
 
     def __repr__(self) -> str:
@@ -44,11 +44,11 @@ class OpenedSessions(Mapping[str, SessionReview]):
 
     def __getitem__(self, name: str) -> SessionReview:
         """Return a session by its name; raises NotFound with all names."""
-        if name not in self._opened:
+        if name not in self._reviews:
             recording = self._file_named(name, self._plan.recordings, "recording")
             file, _, session = recording.partition(SESSION_MARK)
-            self._opened[name] = self._opener(recording_path(file), session)
-        return self._opened[name]
+            self._reviews[name] = self._opener(recording_path(file), session)
+        return self._reviews[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._plan.recordings

@@ -32,8 +32,8 @@ def lesson_plan(number: int) -> LessonPlan:
     for plan in LESSONS:
         if plan.number == number:
             return plan
-    known = "; ".join(f"{plan.number} {plan.title}" for plan in LESSONS)
-    raise NotFound(f"There is no lesson {number!r:.20}. There are: {known}")
+    titles = "; ".join(f"{plan.number} {plan.title}" for plan in LESSONS)
+    raise NotFound(f"There is no lesson {number!r:.20}. There are: {titles}")
 
 
 def chosen_plans(numbers: Iterable[int]) -> Sequence[LessonPlan]:

@@ -100,18 +100,18 @@ def cells_for(cells: Iterable[Cell], plan: LessonPlan, audience: NotebookFor) ->
 def _solution_cells(cell: Cell, solution: Cell, audience: NotebookFor) -> list[Cell]:
     """Return an exercise with its solution, which the grader takes out of the learners' version."""
     stub = _source(cell).rstrip()
-    whole = _source(solution).removeprefix(SOLUTION_COMMENT).rstrip()
+    solution_code = _source(solution).removeprefix(SOLUTION_COMMENT).rstrip()
     name = cell["metadata"]["exercise"]
-    if whole.startswith("view."):
+    if solution_code.startswith("view."):
         stub = f"{stub}\n{CLICK_IS_NOT_HANDED_IN}"
     if audience == "nbgrader":
-        cell["source"] = nbgrader_source(stub, whole)
+        cell["source"] = nbgrader_source(stub, solution_code)
         cell["metadata"]["nbgrader"] = _nbgrader(name, solution=True)
         return [cell]
     quotes = "'''" if '"""' in stub else '"""'
     cell["source"] = (
         f"r{quotes} # BEGIN PROMPT\n{stub}\n{quotes}; # END PROMPT\n"
-        f"# BEGIN SOLUTION NO PROMPT\n{whole}\n# END SOLUTION"
+        f"# BEGIN SOLUTION NO PROMPT\n{solution_code}\n# END SOLUTION"
     )
     return [
         _raw_cell(f"# BEGIN QUESTION\nname: {name}\ncheck_cell: false\n", f"question-{name}"),

@@ -123,5 +123,5 @@ def _named(values: Sequence[Named], name: str, thing: str, number: int) -> Named
     for value in values:
         if value.name == name:
             return value
-    known = ", ".join(repr(value.name) for value in values)
-    raise UserError(f"Lesson {number} has no {thing} {name!r:.40}; there is {known}.")
+    names = ", ".join(repr(value.name) for value in values)
+    raise UserError(f"Lesson {number} has no {thing} {name!r:.40}; there is {names}.")

@@ -60,13 +60,10 @@ class LessonText(ShownInCell):
     def text(self) -> str:
         """The title and a line for each sentence, with an empty line before each further title."""
         mark = MARKS[self.passed]
-        lines = [f"{mark} {line}" if mark and not n else line for n, line in enumerate(self._lines)]
+        lines = [self.title, *self.sentences] if self.title else [*self.sentences]
+        lines = [f"{mark} {line}" if mark and not n else line for n, line in enumerate(lines)]
         further = {index + bool(self.title) for index in self.heads} - {0}
         return "\n".join(f"\n{line}" if n in further else line for n, line in enumerate(lines))
-
-    @property
-    def _lines(self) -> tuple[str, ...]:
-        return ((self.title,) if self.title else ()) + self.sentences
 
     @property
     def markdown(self) -> str:
@@ -115,10 +112,10 @@ def kept_prediction_text(
     prediction: Prediction, line: LearnerLine, tried: Any, problem: str
 ) -> LessonText:
     """Return a sentence on a kept prediction; ``tried`` is another value that was given for it, and does not count."""
-    words = prediction.kind.value_text
-    sentence = f"You predicted {words(line.value)}. It is kept."
+    value_text = prediction.kind.value_text
+    sentence = f"You predicted {value_text(line.value)}. It is kept."
     if tried is not None and tried != line.value:
-        sentence = f"You predicted {words(line.value)}, and that stays: {words(tried)} came after it and does not count."
+        sentence = f"You predicted {value_text(line.value)}, and that stays: {value_text(tried)} came after it and does not count."
     return LessonText(prediction.question, (sentence, problem) if problem else (sentence,))
 
 

@@ -125,12 +125,12 @@ class OrderKind:
     def validated_value(self, value: Any) -> list[str]:
         """Return the options in their order; raises UserError where one lacks or stands twice."""
         values = value if isinstance(value, list | tuple) else ()
-        chosen = [_option(self.options, option) for option in values]
-        if sorted(chosen) != sorted(self.options):
+        options = [_option(self.options, option) for option in values]
+        if sorted(options) != sorted(self.options):
             raise UserError(
                 f"Give all {len(self.options)} once in a list, the {self.first} one first: {_numbered(self.options)}."
             )
-        return chosen
+        return options
 
     def value_text(self, value: Any) -> str:
         """Return the options with arrows between them."""
@@ -170,8 +170,8 @@ class SquareKind:
         )
         if self.requests_only and isinstance(pair, int):
             pair = (pair, None)
-        given = list(pair) if isinstance(pair, list | tuple) else []
-        square = given[: 1 if self.requests_only else 2]
+        numbers = list(pair) if isinstance(pair, list | tuple) else []
+        square = numbers[: 1 if self.requests_only else 2]
         if len(square) != (1 if self.requests_only else 2) or not all(map(_is_whole, square)):
             thing = "a request" if self.requests_only else "a square of the grid"
             raise UserError(

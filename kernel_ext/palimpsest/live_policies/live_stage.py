@@ -4,10 +4,14 @@ If the policy breaks a law, fails, takes too long or makes a decision that a liv
 off for the turn, with a sentence for the user; its earlier decisions stay in effect.
 """
 
-from collections.abc import Sequence
+import asyncio
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from palimpsest.context_policies.interface.laws import PLACEHOLDER_CHARS, breaches
 from palimpsest.context_policies.interface.pipeline import Pipeline
@@ -22,15 +26,16 @@ from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.own_policies.custom import OWN_POLICIES, CustomPolicy
 from palimpsest.context_policies.own_policies.own_code_errors import decided_by, start_of
 from palimpsest.context_policies.registry import get, presets
-from palimpsest.live_policies.bounded_call import call_bounded
 from palimpsest.live_policies.item_changes import decisions_of
-from palimpsest.live_policies.live_items import CounterOf, LiveItems, digest_of
+from palimpsest.live_policies.live_items import LiveItems, digest_of
 from palimpsest.live_policies.live_view import LiveView, live_view
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyProposal, PolicyStage
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.context_values.decisions import OWN_POLICY, Decision
 from palimpsest.transcript.context_values.policies import OwnPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
+
+T = TypeVar("T")
 
 POLICY_SECONDS = 2.0
 """Maximum seconds for a policy before one request; presets need a hundredth of that in a long session."""
@@ -66,12 +71,9 @@ class _StageAnswer:
 class LivePolicyStage:
     """The user's own policy in one live session; see ``PolicyStage``."""
 
-    def __init__(
-        self, policy: ContextPolicy, counter_of: CounterOf, seconds: float = POLICY_SECONDS
-    ) -> None:
+    def __init__(self, policy: ContextPolicy, seconds: float) -> None:
         self._policy = _with_pins_kept(policy)
-        self._counter_of = counter_of
-        self._items = LiveItems(counter_of)
+        self._items = LiveItems(counter)
         self._seconds = seconds
         self._state: Any = None
         self._layer: Layer = {}
@@ -108,7 +110,7 @@ class LivePolicyStage:
         if self._is_off:
             return PolicyProposal(problem=self._problem_sentence(SWITCHED_OFF, ""))
         try:
-            state_copy = await call_bounded(lambda: deepcopy(self._state), self._seconds)
+            state_copy = await _call_bounded(lambda: deepcopy(self._state), self._seconds)
         except Exception as problem:  # noqa: BLE001  what a person's own class raises
             # Without a copy the policy is not asked: it may change its state in place.
             return PolicyProposal(problem=self._problem_sentence(NOT_ASKED, type(problem).__name__))
@@ -122,11 +124,11 @@ class LivePolicyStage:
     ) -> _StageAnswer | str:
         """Return the policy's answer, or a sentence on why there is none."""
         try:
-            return await call_bounded(lambda: self._answer(moment, items, state), self._seconds)
+            return await _call_bounded(lambda: self._answer(moment, items, state), self._seconds)
         except TimeoutError:
             if items is self._items:
                 # Its thread may still be numbering items, so they are numbered again in a new list.
-                self._items, self._is_started = LiveItems(self._counter_of), False
+                self._items, self._is_started = LiveItems(counter), False
             return f"It took longer than {self._seconds:g} seconds."
         except UserError as problem:
             return str(problem)
@@ -177,22 +179,19 @@ class LivePolicyStage:
         return outcome.state, outcome.changes
 
 
-def live_policy(
-    policy: object, counter_of: CounterOf = counter, seconds: float = POLICY_SECONDS
-) -> PolicyStage | None:
+def live_policy(policy: object, seconds: float = POLICY_SECONDS) -> PolicyStage | None:
     """Return the stage that runs a policy, given as such or by name, else None; raises ConfigError where none can run it."""
     candidate = _policy_named(policy) if isinstance(policy, str) else policy
     if not all(callable(getattr(candidate, name, None)) for name in ("start", "step")):
         return None
     live_candidate = cast("ContextPolicy", candidate)
-    for stage in (
-        live_candidate.stages if isinstance(live_candidate, Pipeline) else (live_candidate,)
-    ):
+    stages = live_candidate.stages if isinstance(live_candidate, Pipeline) else (live_candidate,)
+    for stage in stages:
         if isinstance(stage, RecordedPolicy):
             raise ConfigError(NOT_LIVE.format(name=stage.name))
         if hasattr(stage, "summary"):
             raise ConfigError(SUMMARY_REFUSED.format(name=stage.name))
-    return LivePolicyStage(live_candidate, counter_of, seconds)
+    return LivePolicyStage(live_candidate, seconds)
 
 
 def _policy_named(text: str) -> ContextPolicy | None:
@@ -221,3 +220,39 @@ def record_of(policy: ContextPolicy) -> OwnPolicy:
         text = "\n\n".join(stage.text for stage in stages)
         digest = digest_of("\n".join(stage.sha256 for stage in stages))
     return OwnPolicy(name=policy.name, source=policy.source, text=text, sha256=digest)
+
+
+class _OutOfTime(BaseException):
+    """Ends the function; an ``except Exception`` in it does not stop this exception."""
+
+
+async def _call_bounded(function: Callable[[], T], seconds: float) -> T:
+    """Return the result of a function on a thread of its own; raises its exception, or TimeoutError after ``seconds``.
+
+    A thread cannot be ended from outside; if it takes too long, an exception is raised at its next line of Python, and
+    its answer is never used.
+    """
+    future: Future[T] = Future()
+    # A running future cannot be cancelled, so its thread may settle it at any time.
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            answer = function()
+        except _OutOfTime:
+            return
+        except BaseException as error:  # noqa: BLE001  passed to the caller that awaits it
+            failure = error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+            future.set_exception(failure)
+        else:
+            future.set_result(answer)
+
+    thread = threading.Thread(target=run, name="palimpsest-policy", daemon=True)
+    thread.start()
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.wrap_future(future)
+    finally:
+        if not future.done() and thread.ident is not None and thread.is_alive():
+            name, kind = ctypes.c_ulong(thread.ident), ctypes.py_object(_OutOfTime)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(name, kind)

@@ -59,11 +59,9 @@ def live_view(
     """Return the view at a moment; ``with_own`` includes the policy's decisions, ``turn_end`` omits the new prompt."""
     session_view = moment.view
     timeline = _with_pins(items.timeline(moment), session_view)
-    decisions = tuple(
-        decision
-        for decision in session_view.decisions
-        if with_own or not is_of_own_policy(decision)
-    )
+    decisions = session_view.decisions
+    if not with_own:
+        decisions = tuple(d for d in decisions if not is_of_own_policy(d))
     scale = TokenScale(timeline, estimator, 0)
     view = ReplayView(timeline, scale)
     request = timeline.requests[-1]
@@ -86,7 +84,9 @@ def live_view(
     view.count_reported = usage.reported_total
     groups = {item.group for item in timeline.items if item.pinned} - {""}
     fixed_items = {item.index for item in timeline.items if item.pinned or item.group in groups}
-    fixed_items |= _newest_prompt_items(timeline)
+    # Without the newest prompt a request would have no question.
+    prompts = [item for item in timeline.items if item.kind == "user"]
+    fixed_items |= {prompt.index for prompt in prompts if prompt.message == prompts[-1].message}
     return LiveView(view, timeline, session_view, frozenset(fixed_items), scale)
 
 
@@ -101,12 +101,6 @@ def _with_pins(timeline: Timeline, view: View) -> Timeline:
         for item in timeline.items
     )
     return replace(timeline, items=items)
-
-
-def _newest_prompt_items(timeline: Timeline) -> set[int]:
-    """Return the items of the newest prompt, without which a request would have no question."""
-    prompts = [item for item in timeline.items if item.kind == "user"]
-    return {prompt.index for prompt in prompts if prompt.message == prompts[-1].message}
 
 
 def _items_not_whole(

@@ -84,8 +84,8 @@ LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
 def key_variable(provider: str) -> str:
     """Return the environment variable of the provider's key."""
-    known = KEY_VARIABLES.get(provider)
-    return known[0] if known else f"{provider.upper().replace('-', '_')}_API_KEY"
+    variables = KEY_VARIABLES.get(provider)
+    return variables[0] if variables else f"{provider.upper().replace('-', '_')}_API_KEY"
 
 
 CREDENTIALS: dict[str, str] = {

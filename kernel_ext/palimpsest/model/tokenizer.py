@@ -274,14 +274,14 @@ class EncodingCount:
 
 def _token_count(encoding: Any, text: str) -> int:
     # encode_ordinary, since encode raises on text that looks like a special token.
-    def exact(piece: str) -> int:
+    def exact_count(piece: str) -> int:
         return len(encoding.encode_ordinary(piece))
 
     if len(text) <= MAX_EXACT_CHARS:
-        return exact(text)
+        return exact_count(text)
     step = (len(text) - SAMPLE_CHARS) / (SAMPLES - 1)
     starts = [round(step * index) for index in range(SAMPLES)]
-    tokens = sum(exact(text[start : start + SAMPLE_CHARS]) for start in starts)
+    tokens = sum(exact_count(text[start : start + SAMPLE_CHARS]) for start in starts)
     return round(tokens * len(text) / (SAMPLES * SAMPLE_CHARS))
 
 

@@ -35,11 +35,11 @@ from palimpsest.review.tables.request_totals import request_sizes
 SCHEMA_VERSION = 1
 GROWTH_POINTS = 5
 """Number of points, from the first to the last request, at which the size of the context is shown."""
-ACTION_CHARS = 48
+MAX_ACTION_CHARS = 48
 """Characters above which an action is cut in a cell; the sentence before the table has all of it."""
 COPIED_STEPS = "The {name} begins with {steps} of another session, whose requests, tokens and cost are counted there."
 OTHER_PROMPT = "Their first prompts differ."
-HEAD_CHARS = 32
+MAX_HEAD_CHARS = 32
 """Characters above which a title is cut in the head of its column."""
 _ROWS: tuple[tuple[str, str, Form], ...] = (
     ("origin", "agent", "text"),
@@ -266,12 +266,14 @@ def _context(review: SessionReview) -> tuple[int, ...]:
 
 
 def _column_title(name: str) -> str:
-    return name if len(name) <= HEAD_CHARS else f"{name[: HEAD_CHARS - 1]}…"
+    return name if len(name) <= MAX_HEAD_CHARS else f"{name[: MAX_HEAD_CHARS - 1]}…"
 
 
 def _action_text(value: str | int | None) -> str:
     """Return a number, or the beginning of a phrase, as a cell."""
-    return f"{value:,}" if isinstance(value, int) else one_line(value or "nothing", ACTION_CHARS)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return one_line(value or "nothing", MAX_ACTION_CHARS)
 
 
 def _ratio(value: Any, second_value: Any) -> float | None:

@@ -15,7 +15,7 @@ from palimpsest.context_policies.own_policies.policy_function import PolicyFunct
 from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, with_writes_kept
 from palimpsest.render.content.phrases import counted_noun
-from palimpsest.render.reports.table import ReportTable
+from palimpsest.render.reports.table import Basis, ReportTable
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.prices.given_prices import GivenPrices, given_prices, lifetime_seconds
 from palimpsest.review.prices.offline_prices import ListedLimits, listed_limits
@@ -68,7 +68,7 @@ PolicyLike = str | ContextPolicy | PolicyFunction | None
 SweptPolicy = str | ContextPolicy | PolicyFunction
 PriceLike = PriceWords | PriceProfile | None
 """A model's id, ``units``, words of ``given_prices``, a price file, or a profile; None: the review's own prices."""
-TITLE_CHARS = 60
+MAX_TITLE_CHARS = 60
 """Maximum characters of a title in a review's one line."""
 GetPolicy = Callable[..., ContextPolicy]
 """A function that returns a preset by its name, with some numbers changed."""
@@ -154,7 +154,7 @@ class SessionReview(NotedSession):
     def __repr__(self) -> str:
         timeline = self.timeline
         requests = counted_noun(len(timeline.requests), "request")
-        title = f" {visible_line(timeline.title, TITLE_CHARS)!r}" if timeline.title else ""
+        title = f" {visible_line(timeline.title, MAX_TITLE_CHARS)!r}" if timeline.title else ""
         return (
             f"<{type(self).__name__} {timeline.session}{title} of {visible_line(timeline.origin)}: {requests}, "
             f"{counted_noun(len(timeline.items), 'item')}>"
@@ -507,18 +507,14 @@ class SessionReview(NotedSession):
 
         writer_ids = frozenset(summary_writers(self.timeline).values())
         runs = self.subagent_runs(price) if writer_ids else ()
-        return {
-            run.timeline.session: SummarySession(
-                run.timeline.session,
-                run.totals.requests,
-                run.totals.input,
-                run.totals.output,
-                run.totals.cost,
-                "fact" if run.totals.cost_is_fact else "estimate",
-            )
-            for run in runs
-            if run.timeline.session in writer_ids
-        }
+        writers = {}
+        for run in runs:
+            session, totals = run.timeline.session, run.totals
+            if session in writer_ids:
+                numbers = totals.requests, totals.input, totals.output, totals.cost
+                basis: Basis = "fact" if totals.cost_is_fact else "estimate"
+                writers[session] = SummarySession(session, *numbers, basis)
+        return writers
 
     def _replay_under(self, policy: PolicyLike, summary: str | None = None) -> "Simulation":
         from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, with_summaries

@@ -108,7 +108,7 @@ class EngineThread:
         """The engine's loop; starts the thread if it does not run yet."""
         with self._start_lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread = threading.Thread(target=self._run_loop, name=self._name, daemon=True)
                 self._thread.start()
         self._ready_event.wait()
         if self._loop is None:
@@ -147,7 +147,7 @@ class EngineThread:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(timeout)
 
-    def _run(self) -> None:
+    def _run_loop(self) -> None:
         loop = asyncio.new_event_loop()
         # By this thread name, imports made on behalf of the engine are distinguished from the user's.
         loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="palimpsest-work"))
@@ -234,8 +234,7 @@ class RedactedSpecs:
         ]
         redacted = redacted_value(new_specs, self._secrets.secret_remover()) if new_specs else ()
         self._by_name |= {
-            original.name: (original, new)
-            for original, new in zip(new_specs, redacted, strict=True)
+            old.name: (old, new) for old, new in zip(new_specs, redacted, strict=True)
         }
         return tuple(self._by_name[spec.name][1] for spec in specs)
 

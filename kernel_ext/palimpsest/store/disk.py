@@ -155,10 +155,9 @@ def storage_errors(path: Path) -> Iterator[None]:
         raise StorageFailed(f"{disk_reason(error)}: {str(path)!r} cannot be written.") from error
 
 
-def scratch_file(directory: Path, content: bytes) -> Path:
-    """Write content to a new temporary file, to be renamed or linked into place; returns its path."""
-    path = directory / f".{uuid4().hex}.tmp"
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def create_file(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Create a file with its whole content, or none; raises OSError, FileExistsError where the path exists already."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         write_fully(fd, content)
     except OSError:
@@ -166,6 +165,12 @@ def scratch_file(directory: Path, content: bytes) -> Path:
         raise
     finally:
         os.close(fd)
+
+
+def scratch_file(directory: Path, content: bytes) -> Path:
+    """Write content to a new temporary file, to be renamed or linked into place; returns its path."""
+    path = directory / f".{uuid4().hex}.tmp"
+    create_file(path, content)
     return path
 
 
@@ -327,7 +332,7 @@ class Stall:
         def forget() -> None:
             with self._lock:
                 listeners = self._listeners
-                self._listeners = tuple(known for known in listeners if known is not callback)
+                self._listeners = tuple(other for other in listeners if other is not callback)
 
         return forget
 

@@ -97,13 +97,13 @@ class ScriptedModel:
                 _read_provider_run(provider_calls, action)
             for delta in self._deltas(answer, action, model_family(request.model.ref)):
                 await _sleep(answer.drip_seconds)
-                for event in joiner.delta(delta):
+                for event in joiner.delta_events(delta):
                     yield event
         finish = answer.finish or "stop"
         for event in joiner.end_stream(finish):
             yield event
-        used = self._usage(answer, joiner, request)
-        yield StepFinished(joiner.reason(finish), used, used.cost(request.model.price))
+        tokens = self._usage(answer, joiner, request)
+        yield StepFinished(joiner.reason(finish), tokens, tokens.cost(request.model.price))
 
     def _usage(self, answer: ModelAnswer, joiner: StreamJoiner, request: ModelRequest) -> Usage:
         prompt = prompt_text(request.messages, request.tools)

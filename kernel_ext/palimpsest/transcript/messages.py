@@ -17,7 +17,7 @@ from palimpsest.transcript.errors import (
     ErrorValue,
     OutputLengthError,
 )
-from palimpsest.transcript.parts import Part, StepFinishPart, StepStartPart
+from palimpsest.transcript.parts import Part, StepFinishPart, StepStartPart, TextPart
 from palimpsest.transcript.values import ModelRef, Usage, Value
 
 
@@ -120,6 +120,12 @@ def parts_of(messages: Iterable[Message]) -> Iterator[Part]:
     """Yield the parts of messages, in order."""
     for message in messages:
         yield from message.parts
+
+
+def typed_texts(message: Message) -> list[str]:
+    """Return the texts of a message that the engine did not add to it, in order."""
+    parts = [part for part in message.parts if isinstance(part, TextPart)]
+    return [part.text for part in parts if not part.synthetic]
 
 
 StoppedBy = Literal[

@@ -30,11 +30,11 @@ AT_PROVIDER = "ran at the provider"
 
 CALL_TEXT = "[{tool} {where}: {given}]\n{result}"
 NO_RESULT_TEXT = "(its result was not told)"
-SENT_TEXT_CHARS = 8_000
+MAX_SENT_TEXT_CHARS = 8_000
 """Maximum characters of a call's result that are sent as text."""
 HIDDEN_PREFIX = "encrypted"
 """Prefix of fields that only the provider can read."""
-PIECE_CHARS = 60_000
+MAX_PIECE_CHARS = 60_000
 """Maximum characters of one result's text; the provider's own block is stored whole beside it."""
 
 
@@ -60,27 +60,27 @@ def without_native(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (metadata or {}).items() if name != NATIVE_KEY}
 
 
-def sent_result(part: ToolPart, result: str, *, same_provider: bool) -> str:
+def sent_result(part: ToolPart, result: str, *, is_same_provider: bool) -> str:
     """Return the text that a request sends for a call of the provider, besides its name and input; may be empty.
 
-    ``same_provider`` is whether the request goes to the provider that ran the call, which is sent its own blocks.
+    ``is_same_provider`` is whether the request goes to the provider that ran the call, which is sent its own blocks.
     """
-    if is_left_out(part, same_provider=same_provider):
+    if is_left_out(part, is_same_provider=is_same_provider):
         return ""
-    blocks = call_blocks(part) if same_provider else ()
+    blocks = call_blocks(part) if is_same_provider else ()
     if blocks:
         return json.dumps(blocks, ensure_ascii=False, default=str)
-    return result[:SENT_TEXT_CHARS]
+    return result[:MAX_SENT_TEXT_CHARS]
 
 
-def is_left_out(part: ToolPart, *, same_provider: bool) -> bool:
+def is_left_out(part: ToolPart, *, is_same_provider: bool) -> bool:
     """Return whether requests omit a call: the format has no place for it, and the answer's text has its results."""
-    return same_provider and (part.metadata or {}).get(DIALECT) == "openai"
+    return is_same_provider and (part.metadata or {}).get(DIALECT) == "openai"
 
 
 def call_text(part: ToolPart, result: str) -> str:
     """Return a call and the first 8,000 characters of its result as text, for a model of another provider."""
-    result = result[:SENT_TEXT_CHARS].strip() or NO_RESULT_TEXT
+    result = result[:MAX_SENT_TEXT_CHARS].strip() or NO_RESULT_TEXT
     input_json = json.dumps(part.state.input, ensure_ascii=False, default=str)
     return CALL_TEXT.format(tool=part.tool, where=AT_PROVIDER, given=input_json, result=result)
 
@@ -155,7 +155,7 @@ def result_error(content: Any) -> str | None:
 def result_text(content: Any) -> str:
     """Return the content of a provider's result as text, without encrypted fields."""
     text = _content_text(content).strip()
-    return text if len(text) <= PIECE_CHARS else text[:PIECE_CHARS] + "\n…"
+    return text if len(text) <= MAX_PIECE_CHARS else text[:MAX_PIECE_CHARS] + "\n…"
 
 
 def _content_text(content: Any) -> str:

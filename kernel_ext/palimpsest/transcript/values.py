@@ -193,11 +193,7 @@ class Usage(Value):
     def plus(self, other: "Usage") -> "Usage":
         """Add up two reports."""
         return Usage.unchecked(
-            input=self.input + other.input,
-            output=self.output + other.output,
-            reasoning=self.reasoning + other.reasoning,
-            cache_read=self.cache_read + other.cache_read,
-            cache_write=self.cache_write + other.cache_write,
+            **{name: getattr(self, name) + getattr(other, name) for name in COUNTS},
             cache_write_hour=_sum_or_none(self.cache_write_hour, other.cache_write_hour),
             service_tier=self.service_tier if self.service_tier == other.service_tier else None,
             estimated=self.estimated or other.estimated,

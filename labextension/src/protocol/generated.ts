@@ -1083,7 +1083,7 @@ export interface CompactionText {
   items: number[];
   /** Estimated tokens of each of these items in the request before. */
   item_tokens: number[];
-  /** At most ``TEXT_CHARS`` characters; data, not markup. */
+  /** At most ``MAX_TEXT_CHARS`` characters; data, not markup. */
   summary: string;
   /** Characters of the whole summary. */
   summary_chars: number;
@@ -1537,7 +1537,7 @@ export interface ItemColumns {
 export interface ItemText {
   item: number;
   state: 'whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted';
-  /** At most ``TEXT_CHARS`` characters from ``offset`` on; data, not markup. */
+  /** At most ``MAX_TEXT_CHARS`` characters from ``offset`` on; data, not markup. */
   text: string;
   offset: number;
   /** Characters of the whole text. */
@@ -2666,7 +2666,7 @@ export interface RequestText {
   basis: 'exact' | 'captured' | 'rebuilt' | 'partial' | 'estimate';
   /** The basis in words. */
   note: string;
-  /** With at most ``BLOCK_CHARS`` characters of each text; an item's whole text is a question of its own. */
+  /** With at most ``MAX_BLOCK_CHARS`` characters of each text; an item's whole text is a question of its own. */
   blocks: RequestItem[];
   first: number;
   /** Number of blocks that match, including those not sent here. */
@@ -2794,7 +2794,7 @@ export interface SearchedItem {
   item: number;
   /** How often its whole text holds it. */
   count: number;
-  /** The text around the first place, at most ``EXCERPT_CHARS`` characters; data, not markup. */
+  /** The text around the first place, at most ``MAX_EXCERPT_CHARS`` characters; data, not markup. */
   excerpt: string;
 }
 /** The items that hold a searched text, in the order in which they came. */

@@ -9,7 +9,7 @@ from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.session.extensions.test_hooks import notices
 
 from palimpsest.loop.model_requests.refused_tools import refused_tool
-from palimpsest.model.adapter.litellm_model import wait
+from palimpsest.model.adapter.litellm_model import LOADER
 from palimpsest.model.script import says
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.errors import ApiError
@@ -50,7 +50,7 @@ def second_odd(x: int) -> str:
 async def test_the_turn_goes_on_without_the_tools_that_are_refused(
     provider: str, tmp_path: Path
 ) -> None:
-    wait(60)
+    LOADER.wait_for_litellm(60)
     check = refusing("first_odd", "second_odd")
     with FaultServer(says("Hello."), says("Again."), check=check) as server:
         harness = HttpSessionHarness(provider, tmp_path, server)

@@ -12,7 +12,7 @@ from tests.model.adapter_requests import asking_model
 from tests.model.raw_server import answer, serving
 from tests.sample_size import sample_size, seeds, thinned
 
-from palimpsest.model.adapter.litellm_model import wait
+from palimpsest.model.adapter.litellm_model import LOADER
 from palimpsest.model.interface import ModelRequest, ToolCalled
 from palimpsest.transcript.errors import ModelFailed
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
@@ -34,7 +34,7 @@ INPUTS: tuple[dict[str, Any], ...] = (
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     for provider in ("ANTHROPIC", "GEMINI"):
         monkeypatch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
-    wait(60)
+    LOADER.wait_for_litellm(60)
 
 
 def some_calls(chance: random.Random) -> Calls:

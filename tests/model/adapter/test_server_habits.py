@@ -100,7 +100,7 @@ def test_thinking_between_tags_is_thinking_wherever_it_is_cut(size: int) -> None
     joiner = StreamJoiner("other")
     events: list[StreamEvent] = []
     for at in range(0, len(words), size):
-        events += joiner.delta(Delta(content=words[at : at + size]))
+        events += joiner.delta_events(Delta(content=words[at : at + size]))
     events += joiner.end_stream()
 
     assert thought(events) == "Is 1 < 2? </thin no."
@@ -111,7 +111,7 @@ def test_thinking_between_tags_is_thinking_wherever_it_is_cut(size: int) -> None
 def test_what_only_looks_like_a_tag_is_said(words: str) -> None:
     joiner = StreamJoiner("other")
 
-    events = [event for letter in words for event in joiner.delta(Delta(content=letter))]
+    events = [event for letter in words for event in joiner.delta_events(Delta(content=letter))]
     events += joiner.end_stream()
 
     assert (said(events), thought(events)) == (words, "")

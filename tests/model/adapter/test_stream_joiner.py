@@ -26,7 +26,7 @@ def piece(index: int | None, identifier: str | None, name: str | None, arguments
 
 def joined(*deltas: Any) -> list[StreamEvent]:
     joiner = StreamJoiner("openai")
-    events = [event for delta in deltas for event in joiner.delta(delta)]
+    events = [event for delta in deltas for event in joiner.delta_events(delta)]
     return [*events, *joiner.end_stream()]
 
 
@@ -131,7 +131,10 @@ def test_no_piece_of_a_long_answer_copies_what_came_before() -> None:
     )
 
     deltas = [found for piece in sent if (found := events.delta(piece)) is not None]
-    told = [*(event for delta in deltas for event in joiner.delta(delta)), *joiner.end_stream()]
+    told = [
+        *(event for delta in deltas for event in joiner.delta_events(delta)),
+        *joiner.end_stream(),
+    ]
 
     thought = [event.metadata for event in told if isinstance(event, ReasoningEnded)]
     said = [event.metadata for event in told if isinstance(event, TextEnded)]
@@ -153,7 +156,7 @@ def test_a_piece_of_a_text_that_is_no_text_cannot_be_read(piece: Any) -> None:
 
 def test_finishes_have_six_names() -> None:
     joiner = StreamJoiner("openai")
-    list(joiner.delta(piece(0, "a", "one", "{}")))
+    list(joiner.delta_events(piece(0, "a", "one", "{}")))
 
     with_calls = [joiner.reason(word) for word in ("stop", "tool_calls", "odd", "length")]
     without = [StreamJoiner("x").reason(word) for word in ("STOP", "tool_calls", "odd", "SAFETY")]

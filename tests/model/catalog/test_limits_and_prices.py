@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.adapter.litellm_model import wait
+from palimpsest.model.adapter.litellm_model import LOADER
 from palimpsest.model.catalog import litellm_table, local_servers
 from palimpsest.model.catalog.model_info import model_info
 from palimpsest.model.providers import DEFAULT_MODELS
@@ -120,7 +120,7 @@ FACTS = (
 
 @pytest.mark.soak  # with each commit tests/model/catalog/test_price_list.py compares the shipped list with litellm's file; this adds what litellm itself says of each model
 def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:
-    wait()
+    LOADER.wait_for_litellm()
     litellm = sys.modules["litellm"]
     whole: dict[str, dict[str, Any]] = json.loads(litellm_table.path().read_text("utf-8"))
     names = [

@@ -21,7 +21,9 @@ from tests.recordings.formats.imported import (
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context.visible_messages import View
-from palimpsest.recordings.formats.pi import BRANCH_SUMMARY, KeptMessages
+from palimpsest.recordings.formats.pi import BRANCH_SUMMARY, KeptMessages, PiImporter
+from palimpsest.recordings.reading.recorded import CompactionRead
+from palimpsest.recordings.reading.sources import discard_report
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage
@@ -201,6 +203,19 @@ def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
     visible = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
     words = [part.text for message in visible for part in message.parts if hasattr(part, "text")]
     assert words == ["It was about old things.", "Kept question", "Kept answer", "New question"]
+
+
+def test_a_size_before_a_compaction_that_is_no_number_is_unknown(tmp_path: Path) -> None:
+    entry = line("compaction", "b", "a", summary="Old things.", tokensBefore="many")
+    path = write_file(tmp_path / "compacted.jsonl", user("a", None, "Old question"), entry)
+
+    (compaction,) = [
+        value
+        for value in PiImporter().read(path, discard_report)
+        if isinstance(value, CompactionRead)
+    ]
+
+    assert compaction.tokens_before is None
 
 
 def test_what_the_user_ran_is_told_and_what_is_kept_from_the_model_is_not(tmp_path: Path) -> None:

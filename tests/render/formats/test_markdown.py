@@ -22,7 +22,7 @@ from tests.render.sample_parts import (
 from tests.sample_size import sample_size, thinned
 
 from palimpsest.render.content.outline import Caps, OutlineNotes
-from palimpsest.render.formats.markdown import render_message, render_parts
+from palimpsest.render.formats.markdown import render_message
 from palimpsest.render.safety.escaping import DOLLAR
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.errors import ContextOverflowError
@@ -113,7 +113,7 @@ def test_lets_no_mixture_of_fragments_come_alive(words: str) -> None:
     """Dialects disagree about code and maths; a mixture of both could let a tag through."""
     parts = (text(words), ran("python", words, code=words), text(words))
 
-    assert page(render_parts(parts)).alive == []
+    assert page(render_message(assistant(*parts))).alive == []
 
 
 @pytest.mark.slow
@@ -122,9 +122,9 @@ def test_lets_no_mixture_of_fragments_come_alive(words: str) -> None:
 def test_never_raises_and_gives_the_same_again(words: str, name: str, output: str) -> None:
     parts = (text(words), ran(name, output, title=words, code=output), *everywhere(name))
 
-    once = render_parts(parts)
+    once = render_message(assistant(*parts))
 
-    assert once == render_parts(parts)
+    assert once == render_message(assistant(*parts))
     once.encode()
 
 
@@ -145,14 +145,16 @@ def test_never_exceeds_the_caps(calls: list[tuple[str, str]], call: int, turn: i
 
 
 def test_says_how_much_was_left_out_and_where_it_is() -> None:
-    drawn = render_parts((ran("bash", "x" * 50_000, command="yes"),))
+    drawn = render_message(assistant(ran("bash", "x" * 50_000, command="yes")))
 
     assert "48.0 kB not shown here; the whole text is kept in .palimpsest/sessions/ses" in drawn
     assert len(drawn) < 2_400
 
 
 def test_keeps_the_last_lines_of_a_long_output() -> None:
-    drawn = render_parts((ran("bash", "\n".join(f"line {n}" for n in range(500)), command="x"),))
+    drawn = render_message(
+        assistant(ran("bash", "\n".join(f"line {n}" for n in range(500)), command="x"))
+    )
 
     assert "line 0\n" in drawn
     assert "… 460 lines …" in drawn
@@ -160,7 +162,7 @@ def test_keeps_the_last_lines_of_a_long_output() -> None:
 
 
 def test_tells_one_of_everything() -> None:
-    drawn = render_parts(EVERYTHING, notes=NOTES)
+    drawn = render_message(assistant(*EVERYTHING), notes=NOTES)
 
     for words in (
         "> *Thought for 3.2 s*",
@@ -201,7 +203,7 @@ def test_writes_indented_code_as_a_fence() -> None:
 
 
 def test_uses_a_fence_longer_than_any_inside() -> None:
-    drawn = render_parts((ran("read", "````\n```python\n````", path="README.md"),))
+    drawn = render_message(assistant(ran("read", "````\n```python\n````", path="README.md")))
 
     assert "`````\u00a0\n````\n```python\n````\n`````" in drawn
 
@@ -235,7 +237,9 @@ def test_drops_links_that_run_something() -> None:
 def test_scrubs_before_it_cuts() -> None:
     parts = (ran("bash", "a" * 1_995 + "sk-secret", command="env"), text("sk-secret"))
 
-    drawn = render_parts(parts, scrub=lambda words: words.replace("sk-secret", "[key]"))
+    drawn = render_message(
+        assistant(*parts), scrub=lambda words: words.replace("sk-secret", "[key]")
+    )
 
     assert "sk-" not in drawn
 
@@ -250,7 +254,7 @@ def test_ends_a_message_with_its_error_and_what_to_do() -> None:
 
 
 def test_leaves_out_what_the_engine_wrote() -> None:
-    assert render_parts((TextPart(id="t", **IDS, text="reminder", synthetic=True),)) == ""
+    assert render_message(assistant(TextPart(id="t", **IDS, text="reminder", synthetic=True))) == ""
 
 
 @pytest.mark.slow

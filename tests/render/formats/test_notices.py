@@ -13,9 +13,9 @@ PART = user_notice("prt_1", "ses_1", "msg_1", "hook", WORDS)
 def test_stands_in_every_form_of_the_story() -> None:
     parts = [PART, build.text("Done.")]
 
-    assert text.render_parts(parts) == f"! {WORDS}\n\nDone."
-    assert "<b>" not in markdown.render_parts(parts)
-    assert "It was skipped" in markdown.render_parts(parts)
+    assert text.render_message(build.assistant(*parts)) == f"! {WORDS}\n\nDone."
+    assert "<b>" not in markdown.render_message(build.assistant(*parts))
+    assert "It was skipped" in markdown.render_message(build.assistant(*parts))
     assert "<b>careful" not in html.render_message(build.assistant(*parts))
     assert "It was skipped" in html.render_message(build.assistant(*parts))
 

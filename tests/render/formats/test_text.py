@@ -26,7 +26,7 @@ from palimpsest.render.content.phrases import (
     share_text,
     size_text,
 )
-from palimpsest.render.formats.text import render_message, render_parts, render_session
+from palimpsest.render.formats.text import render_message, render_session
 from palimpsest.transcript.errors import AuthError, ContextOverflowError, UnknownError
 
 
@@ -40,7 +40,7 @@ def test_tells_a_session() -> None:
 
 
 def test_tells_one_of_everything() -> None:
-    drawn = render_parts(EVERYTHING, notes=OutlineNotes(ASKS, REPLIES, DECISIONS))
+    drawn = render_message(assistant(*EVERYTHING), notes=OutlineNotes(ASKS, REPLIES, DECISIONS))
 
     for words in (
         "Thought for 3.2 s",
@@ -55,7 +55,7 @@ def test_tells_one_of_everything() -> None:
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_sends_the_terminal_no_control_sign(words: str) -> None:
-    drawn = render_parts(everywhere(f"\x1b[31m{words}\x1b]0;title\x07\x9b1m\u202e"))
+    drawn = render_message(assistant(*everywhere(f"\x1b[31m{words}\x1b]0;title\x07\x9b1m\u202e")))
 
     assert not any(sign < " " and sign != "\n" and sign != "\t" for sign in drawn)
     assert not any("\x7f" <= sign <= "\x9f" or sign == "\u202e" for sign in drawn)

@@ -14,7 +14,7 @@ from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 from palimpsest.review.session_review import SessionReview
-from palimpsest.review.timeline_view.report_data import PREVIEW_CHARS, TEXT_CHOICES, report_data
+from palimpsest.review.timeline_view.report_data import MAX_PREVIEW_CHARS, TEXT_CHOICES, report_data
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskTrack, AskView
@@ -85,11 +85,13 @@ def test_of_a_summary_it_holds_what_was_chosen_too(tmp_path: Path) -> None:
     compactions = {texts: read(cline, "raw", texts=texts)["compactions"] for texts in TEXT_CHOICES}
 
     assert compactions["none"] == []
-    assert [len(compaction["summary"]) for compaction in compactions["preview"]] == [PREVIEW_CHARS]
+    assert [len(compaction["summary"]) for compaction in compactions["preview"]] == [
+        MAX_PREVIEW_CHARS
+    ]
     assert (
         compactions["preview"][0]["summary_chars"]
         == len(compactions["all"][0]["summary"])
-        > PREVIEW_CHARS
+        > MAX_PREVIEW_CHARS
     )
     assert compactions["preview"][0]["kinds"] == compactions["all"][0]["kinds"]
 
@@ -133,7 +135,7 @@ def test_of_the_texts_it_holds_what_was_chosen(answers: ViewAnswers, texts: str)
 
     data = read(answers, "raw", texts=texts)
 
-    wanted = {"none": [], "preview": [text[:PREVIEW_CHARS] for text in whole], "all": whole}
+    wanted = {"none": [], "preview": [text[:MAX_PREVIEW_CHARS] for text in whole], "all": whole}
     assert data["items"] == wanted[texts]
     words = max((line for line in longest.splitlines()), key=len)[:60]
     assert (json.dumps(words)[1:-1] in json.dumps(data)) is (texts == "all")

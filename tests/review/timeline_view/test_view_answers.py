@@ -17,7 +17,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.review.session_review import SessionReview
-from palimpsest.review.timeline_view.sliders import MAX_SLIDERS, STOP_COUNT, policy_choices
+from palimpsest.review.timeline_view.sliders import MAX_SLIDERS, MAX_STOPS, policy_choices
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (
@@ -97,7 +97,7 @@ def test_every_preset_has_sliders_whose_stops_it_takes() -> None:
         assert len(choice.sliders) <= MAX_SLIDERS
         for slider in choice.sliders:
             assert slider.default in slider.stops
-            assert 1 < len(slider.stops) <= STOP_COUNT
+            assert 1 < len(slider.stops) <= MAX_STOPS
             for stop in slider.stops:
                 assert get(choice.name, **{slider.name: int(stop) if stop.is_integer() else stop})
 

@@ -187,7 +187,7 @@ def test_picture_is_made_without_any_text(tmp_path: Path) -> None:
 
     review = SessionReview(replace(timeline, read=counted), get, lambda _model: None)
 
-    assert timeline_view(review, picture=True).is_picture
+    assert timeline_view(review, is_picture=True).is_picture
     assert texts_read == []
     assert not timeline_view(review).is_picture
     assert len(set(texts_read)) > len(timeline.items) // 2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.waiting import eventually
 
-from palimpsest.app.extension_settings import server_specs
+from palimpsest.app.applied_settings import server_specs
 from palimpsest.session.config.settings import McpSettings
 from palimpsest.testing import ModelAnswer, ScriptedModel, calls, isolated_session, says
 

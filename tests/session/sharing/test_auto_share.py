@@ -16,6 +16,7 @@ from palimpsest.model.script import says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.sharing import sharing_service as sharing
+from palimpsest.session.sharing.share_page import page_path
 from palimpsest.session.sharing.sharing_service import SHARING_OPTED_OUT
 from palimpsest.store.exchange.import_report import ImportControl
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -48,6 +49,11 @@ def block(folder: Path) -> None:
     folder.write_text("mine")
 
 
+def page_of(session: LiveSession) -> Path | None:
+    record = session.snapshot().session
+    return page_path(session._services.store, record) if record is not None else None
+
+
 def share_of(session: LiveSession) -> Any:
     record = session.snapshot().session
     return None if record is None else record.share
@@ -59,7 +65,7 @@ async def test_a_page_is_made_when_somebody_says_so(tmp_path: Path, folder: Path
     await ask(session, "first")
     sharing = made.workspace.sharing
 
-    assert await sharing.shared_page(session.id) is None
+    assert page_of(session) is None
     path = await sharing.share(session.id[:24])
     await ask(session, "second")
 
@@ -67,7 +73,7 @@ async def test_a_page_is_made_when_somebody_says_so(tmp_path: Path, folder: Path
     assert "One." in path.read_text(encoding="utf-8")
     assert "Two." not in path.read_text(encoding="utf-8"), "it is a copy of its moment"
     assert share_of(session)["url"] == f".palimpsest/share/{path.name}"
-    assert await sharing.share(session.id) == path == await sharing.shared_page(session.id)
+    assert await sharing.share(session.id) == path == page_of(session)
     assert "Two." in path.read_text(encoding="utf-8")
     assert await sharing.unshare(session.id)
     assert share_of(session) is None
@@ -188,7 +194,7 @@ async def test_a_fork_and_its_parent_have_pages_of_their_own(tmp_path: Path, fol
     path = await sharing.share(session.id)
 
     fork = await made.workspace.fork(session.id)
-    assert await sharing.shared_page(fork.id) is None
+    assert page_of(fork) is None
     assert not await sharing.unshare(fork.id)
     assert await sharing.share(fork.id) != path
     assert len(pages(folder)) == 2

@@ -12,7 +12,7 @@ from tests.context.request_paths import RequestPath, hello
 from tests.harness.tools import ScriptedUser, ToolHarness
 from tests.provider_rules.dialects import problems
 
-from palimpsest.model.adapter.litellm_model import LitellmModel, wait
+from palimpsest.model.adapter.litellm_model import LOADER, LitellmModel
 from palimpsest.model.interface import ModelRequest, ToolCalled, ToolInputStarted
 from palimpsest.model.script import calls
 from palimpsest.model.wire.provider_messages import to_provider
@@ -101,7 +101,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_servers, "MAX_WAIT_SECONDS", 60.0)
     for provider in ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL"):
         monkeypatch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
-    wait(60)
+    LOADER.wait_for_litellm(60)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 from tests.context.request_paths import RequestPath, hello
 
-from palimpsest.model.adapter.litellm_model import wait
+from palimpsest.model.adapter.litellm_model import LOADER
 from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 
@@ -96,7 +96,7 @@ USERS: tuple[Callable[..., Any], ...] = (now, draw, nest, choose, grow, guess)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for provider in ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL"):
         monkeypatch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
-    wait()
+    LOADER.wait_for_litellm()
 
 
 @pytest.mark.slow

@@ -163,7 +163,6 @@ def check_budget(tokens: int, facts: Facts) -> BudgetCheck:
 
 FULL_SHARE = 0.99
 """An empty answer at its length limit had no tokens left if the prompt filled this share of the window."""
-
 BUFFER = 20_000
 """Tokens kept free by rules after ``opencode-1.1`` where none are configured, at most the longest answer."""
 

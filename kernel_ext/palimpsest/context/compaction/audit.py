@@ -58,7 +58,6 @@ ABBREVIATION = lazy_pattern(r"[^\W\d_](?:\.[^\W\d_])+")
 MIN_WORDS = 3
 MIN_SHARED_WORDS = 2
 MAX_QUOTE_CHARS = 200
-
 REFUSES = "It refuses, or apologises, instead of telling what happened."
 UNSTRUCTURED = "It has no headings and no list."
 NAMELESS = "It names too few of the files and identifiers that matter: {names}."
@@ -84,9 +83,8 @@ def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -
     if policy.prompt:
         # The user's own prompt defines the contents of a summary, so only refusals count.
         return refuses
-    is_structured = (
-        len(HEADING.findall(text)) >= MIN_HEADINGS or len(ITEM.findall(text)) >= MIN_ITEMS
-    )
+    has_headings = len(HEADING.findall(text)) >= MIN_HEADINGS
+    is_structured = has_headings or len(ITEM.findall(text)) >= MIN_ITEMS
     return (
         *refuses,
         *(() if is_structured else (UNSTRUCTURED,)),

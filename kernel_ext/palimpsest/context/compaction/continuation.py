@@ -14,21 +14,12 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages, 
 from palimpsest.transcript.parts import CompactionPart, TextPart, ToolFailed, ToolPart
 from palimpsest.transcript.values import Todo
 
-CONTINUE = (
-    "Earlier messages were put into the summary above to make room. Go on with the request that is "
-    "not answered yet."
-)
-CONTINUE_WITH = (
-    "Earlier messages were put into the summary above to make room. Go on with this request, which "
-    "is not answered yet:\n\n{request}"
-)
-CONTINUE_TODO = (
-    "Earlier messages were put into the summary above to make room. Go on with what is still open on the "
-    "todo list:\n\n{items}"
-)
+_MADE_ROOM = "Earlier messages were put into the summary above to make room. Go on "
+CONTINUE = f"{_MADE_ROOM}with the request that is not answered yet."
+CONTINUE_WITH = f"{_MADE_ROOM}with this request, which is not answered yet:\n\n{{request}}"
+CONTINUE_TODO = f"{_MADE_ROOM}with what is still open on the todo list:\n\n{{items}}"
 CONTINUE_FREELY = (
-    "Earlier messages were put into the summary above to make room. Go on if there is a next step, or stop and ask "
-    "if you are unsure how to proceed."
+    f"{_MADE_ROOM}if there is a next step, or stop and ask if you are unsure how to proceed."
 )
 
 ENDINGS = frozenset({"stop", "content-filter"})

@@ -172,13 +172,8 @@ def _piece_names(word: str) -> _PieceNames | None:
     """Return the names in a piece of a text; None where there is none, as in a plain word."""
     if word.isalpha() and word.islower():
         return None
-    names = _PieceNames(
-        (*_names_with_slash(word),),
-        (*_files(word),),
-        (*_identifiers(word),),
-        (*_commands(word),),
-        (*_numbers(word),),
-    )
+    finders = (_names_with_slash, _files, _identifiers, _commands, _numbers)
+    names = _PieceNames(*(tuple(find(word)) for find in finders))
     return names if any(names) else None
 
 

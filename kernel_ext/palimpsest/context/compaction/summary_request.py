@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.context.budget.request_tokens import Count, message_tokens
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.plan import recorded_plan
 from palimpsest.context.compaction.stages import DRAFT, REJECTED_KEY, SummaryStage
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.conversion.transcript_text import serialize_message, serialize_messages
 from palimpsest.context.message_repair.pairing import with_paired_results
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.request_assembly.projection import Projection
+from palimpsest.context.request_assembly.projection import Projection, request_without_tools
 from palimpsest.context.visible_messages import View, marker, place_of
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
@@ -159,12 +159,8 @@ def project_summary(
     count: Count,
 ) -> Projection:
     """Project a session to the request for a summary."""
-    head = tuple(
-        NeutralMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
-    )
-    request_messages = head + summary_messages(view.messages, view, marker_id, model, policy)
-    tokens = tuple(message_tokens(message, count) for message in request_messages)
-    return Projection(request_messages, tokens, 0)
+    messages = summary_messages(view.messages, view, marker_id, model, policy)
+    return request_without_tools(system, messages, count)
 
 
 def messages_seen_at(view: View, marker_id: str, policy: Policy) -> Messages:

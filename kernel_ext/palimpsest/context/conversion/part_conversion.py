@@ -267,7 +267,7 @@ class _Answer:
         A call that the format cannot hold is left out, since the answer's text has its results. OpenAI's Responses get
         text, too: they refuse such an item without the reasoning before it, or after their server deleted either.
         """
-        if is_left_out(part, same_provider=self.same_provider):
+        if is_left_out(part, is_same_provider=self.same_provider):
             return []
         blocks = call_blocks(part) if self.same_provider else ()
         dialect = (part.metadata or {}).get(DIALECT)

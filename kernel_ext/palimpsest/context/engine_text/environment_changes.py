@@ -31,7 +31,6 @@ from palimpsest.transcript.parts import TextPart, ToolPart
 
 MAX_NAMED_VARIABLES = 20
 """Maximum variables in one note: more would cost many tokens with every prompt; the variables tool lists them all."""
-
 DATE_NOTE = "<note>It is {date} now.</note>"
 VARIABLES_HEADING = "The user's kernel holds these variables:"
 NEW_KERNEL_HEADING = (

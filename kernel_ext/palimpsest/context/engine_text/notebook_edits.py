@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from palimpsest.transcript.context_values.cell_runs import (
     CellRun,
     is_prompt_cell,
-    same_source,
+    is_same_source,
     source_hash,
 )
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
@@ -80,7 +80,7 @@ def _edit(
     if cell.hidden or source is None or is_prompt_cell(source) or (run is not None and run.hidden):
         return None
     serial = run.serial if run is not None else 0
-    mark = "" if run is not None and same_source(source, run.source) else source_hash(source)
+    mark = "" if run is not None and is_same_source(source, run.source) else source_hash(source)
     if noted_before is not None and noted_before.serial in (serial, OWN_CHANGE):
         if noted_before.serial == OWN_CHANGE and noted_before.mark == source_hash(source):
             return None

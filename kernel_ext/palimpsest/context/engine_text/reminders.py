@@ -27,7 +27,6 @@ PLAN = "plan"
 BUILD = "build"
 BESIDE_NEWEST_KEY = "beside"
 """Key in the metadata of a note that stays beside the newest user message only."""
-
 TO_PLAN = (
     "<note>From here on you are in plan mode: look, think and propose, and change nothing.</note>"
 )
@@ -135,7 +134,6 @@ def _is_beside_newest(part: object) -> TypeGuard[TextPart]:
 
 STEERED: OwnRule = "remind/steered"
 """The rule that puts a note around a prompt sent during a running turn."""
-
 LAST_STEP = (
     "This is the last step of this turn: its step limit of {limit} is reached and tools are off. "
     "Answer now in words: what was done, what was found, and what remains to be done."

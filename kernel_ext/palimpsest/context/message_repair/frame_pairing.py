@@ -136,9 +136,8 @@ class _Matching:
             open_call.result = message
             return
         if identifier and not candidates:
-            waiting_calls = [
-                call for call in self.earlier_calls.get(identifier, ()) if call.result is None
-            ]
+            earlier_calls = self.earlier_calls.get(identifier, ())
+            waiting_calls = [call for call in earlier_calls if call.result is None]
             if len(waiting_calls) == 1:
                 waiting_calls[0].result = message
                 return

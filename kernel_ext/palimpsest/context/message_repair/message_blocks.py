@@ -3,6 +3,7 @@
 Pure. A repair loses nothing silently: its report lists everything that it adds and discards.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -113,24 +114,30 @@ def one_result_per_message(messages: NeutralMessages) -> NeutralMessages:
     """Put each result into a separate message."""
     if all(message.role != "tool" or len(message.blocks) == 1 for message in messages):
         return messages
-    return tuple(
-        split_message
-        for message in messages
-        for split_message in (
-            (message.model_copy(update={"blocks": (block,)}) for block in message.blocks)
-            if message.role == "tool"
-            else (message,)
-        )
-    )
+    split_messages: list[NeutralMessage] = []
+    for message in messages:
+        copies = (message.model_copy(update={"blocks": (block,)}) for block in message.blocks)
+        split_messages += copies if message.role == "tool" else (message,)
+    return tuple(split_messages)
 
 
 def results_joined(messages: NeutralMessages) -> NeutralMessages:
     """Put results that follow each other into one message, as ``neutral_messages`` writes them."""
-    gathered_messages: list[NeutralMessage] = []
+    return merge_neighbours(
+        messages, "tool", lambda a, b: a.model_copy(update={"blocks": a.blocks + b.blocks})
+    )
+
+
+def merge_neighbours(
+    messages: NeutralMessages,
+    role: str,
+    merge: Callable[[NeutralMessage, NeutralMessage], NeutralMessage],
+) -> NeutralMessages:
+    """Merge the messages of a role that follow each other; without any, returns the messages themselves."""
+    merged: list[NeutralMessage] = []
     for message in messages:
-        last = gathered_messages[-1] if gathered_messages else None
-        if last is not None and last.role == message.role == "tool":
-            gathered_messages[-1] = last.model_copy(update={"blocks": last.blocks + message.blocks})
+        if merged and message.role == merged[-1].role == role:
+            merged[-1] = merge(merged[-1], message)
         else:
-            gathered_messages.append(message)
-    return tuple(gathered_messages)
+            merged.append(message)
+    return messages if len(merged) == len(messages) else tuple(merged)

@@ -4,13 +4,14 @@ Gemini and Anthropic refuse two assistant messages, or two user messages, in a r
 message by the assistant. Nothing is lost: messages are merged, not dropped.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from palimpsest.context.message_repair.message_blocks import (
     calls_of,
     has_thinking,
     is_failed,
     is_result,
+    merge_neighbours,
     same_if_unchanged,
     with_blocks,
 )
@@ -41,7 +42,7 @@ KEPT_FROM_LATER = ("usage", "error")
 
 def merge_answers(messages: NeutralMessages, *, keep_plain: bool = True) -> NeutralMessages:
     """Merge assistant messages that follow each other."""
-    return _merge_neighbours(
+    return merge_neighbours(
         messages, "assistant", lambda a, b: _merged_answer(a, b, keep_plain=keep_plain)
     )
 
@@ -51,23 +52,9 @@ def merge_questions(messages: NeutralMessages, *, keep_plain: bool = True) -> Ne
 
     Without ``keep_plain`` content given as one string is lost, a defect of OpenClaw that its preset keeps.
     """
-    return _merge_neighbours(
+    return merge_neighbours(
         messages, "user", lambda a, b: _merged_question(a, b, keep_plain=keep_plain)
     )
-
-
-def _merge_neighbours(
-    messages: NeutralMessages,
-    role: str,
-    merge: Callable[[NeutralMessage, NeutralMessage], NeutralMessage],
-) -> NeutralMessages:
-    merged: list[NeutralMessage] = []
-    for message in messages:
-        if merged and message.role == merged[-1].role == role:
-            merged[-1] = merge(merged[-1], message)
-        else:
-            merged.append(message)
-    return messages if len(merged) == len(messages) else tuple(merged)
 
 
 def _merged_answer(

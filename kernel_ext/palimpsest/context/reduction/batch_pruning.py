@@ -26,7 +26,6 @@ from palimpsest.transcript.ids import short_id
 
 WORTH_TOKENS = 100
 """Tokens that clearing an output must save: a smaller output costs little more than its placeholder."""
-
 REASONS = {"read-again": "the same file was read again later", "changed": "the file changed later"}
 
 

@@ -21,7 +21,6 @@ from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy
 
 CACHE_TTL = f"{PRUNE_RULE}cache-ttl"
-
 CHARS_PER_TOKEN = 4
 MEDIA_CHARS = 8_000
 """Characters that an image counts as."""

@@ -181,7 +181,7 @@ class MessageOutputs:
         sent_text = full_text
         if isinstance(part, ToolPart) and is_provider_call(part):
             is_same_provider = self._providers.get(part.message_id) == self._newest_provider
-            sent_text = sent_result(part, full_text, same_provider=is_same_provider)
+            sent_text = sent_result(part, full_text, is_same_provider=is_same_provider)
         return MessageOutput(
             outputs=self,
             position=position,

@@ -114,19 +114,15 @@ def cut_oversized(
     }
     if total_limit is not None and len(results) > 1:
         cuts |= _cut_together(results, cuts, total_limit, policy)
-    return tuple(
-        OutputReduction(
-            result.part_id,
-            "truncate",
-            cut_text.numbers | {"limit_chars": limit},
-            text,
-            result.tokens,
-        )
-        for result in results
-        if (cut_text := cuts.get(result.part_id)) is not None
-        and len(text := apply_truncation(result.whole_text, cut_text.numbers))
-        < len(result.shown_text)
-    )
+    reductions = []
+    for result in results:
+        cut_text = cuts.get(result.part_id)
+        text = _shown_text(result, cut_text)
+        if cut_text is not None and len(text) < len(result.shown_text):
+            numbers = cut_text.numbers | {"limit_chars": limit}
+            tokens = result.tokens
+            reductions.append(OutputReduction(result.part_id, "truncate", numbers, text, tokens))
+    return tuple(reductions)
 
 
 def _cut_alone(

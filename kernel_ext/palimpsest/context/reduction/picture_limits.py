@@ -38,7 +38,6 @@ WHOLE_TEXT = {"head_chars": 2_147_483_647, "tail_chars": 0, "suffix": ""}
 """The text's numbers in a decision about pictures alone, with which older versions keep the whole text."""
 LEARNED = "learned"
 """Key in the numbers of a decision: the limits that the provider named."""
-
 PICTURE_OUT = "[picture left out: {name}{size}. This model's provider takes {limit}. {look}]"
 DOCUMENT_OUT = "[document left out: {name}. This model's provider takes {limit}. {look}]"
 LOOK_ADVICE = "The person still sees it. Make it again, smaller, or read its file to look at it."
@@ -402,9 +401,8 @@ def _recorded_form(picture: SentPicture, sent_form: _Form, limits: RequestLimits
     words = DOCUMENT_OUT if picture.mime == PDF else PICTURE_OUT
     size = f", {picture.size[0]:,} x {picture.size[1]:,} pixels" if picture.size else ""
     limit = limit_words(sent_form.limit, limits)
-    return fields | {
-        LEFT_OUT: words.format(name=picture.name, size=size, limit=limit, look=LOOK_ADVICE)
-    }
+    text = words.format(name=picture.name, size=size, limit=limit, look=LOOK_ADVICE)
+    return fields | {LEFT_OUT: text}
 
 
 def limit_words(name: str, limits: RequestLimits) -> str:

@@ -31,17 +31,14 @@ MIN_FILLED_SHARE = 0.75
 """A shortened text fills at least this part of its share of the window; below it, a larger cap is tried."""
 NARROWER = 0.97
 """Factor on a cap computed from the text's average tokens per byte, since tokens are not spread evenly."""
-
 HINT = (
     "The whole output is kept in the session. To see more of it, ask for a narrower piece: "
     "read with offset and limit, search with grep, or print less."
 )
-
 RECALL_HINT = (
     "The whole output is kept in the session: recall {name} reads it from a line on, or searches it. A "
     "narrower piece helps too: read with offset and limit, search with grep, or print less."
 )
-
 TASK_HINT = (
     "The whole output is kept in the session. Do not read all of it yourself: have a task look through it, whose "
     "agent finds it by recall {name} too, and go on with what it tells you. For a few lines, recall {name} reads "
@@ -183,11 +180,9 @@ def _numbers(
     text: str, policy: TruncatePolicy, part_id: str, max_lines: int, max_bytes: int
 ) -> dict[str, int | str] | None:
     """Return the numbers of a decision that keeps a text within caps; None where the whole text is within."""
-    last_lines = text[-20_000:].split("\n")[-ERROR_LINES:]
-    keeps_both_ends = (
-        policy.direction == "auto" and ERROR_PATTERN.search("\n".join(last_lines)) is not None
-    )
-    ends = _both_ends(text, max_lines, max_bytes) if keeps_both_ends else None
+    ends, last_lines = None, text[-20_000:].split("\n")[-ERROR_LINES:]
+    if policy.direction == "auto" and ERROR_PATTERN.search("\n".join(last_lines)):
+        ends = _both_ends(text, max_lines, max_bytes)
     if ends is None:
         ends = choose_ends(text, max_lines, max_bytes, from_end=policy.direction == "tail")
     if ends is None:

@@ -71,10 +71,9 @@ class FitAttempts:
     def may_compact(self, policy: Policy) -> bool:
         """Return whether another compaction may be tried in this turn."""
         compact = policy.compact
-        can_compact = (
-            self.compactions < compact.max_attempts and self.failed_compactions < compact.max_failed
-        )
-        return policy.overflow.auto and can_compact
+        has_attempts = self.compactions < compact.max_attempts
+        may_fail = self.failed_compactions < compact.max_failed
+        return policy.overflow.auto and has_attempts and may_fail
 
     def may_truncate(self, policy: Policy) -> bool:
         """Return whether oversized results may still be cut in this turn."""

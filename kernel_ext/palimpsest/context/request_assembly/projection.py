@@ -245,6 +245,14 @@ def system_messages(system: tuple[str, ...]) -> NeutralMessages:
     )
 
 
+def request_without_tools(
+    system: tuple[str, ...], messages: NeutralMessages, count: Count
+) -> Projection:
+    """Return a request of messages after a system prompt, such as one for a title, which offers no tools."""
+    request = system_messages(system) + messages
+    return Projection(request, tuple(message_tokens(message, count) for message in request), 0)
+
+
 def _project_v1(
     view: View, opening_messages: NeutralMessages, model: ModelInfo, policy: Policy
 ) -> NeutralMessages:

@@ -4,8 +4,8 @@ Border: pure. The prompt is data and sent between tags. The answer is left out, 
 can be requested while the first answer is still being written.
 """
 
-from palimpsest.context.budget.request_tokens import Count, message_tokens
-from palimpsest.context.request_assembly.projection import Projection, system_messages
+from palimpsest.context.budget.request_tokens import Count
+from palimpsest.context.request_assembly.projection import Projection, request_without_tools
 from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
 from palimpsest.transcript.messages import Message, Messages, UserMessage
@@ -39,8 +39,7 @@ def project_title(view: View, *, system: tuple[str, ...], count: Count) -> Proje
     prompt_text = without_middle("\n\n".join(_user_texts(first[0]))) if first else ""
     text = f"{TITLE_INSTRUCTION}\n\n<conversation>\n{prompt_text}\n</conversation>"
     prompt = NeutralMessage(role="user", blocks=(TextBlock(text=text),))
-    request = (*system_messages(system), prompt)
-    return Projection(request, tuple(message_tokens(message, count) for message in request), 0)
+    return request_without_tools(system, (prompt,), count)
 
 
 def _user_texts(message: Message) -> list[str]:

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.context.budget.request_tokens import Count, message_tokens
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.request_assembly.projection import Projection, system_messages
+from palimpsest.context.request_assembly.projection import Projection, request_without_tools
 from palimpsest.context.request_kinds.title_request import without_middle
 from palimpsest.context.visible_messages import View, marker, turn_of
 from palimpsest.transcript.context_values.decisions import EffectiveDecisions
@@ -41,7 +41,6 @@ MAX_TITLE_CHARS = 100
 MAX_TURN_SUMMARY_CHARS = 1_000
 MAX_SESSION_SUMMARY_CHARS = 2_000
 """Maximum characters of each part of the answer; a longer part is cut and ends with ``...``."""
-
 BODY = "body"
 """The field with the text of a summary, both of a turn and of the session."""
 TITLE = "title"
@@ -82,8 +81,7 @@ def project_turn_summary(
     newest = without_middle(_turn_text(view, turns[-1]), MAX_TURN_CHARS) if turns else ""
     prompt_lines.append(f"<newest-turn>\n{newest}\n</newest-turn>")
     prompt = NeutralMessage(role="user", blocks=(TextBlock(text="\n\n".join(prompt_lines)),))
-    request = (*system_messages(system), prompt)
-    return Projection(request, tuple(message_tokens(message, count) for message in request), 0)
+    return request_without_tools(system, (prompt,), count)
 
 
 def _turn_text(view: View, message_id: str) -> str:

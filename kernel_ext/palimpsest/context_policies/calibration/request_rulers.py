@@ -178,12 +178,7 @@ class _ModelCache:
         written_inputs = [usage.input for usage in usages if usage.cache_write]
         rules = cache_rules(model)
         expected_habits = (not (written_inputs and rules.marks_end), rules.keeps_answers)
-        pairs = [
-            (before, after)
-            for before, after in pairwise(requests)
-            if after.index == before.index + 1
-        ]
-        same_reads = habits.same_reads(pairs, rules.step)
+        same_reads = habits.same_reads(requests, rules.step)
         habits_tried = sorted(same_reads, key=lambda habit: habit != expected_habits)
         keeps_end, keeps_answer = max(habits_tried, key=same_reads.__getitem__)
         return cls(
@@ -223,11 +218,13 @@ class _Habits:
         }
 
     def same_reads(
-        self, pairs: Sequence[tuple[TimelineRequest, TimelineRequest]], step: int
+        self, requests: Sequence[TimelineRequest], step: int
     ) -> Mapping[tuple[bool, bool], int]:
         """Return how many requests each habit explains: whether a prompt's end and its answer are cached."""
         counts = dict.fromkeys(self._caches, 0)
-        for before, after in pairs:
+        for before, after in pairwise(requests):
+            if after.index != before.index + 1:
+                continue
             matching = self._matching.get(after.index)
             if matching is None:
                 matching = self._matching[after.index] = [

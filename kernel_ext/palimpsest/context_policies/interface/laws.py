@@ -110,7 +110,8 @@ def _call_breaches(changes: Mapping[int, Change], view: PolicyView) -> Iterator[
         if group in changed_groups:
             members.setdefault(group, []).append(index)
     for group_items in members.values():
-        gone_flags = [_new_state(index, changes, view) in GONE_STATES for index in group_items]
+        states = (changes[i].state if i in changes else view.state(i) for i in group_items)
+        gone_flags = [state in GONE_STATES for state in states]
         first_changed = next(index for index in group_items if index in changes)
         label = view.item(first_changed).label
         if any(gone_flags) and not all(gone_flags):
@@ -118,11 +119,6 @@ def _call_breaches(changes: Mapping[int, Change], view: PolicyView) -> Iterator[
         kinds = {view.item(index).kind for index in group_items}
         if all(gone_flags) and "output" not in kinds and _is_newest(group_items[0], view):
             yield Breach(OPEN_CALL, view.request.index, first_changed, label)
-
-
-def _new_state(index: int, changes: Mapping[int, Change], view: PolicyView) -> ItemState:
-    change = changes.get(index)
-    return view.state(index) if change is None else change.state
 
 
 def _is_newest(index: int, view: PolicyView) -> bool:

@@ -57,10 +57,8 @@ class RecordedPolicy:
         changes = [
             change_of(transition) for transition in recorded_now if transition.item < view.count
         ]
-        has_fired = any(
-            transition.state not in ("whole", "reverted") for transition in recorded_now
-        )
-        return PolicyResult(state, changes, fired=has_fired)
+        fired = any(transition.state not in ("whole", "reverted") for transition in recorded_now)
+        return PolicyResult(state, changes, fired=fired)
 
 
 def change_of(transition: Transition) -> Change:

@@ -22,7 +22,6 @@ SECTION_KINDS = frozenset({"system", "tools"})
 """Kinds of items that come before a conversation."""
 FIXED_KINDS = SECTION_KINDS | {"summary"}
 """Kinds that no policy reduces; requests under another policy do not contain the recorded summaries."""
-
 PATH_CHARS = 120
 """Assumed characters of the path of a file, in an agent's own folder, that stores a whole result."""
 

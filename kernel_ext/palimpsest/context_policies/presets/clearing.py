@@ -318,7 +318,7 @@ class LearnClaudeCodeMicro(Preset):
 
 def tokens_freed_by(placeholders: Iterable[Change], view: PolicyView) -> int:
     """Return the tokens that some placeholders would free, at four characters a token."""
-    return sum(view.tokens(change.item) - change.tokens_of(0, None) for change in placeholders)
+    return sum(view.tokens(change.item) - -(-change.length // 4) for change in placeholders)
 
 
 def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:

@@ -145,11 +145,9 @@ class InspectTrim(AtOverflow):
             while drop_until < len(starts) - 1 and is_result(view, starts[drop_until]):
                 drop_until += 1  # a result goes with its call, which is removed
             remaining_tokens -= tokens_in(view, starts[previous_end], starts[drop_until])
-        return (
-            range(starts[first_droppable], starts[drop_until])
-            if drop_until > first_droppable
-            else ()
-        )
+        if drop_until == first_droppable:
+            return ()
+        return range(starts[first_droppable], starts[drop_until])
 
 
 class OpenAITruncation(AtOverflow):
@@ -213,11 +211,9 @@ class LangChainTrim(Measured):
             kept_count -= 1
             end = starts[kept_count + 1] if kept_count + 1 < len(starts) else view.count
             remaining_tokens -= tokens_in(view, starts[kept_count], end)
-        return (
-            removal_changes(view, range(starts[kept_count], view.count))
-            if kept_count < len(starts)
-            else []
-        )
+        if kept_count == len(starts):
+            return []
+        return removal_changes(view, range(starts[kept_count], view.count))
 
 
 def first_events(keep_first: int) -> int:

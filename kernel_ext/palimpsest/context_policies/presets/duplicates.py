@@ -63,11 +63,10 @@ class ClineLegacy(WindowThreshold):
             message_starts = shown_merged_messages(view)
             removable_count = len(message_starts) - 2
             # An even number, so that a user's messages and the answers still alternate.
+            is_far_over = probe.value / 2 > probe.threshold
             removed_count = (
-                removable_count * 3 // 4 // 2 * 2
-                if probe.value / 2 > probe.threshold
-                else removable_count // 4 * 2
-            )
+                removable_count * 3 // 4 // 2 if is_far_over else removable_count // 4
+            ) * 2
             if removed_count > 0:
                 removed = range(message_starts[2], message_starts[2 + removed_count])
                 removals = {change.item: change for change in removal_changes(view, removed)}

@@ -54,7 +54,6 @@ MAX_READ_DIFFERENCE = 0.02
 """Maximum relative difference of two reads of the same prefix: cache marks are set at blocks, not at tokens."""
 MAX_REQUESTS_BEHIND = 5
 """Maximum requests by which a cache may lag behind."""
-
 SECTION_CHANGES: Mapping[BreakCause, str] = {
     "tools": "the tool definitions changed",
     "system prompt": "the system prompt changed",

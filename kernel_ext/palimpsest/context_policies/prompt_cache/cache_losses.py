@@ -18,7 +18,6 @@ MIN_LOSS = 1_024
 """Minimum lost tokens of a break."""
 MIN_LOSS_SHARE = 0.05
 """Minimum share of the expected read whose loss is a break."""
-
 UNMEASURED_CAUSES: frozenset[BreakCause] = frozenset({"unexplained", "late", "effort", "client"})
 """Causes that do not show how much of the cache is left, so that a replay takes the loss from the recording."""
 

@@ -118,9 +118,8 @@ class CacheWalk:
     def measured_size(self, unmeasured: UnmeasuredRequest, ruler: RequestRuler) -> RequestSize:
         """Return the sizes of the next request."""
         request, previous_estimate = unmeasured.request, self._previous_estimate
-        total = (
-            ruler.request_tokens(unmeasured.tokens, self._scale) + ruler.added_per_request
-        ) * ruler.taken_share
+        whole_tokens = ruler.request_tokens(unmeasured.tokens, self._scale)
+        total = (whole_tokens + ruler.added_per_request) * ruler.taken_share
         # A request that only grew begins with the whole previous request.
         prefix, unchanged_tokens = self._previous_total, unmeasured.unchanged_tokens
         if unchanged_tokens is not None:

@@ -106,11 +106,8 @@ class RequestRuler(NamedTuple):
         seen_tokens = (
             counted_tokens if self.factor_limit is None else min(counted_tokens, self.factor_limit)
         )
-        counted_total = (
-            self.unseen_tokens
-            + self.factor * seen_tokens
-            + self.growth_factor * (counted_tokens - seen_tokens)
-        )
+        counted_total = self.unseen_tokens + self.factor * seen_tokens
+        counted_total += self.growth_factor * (counted_tokens - seen_tokens)
         if tokens <= counted_tokens:
             return counted_total
         counted_by_session = max(session_scale.request_tokens(counted_tokens), counted_total)

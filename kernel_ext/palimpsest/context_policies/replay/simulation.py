@@ -36,7 +36,6 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest, Transition
 
 REPLACING_RULE = "another "
 """Prefix of the rules of transitions that replace a system prompt or a set of tools; no policy makes them."""
-
 RAW_NAME = "raw"
 """The name of the replay without policy: every item is whole."""
 

@@ -56,12 +56,9 @@ def light_whatif(
     """
     timeline, ruler = session.timeline, _ruler(session)
     chosen_policy = _replay_policy(session, policy, summary_tokens)
-    recorded_steps = LightSteps(
-        timeline, simulate(timeline, RecordedPolicy(), ruler), is_recorded=True
-    )
-    recorded_replay = Replay(
-        timeline.session, None, counterfactual=False, steps=recorded_steps.steps()
-    )
+    recorded = simulate(timeline, RecordedPolicy(), ruler)
+    recorded_steps = LightSteps(timeline, recorded, is_recorded=True).steps()
+    recorded_replay = Replay(timeline.session, None, counterfactual=False, steps=recorded_steps)
     if isinstance(chosen_policy, RecordedPolicy):
         other = Replay(timeline.session, None, counterfactual=True, steps=recorded_replay.steps)
         return WhatIf(recorded_replay, other, summary_tokens, proof=session.proof())

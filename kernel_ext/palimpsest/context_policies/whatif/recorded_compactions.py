@@ -120,27 +120,20 @@ def _compaction_at(
     part = marker(messages[index])
     assert part is not None
     marker_id = messages[index].id
-    summaries = [
-        message
-        for message in messages
-        if isinstance(info := message.info, AssistantMessage)
-        and info.summary
-        and info.parent_id == marker_id
-    ]
-    newest_info = summaries[-1].info if summaries else None
+    answers = (message.info for message in messages if isinstance(message.info, AssistantMessage))
+    summaries = [info for info in answers if info.summary and info.parent_id == marker_id]
+    newest = summaries[-1] if summaries else None
     grades = (graded_decisions.get(summary.id) for summary in summaries)
     graded = next(filter(None, grades), None)
-    error = newest_info.error if isinstance(newest_info, AssistantMessage) else None
+    error = newest.error if newest is not None else None
     return RecordedCompaction(
         marker_id=marker_id,
         is_automatic=part.auto,
         overflow=part.overflow,
         summaries=frozenset(summary.id for summary in summaries),
         continued_by=_continuing_message(messages, index),
-        succeeded=isinstance(newest_info, AssistantMessage)
-        and bool(newest_info.finish)
-        and error is None,
-        was_stopped=isinstance(error, AbortedError) or newest_info is None,
+        succeeded=newest is not None and bool(newest.finish) and error is None,
+        was_stopped=isinstance(error, AbortedError) or newest is None,
         request=requests[0] if requests else None,
         requested_tokens=sum(request.tokens for request in requests),
         tokens_before=graded.tokens_before if graded is not None else 0,

@@ -183,17 +183,13 @@ class SimulatedSession:
 
     def _calibration(self, policy: Policy, model: ModelInfo) -> float:
         """Return the ratio of reported to estimated tokens of the newest request."""
-        newest_request = self.newest_request
-        if (
-            newest_request is None
-            or newest_request.model.ref != model.ref
-            or newest_request.message_id is None
-        ):
+        newest = self.newest_request
+        if newest is None or newest.model.ref != model.ref:
             return 1.0
-        message = self.state.message(newest_request.message_id)
+        message = self.state.message(newest.message_id or "")
         if message is None or not isinstance(message.info, AssistantMessage):
             return 1.0
-        tokens = newest_request.tokens
-        if policy.estimator != newest_request.facts.estimator:
-            tokens = self.weights.get(newest_request.id, tokens)
-        return usage_ratio(reported_usage(message, message.info, newest_request.id), tokens)
+        tokens = newest.tokens
+        if policy.estimator != newest.facts.estimator:
+            tokens = self.weights.get(newest.id, tokens)
+        return usage_ratio(reported_usage(message, message.info, newest.id), tokens)

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from palimpsest.frontends.cell_turn.services import Pages
+from palimpsest.frontends.user_cells.requested_cells import running_request
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import parts_of
@@ -58,9 +59,7 @@ class AgentAnswer(Answer):
         listings = python_listings(self.text)
         if not listings:
             return ()
-        kernel = getattr(self._shell, "kernel", None)
-        parent = kernel.get_parent("shell") if kernel is not None else {}
-        cell_id = (parent.get("metadata") or {}).get("cellId")
+        cell_id = (running_request(self._shell).get("metadata") or {}).get("cellId")
         if not self._pages.insert_cells(listings, cell_id):
             self._shell.set_next_input("\n\n".join(listings))
         return listings
@@ -79,8 +78,9 @@ class AgentAnswer(Answer):
 
     def _ipython_display_(self) -> None:
         if self._shell.execution_count != self._answer_execution_count:
-            markdown, plain_text = safe_markdown(self.text), visible_text(self.text)
-            self._shell.display_pub.publish({"text/markdown": markdown, "text/plain": plain_text})
+            markdown = safe_markdown(self.text)
+            data = {"text/markdown": markdown, "text/plain": visible_text(self.text)}
+            self._shell.display_pub.publish(data)
 
 
 def python_listings(markdown: str) -> tuple[str, ...]:

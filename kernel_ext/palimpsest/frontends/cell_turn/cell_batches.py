@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from palimpsest.frontends.user_cells.requested_cells import running_request
+
 MAX_GAP_SECONDS = 0.1
 """A cell that begins or was sent within this time after the cell before belongs to the same batch."""
 ALLOWANCE_SECONDS = 0.05
@@ -87,10 +89,7 @@ class CellBatches:
 
 def request_time(shell: Any) -> float | None:
     """Return the time of the running cell's request, in seconds since 1970; None where it is unknown."""
-    kernel = getattr(shell, "kernel", None)
-    if kernel is None:
-        return None
     try:
-        return float(kernel.get_parent("shell")["header"]["date"].timestamp())
+        return float(running_request(shell)["header"]["date"].timestamp())
     except (AttributeError, KeyError, TypeError, ValueError):
         return None

@@ -11,6 +11,7 @@ from typing import Any
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
+from palimpsest.frontends.user_cells.requested_cells import running_request
 from palimpsest.session.open_sessions.unattended_refusal import has_terminal
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import scrubber
@@ -53,10 +54,9 @@ def raise_if_failed(answer: AgentAnswer, parts: KernelParts) -> None:
 
 def can_type(shell: Any) -> bool:
     """Return whether the front end of the running cell lets the user type an answer."""
-    kernel = getattr(shell, "kernel", None)
-    if kernel is None:
+    if getattr(shell, "kernel", None) is None:
         return has_terminal()
-    content = kernel.get_parent("shell").get("content") or {}
+    content = running_request(shell).get("content") or {}
     return bool(content.get("allow_stdin", True))
 
 
@@ -67,9 +67,8 @@ def can_update_outputs(shell: Any) -> bool:
     its updates. A page sends its cell's id in the request's metadata; a program does not allow stdin, or is
     nbclient, which keeps no history on disk. None of these is true for a console.
     """
-    kernel = getattr(shell, "kernel", None)
-    if kernel is None:
+    if getattr(shell, "kernel", None) is None:
         return False
     history = getattr(getattr(shell, "history_manager", None), "hist_file", "")
-    has_metadata = bool(kernel.get_parent("shell").get("metadata"))
+    has_metadata = bool(running_request(shell).get("metadata"))
     return has_metadata or not can_type(shell) or str(history) == ":memory:"

@@ -52,13 +52,12 @@ class ListDefinitions(Operation):
         return await asyncio.to_thread(self._definition_lines, context.services)
 
     def _definition_lines(self, services: FrontendServices) -> OutputLines:
+        if self.kind == "models":
+            return model_lines(services)
         definitions = services.definitions
-        if self.kind != "models":
-            definitions.refresh()
+        definitions.refresh()
         problems = [one_line(problem, 400) for problem in definitions.problems]
         match self.kind:
-            case "models":
-                return model_lines(services)
             case "agents":
                 rows = _agent_rows(definitions.agents, definitions.default_agent)
                 return [TitledTable("", AGENT_COLUMNS, rows), AGENT_HINT, *problems]

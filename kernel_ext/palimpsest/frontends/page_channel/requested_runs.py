@@ -23,7 +23,7 @@ from palimpsest.frontends.kernel.main_thread import STUCK_SECONDS, MainThread
 from palimpsest.frontends.user_cells.requested_cells import RUN_KEY
 from palimpsest.tools.tool import Abort, CellNotRun, NotebookReader
 from palimpsest.transcript.context_values.cell_changes import CellResult
-from palimpsest.transcript.context_values.cell_runs import CellRun, has_hidden_tag, same_source
+from palimpsest.transcript.context_values.cell_runs import CellRun, has_hidden_tag, is_same_source
 from palimpsest.transcript.errors import Aborted, UserError
 
 BEGIN_SECONDS = 5.0
@@ -157,6 +157,6 @@ def _is_asked_for(request: dict[str, Any], expected_run: _ExpectedRun) -> bool:
     metadata, content = request.get("metadata") or {}, request.get("content") or {}
     return (
         metadata.get("cellId") == expected_run.cell
-        and same_source(str(content.get("code")), expected_run.source)
+        and is_same_source(str(content.get("code")), expected_run.source)
         and not has_hidden_tag(metadata)
     )

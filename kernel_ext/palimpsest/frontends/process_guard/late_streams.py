@@ -16,10 +16,7 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     LATE_WORK_CALLBACKS,
     Piece,
 )
-from palimpsest.frontends.process_guard.left_running import (
-    pieces_with_running_work,
-    set_ended_futures,
-)
+from palimpsest.frontends.process_guard.left_running import running_pieces, set_ended_futures
 
 STREAM_UNUSABLE = "It left sys.{name} unusable ({what}); it was put back."
 STREAM_REPLACED = "It replaced sys.{name} while no cell ran; it was put back."
@@ -83,7 +80,7 @@ def _remember_streams() -> None:
 
 def _restore_streams(*, is_between_cells: bool = False, parent: Any = None) -> None:
     """Restore unusable streams, and between cells also replaced ones, and report each to the newest piece."""
-    pieces = [*_recently_ended, *pieces_with_running_work()]
+    pieces = [*_recently_ended, *running_pieces()]
     if not pieces or CURRENT_PIECE.get() not in (None, *pieces):
         return
     sentences: list[str] = []

@@ -58,7 +58,7 @@ def set_ended_futures(*pieces: Piece) -> None:
                 end_future.set_result(None)
 
 
-def pieces_with_running_work() -> tuple[Piece, ...]:
+def running_pieces() -> tuple[Piece, ...]:
     """Return the pieces that left work running, newest last."""
     return tuple(_END_BY_PIECE)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.frontends.user_cells.hidden_cells import HiddenCells, attached_hidden_cells
+from palimpsest.frontends.user_cells.requested_cells import running_request
 from palimpsest.frontends.user_cells.text_buffer import ANSI, TextBuffer
 from palimpsest.transcript.context_values.cell_runs import (
     CellRun,
@@ -193,7 +194,7 @@ class CellRecorder:
 
     def begin(self, info: Any = None) -> None:
         """Begin a run; called by IPython. Code that does not count in the history is no cell."""
-        message = self._running_request()
+        message = running_request(self._shell)
         request_id = str((message.get("header") or {}).get("msg_id", ""))
         session_id = self.session_of_request(request_id)
         # Code inside a cell is a cell of its own only where a page was asked to run it.
@@ -257,15 +258,6 @@ class CellRecorder:
             self._is_next_hidden = False
             return "private"
         return ""
-
-    def _running_request(self) -> dict[str, Any]:
-        """Return the request of the running cell; empty in a terminal."""
-        kernel = getattr(self._shell, "kernel", None)
-        try:
-            parent = kernel.get_parent("shell") if kernel is not None else None
-        except Exception:  # noqa: BLE001  # a kernel of another kind; IPython's events are enough
-            return {}
-        return parent if isinstance(parent, dict) else {}
 
     def _recording_send(self, send: Callable[..., Any]) -> Callable[..., Any]:
         def recording_send(stream: Any, msg_or_type: Any, *arguments: Any, **options: Any) -> Any:

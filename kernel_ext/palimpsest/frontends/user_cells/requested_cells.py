@@ -1,4 +1,4 @@
-"""Receive execute requests on the control channel: those of cells that a page was asked to run.
+"""Read the running cell's request, and receive those of cells that a page was asked to run, on the control channel.
 
 Border: loaded with ``%load_ext``, so no heavy module is imported. A request that names a run is never handled by the
 kernel's own handler, which would run the code on the control thread; every other request is handled as before.
@@ -9,6 +9,16 @@ from typing import Any, Protocol
 
 RUN_KEY = "palimpsest_run"
 """Key in the metadata of a page's execute request: the id of the run that it was asked for."""
+
+
+def running_request(shell: Any) -> dict[str, Any]:
+    """Return the request of the running cell; empty in a terminal."""
+    kernel = getattr(shell, "kernel", None)
+    try:
+        request = kernel.get_parent("shell") if kernel is not None else None
+    except Exception:  # noqa: BLE001  # a kernel of another kind; IPython's events are enough
+        return {}
+    return request if isinstance(request, dict) else {}
 
 
 class RunRequests(Protocol):

@@ -109,18 +109,16 @@ def check_square(sessions: LessonSessions, answer: Any) -> CheckResult:
     if place.item is None:
         return CheckResult(passed=False, sentence=NO_SQUARE)
     request, item = first_square(sessions["swe"])
-    shown = place.request or last_request(sessions["swe"])
+    chosen_request = place.request or last_request(sessions["swe"])
     if place.item != item:
         words = "is changed later, or never" if place.item > item else "is never changed"
         sentence = f"Item {place.item} {words}. Look for the row that changes its look first."
-    elif shown != request:
-        words = "It is already changed there." if shown > request else "It is still whole there."
-        sentence = (
-            f"The right row. In request {shown}: {words} Go to the first request that changes it."
-        )
+    elif chosen_request != request:
+        words = "already changed" if chosen_request > request else "still whole"
+        sentence = f"The right row. In request {chosen_request}: It is {words} there. Go to the first request that changes it."
     else:
         sentence = f"Right: request {request} is the first to show item {item} cleared."
-    return CheckResult(passed=(shown, place.item) == (request, item), sentence=sentence)
+    return CheckResult(passed=(chosen_request, place.item) == (request, item), sentence=sentence)
 
 
 CHANGED_MESSAGES = LessonPlan(

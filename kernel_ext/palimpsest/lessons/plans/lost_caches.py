@@ -135,22 +135,22 @@ def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
     number = place.request
     if number is None:
         return CheckResult(passed=False, sentence=NO_REQUEST)
-    chosen = next(
+    chosen_break = next(
         (cache_break for cache_break in session.breaks() if cache_break.request == number - 1), None
     )
-    if chosen == avoidable_break(session):
-        sentence = f"Request {number} lost {chosen.loss:,} tokens for {chosen.cost:.2f} USD: {chosen.words}."
+    if chosen_break == avoidable_break(session):
+        sentence = f"Request {number} lost {chosen_break.loss:,} tokens for {chosen_break.cost:.2f} USD: {chosen_break.words}."
         return CheckResult(passed=True, sentence=sentence)
-    return CheckResult(passed=False, sentence=_wrong_place(number, chosen))
+    return CheckResult(passed=False, sentence=_wrong_place(number, chosen_break))
 
 
-def _wrong_place(number: int, chosen: CacheBreak | None) -> str:
-    if chosen is None:
+def _wrong_place(number: int, chosen_break: CacheBreak | None) -> str:
+    if chosen_break is None:
         return (
             f"Request {number} did not lose the cache. Break before and Next break lead from break to break, and the list "
             "of cache breaks has them all."
         )
-    if chosen.cause not in AVOIDABLE:
+    if chosen_break.cause not in AVOIDABLE:
         return (
             f"Nothing in the recording explains the break at request {number}, so nobody can say what would have avoided "
             "it. Look for a break with a cause."
@@ -164,7 +164,8 @@ def _wrong_rates(value: object, expected: object) -> str:
         return "Return a dict with the keys 'pause', 'setting', 'prompt' and 'none'."
     if value.keys() != expected.keys():
         return "There are four keys and no others: 'pause', 'setting', 'prompt' and 'none'."
-    if is_same({key: _times_100(number) for key, number in value.items()}, expected):
+    numbers = {key: number for key, number in value.items() if isinstance(number, int | float)}
+    if is_same(value | {key: 100 * number for key, number in numbers.items()}, expected):
         return "These are shares of 1; return per cent."
     key = next(key for key in SIGNS if not is_same(value[key], expected[key]))
     if key == "none":
@@ -177,10 +178,6 @@ def _wrong_rates(value: object, expected: object) -> str:
         f"{key!r} differs.{unit} Are the requests without reported usage left out, and the first of the others, which comes "
         "after nothing? And are they divided by the requests after that sign, not by all?"
     )
-
-
-def _times_100(value: object) -> object:
-    return 100 * value if isinstance(value, int | float) else value
 
 
 LOST_CACHES = LessonPlan(

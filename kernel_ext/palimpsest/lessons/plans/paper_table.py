@@ -153,10 +153,10 @@ def plain_table(value: Any) -> dict[Group, tuple[float, float]]:
     if not callable(getattr(value, "reset_index", None)) or not hasattr(value, "columns"):
         raise UserError("Return a DataFrame with a row for each agent, model and what was shown.")
     frame = value if set(COLUMNS) <= {*value.columns} else value.reset_index()
-    missing = [name for name in COLUMNS if name not in [*frame.columns]]
-    if missing:
+    missing_columns = [name for name in COLUMNS if name not in [*frame.columns]]
+    if missing_columns:
         raise UserError(
-            f"The table has no column {missing[0]!r}. It has agent, model and shown (as columns or index), solved and cost."
+            f"The table has no column {missing_columns[0]!r}. It has agent, model and shown (as columns or index), solved and cost."
         )
     try:
         return {

@@ -50,8 +50,10 @@ def cached_share(request: TimelineRequest) -> float:
 
 def first_own_request(fork: SessionReview, parent: SessionReview) -> TimelineRequest:
     """Return the first request of a fork that its parent has not made."""
-    made = {request.id for request in parent.timeline.requests}
-    return next(request for request in fork.timeline.requests if request.id not in made)
+    requests_of_parent = {request.id for request in parent.timeline.requests}
+    return next(
+        request for request in fork.timeline.requests if request.id not in requests_of_parent
+    )
 
 
 def request_after_revert(session: SessionReview) -> TimelineRequest:
@@ -96,10 +98,10 @@ def common_blocks(first: SessionReview, second: SessionReview) -> float:
 
 
 def _fork_surprise(sessions: LessonSessions, _truth: float) -> str:
-    own = first_own_request(sessions["fork"], sessions["work"])
+    request = first_own_request(sessions["fork"], sessions["work"])
     reverted = request_after_revert(sessions["work"])
     return (
-        f"{prompt_tokens(own) - new_tokens(own):,} of {prompt_tokens(own):,} tokens: only the new prompt is new. A cache knows "
+        f"{prompt_tokens(request) - new_tokens(request):,} of {prompt_tokens(request):,} tokens: only the new prompt is new. A cache knows "
         "no sessions, it knows beginnings, and a fork begins with what its parent has sent. After the revert it is the same: "
         f"request {reverted.index + 1} reads {cached_share(reverted):.0f} % from the cache."
     )
@@ -107,12 +109,12 @@ def _fork_surprise(sessions: LessonSessions, _truth: float) -> str:
 
 def _again_surprise(sessions: LessonSessions, truth: float) -> str:
     edited = sessions["edited"]
-    own = first_own_request(sessions["fork"], sessions["work"])
+    request = first_own_request(sessions["fork"], sessions["work"])
     first = edited.timeline.requests[0]
     return (
-        f"{truth:,.0f} tokens, {truth / new_tokens(own):,.0f} times as many as the {new_tokens(own):,} of the fork. Its first "
+        f"{truth:,.0f} tokens, {truth / new_tokens(request):,.0f} times as many as the {new_tokens(request):,} of the fork. Its first "
         f"request still finds {cached_share(first):.0f} % in the cache, since tools and system prompt stand before the prompt. "
-        f"All that follows the changed words is new, and {own.index + 1} requests are made instead of one."
+        f"All that follows the changed words is new, and {request.index + 1} requests are made instead of one."
     )
 
 
@@ -139,11 +141,11 @@ def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
     if place.item == call.index + 1:
         sentence = f"Right: item {place.item} is the call that started the subagent."
         return CheckResult(passed=True, sentence=sentence)
-    chosen = items[place.item - 1] if place.item <= len(items) else None
-    if chosen is not None and chosen.group and chosen.group == call.group:
+    chosen_item = items[place.item - 1] if place.item <= len(items) else None
+    if chosen_item is not None and chosen_item.group and chosen_item.group == call.group:
         words = "That is what came back from the subagent. What started it?"
-    elif chosen is not None and chosen.kind == "call":
-        words = f"That call runs {chosen.tool} in the session itself. Look for the call of another tool."
+    elif chosen_item is not None and chosen_item.kind == "call":
+        words = f"That call runs {chosen_item.tool} in the session itself. Look for the call of another tool."
     else:
         words = "That is no call of a tool."
     return CheckResult(passed=False, sentence=f"Item {place.item}: {words}")

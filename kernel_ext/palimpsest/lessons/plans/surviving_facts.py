@@ -39,8 +39,8 @@ def kept_counts(session: SessionReview) -> dict[str, tuple[int, int]]:
     compaction = session.compactions()[0]
     counts = {}
     for words, kind in FACTS.items():
-        found = compaction.found.get(kind, 0)
-        counts[words] = (found - len(compaction.lost_of(kind)), found)
+        total = compaction.found.get(kind, 0)
+        counts[words] = (total - len(compaction.lost_of(kind)), total)
     return counts
 
 

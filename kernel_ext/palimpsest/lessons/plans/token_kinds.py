@@ -64,9 +64,9 @@ def _wrong_kinds(value: object, expected: object) -> str:
     if not isinstance(value, dict):
         return "Return a dict: a key for each kind, such as 'output', and its tokens in per cent."
     assert isinstance(expected, dict)
-    missing = sorted(expected.keys() - value.keys())
-    if missing:
-        return f"The kind {missing[0]!r} lacks. Each block of session.request(n).blocks has a kind."
+    missing_kinds = sorted(expected.keys() - value.keys())
+    if missing_kinds:
+        return f"The kind {missing_kinds[0]!r} lacks. Each block of session.request(n).blocks has a kind."
     total = sum(number for number in value.values() if isinstance(number, int | float))
     if abs(total - 100) > 0.05:
         return f"Your shares come to {total:,.4g}; in per cent of all blocks they come to 100."

@@ -92,7 +92,7 @@ async def _events(
             if delta is None:
                 yield StepStarted()
                 continue
-            for event in joiner.delta(delta):
+            for event in joiner.delta_events(delta):
                 yield event
     if tap.finish is None and tap.is_done and (joiner.written_text or joiner.reasoning):
         tap.finish = "stop"

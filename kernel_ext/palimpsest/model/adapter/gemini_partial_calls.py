@@ -9,6 +9,7 @@ input never ended does not count: the answer is marked as malformed, and request
 
 import re
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 Json = dict[str, Any]
@@ -58,9 +59,9 @@ class GeminiPartialCalls:
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, dict) else None
             if isinstance(content, dict) and isinstance(parts, list):
-                content["parts"] = [whole for part in parts for whole in self._complete_parts(part)]
+                content["parts"] = list(chain.from_iterable(map(self._complete_parts, parts)))
             if candidate.get("finishReason"):
-                self._finish(candidate)
+                self._end_open_calls(candidate)
 
     def _complete_parts(self, part: Any) -> list[Any]:
         """Return the complete parts for a part of a chunk; empty while its call is incomplete."""
@@ -82,7 +83,7 @@ class GeminiPartialCalls:
     def _continued_call(self, call: Json) -> PartialCall | None:
         """Return the call that a piece continues: by its id, else the newest, unless the piece names another call."""
         call_id = call.get("id")
-        same_calls = [known for known in self._open_calls if call_id and known.id == call_id]
+        same_calls = [other for other in self._open_calls if call_id and other.id == call_id]
         if same_calls:
             return same_calls[-1]
         if not self._open_calls or (call_id and self._open_calls[-1].id):
@@ -112,7 +113,7 @@ class GeminiPartialCalls:
             call["id"] = partial_call.id
         return [{**partial_call.other_fields, "functionCall": call}]
 
-    def _finish(self, candidate: Json) -> None:
+    def _end_open_calls(self, candidate: Json) -> None:
         """End the open calls at the end of an answer, since some servers omit the closing piece."""
         ended_calls = [part for call in list(self._open_calls) for part in self._end_call(call)]
         if ended_calls:

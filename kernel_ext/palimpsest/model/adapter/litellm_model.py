@@ -185,11 +185,6 @@ def preload(ref: ModelRef) -> None:
     LOADER.preload(openai=profile(ref).openai_client)
 
 
-def wait(timeout: float | None = None) -> None:
-    """Block until litellm is imported."""
-    LOADER.wait_for_litellm(timeout)
-
-
 class LitellmModel:
     """Answers requests through litellm; see ``model.interface.Model`` for the contract."""
 

@@ -206,8 +206,8 @@ class ProviderCalls:
         if is_text:
             self._ended_texts.append({**block, "text": "".join(self._text_pieces)})
         elif "id" in block:
-            parsed = _parsed_object("".join(self._text_pieces))
-            block["input"] = block.get("input") or {} if parsed is None else parsed
+            value = _parsed_object("".join(self._text_pieces))
+            block["input"] = block.get("input") or {} if value is None else value
             tool = str(block.get("name") or block["type"])
             metadata = {DIALECT: "anthropic", NATIVE_KEY: [block]}
             call = ToolCalled(
@@ -246,7 +246,9 @@ class ProviderCalls:
             events_before, self._events = self._events, []
             for part in objects(parts):
                 self._read_gemini_part(part)
-            if _ends_with_google_calls(parts):
+            google_flags = [_is_run_by_google(part) for part in objects(parts)]
+            # Calls that Google ran, after other content in the same chunk.
+            if google_flags and google_flags[-1] and not google_flags[0]:
                 self._events, self._events_after_text = events_before, self._events
             else:
                 self._events = events_before + self._events
@@ -379,12 +381,6 @@ def _plain_sources(sources: Any) -> list[Json]:
 def _is_run_by_google(part: Any) -> bool:
     names = ("executableCode", "codeExecutionResult", "toolCall", "toolResponse")
     return isinstance(part, dict) and any(name in part for name in names)
-
-
-def _ends_with_google_calls(parts: Any) -> bool:
-    """Return whether a Gemini chunk ends with calls that Google ran, after other content."""
-    google_flags = [_is_run_by_google(part) for part in objects(parts)]
-    return bool(google_flags) and google_flags[-1] and not google_flags[0]
 
 
 def _parsed_object(text: str) -> Json | None:

@@ -59,9 +59,9 @@ def add_empty_inputs(chunk: Any) -> None:
 
 def _empty_chunk(parse: Callable[..., Any]) -> Any:
     """Return an empty chunk in place of one that litellm must not see."""
-    parsed = parse(chunk={"type": "ping"})
-    parsed.choices[0].delta.provider_specific_fields = {WITHHELD: True}
-    return parsed
+    empty_chunk = parse(chunk={"type": "ping"})
+    empty_chunk.choices[0].delta.provider_specific_fields = {WITHHELD: True}
+    return empty_chunk
 
 
 class StreamTap:
@@ -149,12 +149,12 @@ class StreamTap:
                 return _empty_chunk(parse)
             self._calls.remove_repeated_calls(chunk)
             text = self._dropped_text.read_chunk(chunk)
-            parsed = parse(*arguments, **keywords)
-            self._calls.correct_delta(chunk, parsed)
+            parsed_chunk = parse(*arguments, **keywords)
+            self._calls.correct_delta(chunk, parsed_chunk)
             if text:
                 self.is_refused = self.is_refused or self._dropped_text.is_refused
-                parsed.choices[0].delta.content = text
-            return parsed
+                parsed_chunk.choices[0].delta.content = text
+            return parsed_chunk
 
         return parser
 

@@ -173,7 +173,7 @@ class StreamJoiner:
         inputs = ["".join((call.tool, *call.input_pieces)) for call in self._calls.calls]
         return "".join((*self.text_pieces, *inputs))
 
-    def delta(self, delta: Any) -> Iterator[StreamEvent]:
+    def delta_events(self, delta: Any) -> Iterator[StreamEvent]:
         """Yield the events of the provider's own calls, then those of one delta."""
         yield from self._provider_events()
         reasoning = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
@@ -191,9 +191,8 @@ class StreamJoiner:
         function_call = getattr(delta, "function_call", None)
         if function_call is not None:
             # The older field for one function call, whose pieces have no index.
-            yield from self._add_call_piece(
-                SimpleNamespace(index=0, id=None, function=function_call)
-            )
+            piece = SimpleNamespace(index=0, id=None, function=function_call)
+            yield from self._add_call_piece(piece)
 
     def end_stream(self, finish: str = "stop") -> Iterator[StreamEvent]:
         """Close the open blocks and yield the complete calls; only after a real finish."""

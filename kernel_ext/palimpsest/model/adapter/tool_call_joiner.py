@@ -107,8 +107,8 @@ class StreamedCalls:
         return None if begins_another else at_index
 
     def _free_id(self, sent_id: str) -> str:
-        taken = {call.id for call in self.calls}
-        return sent_id if sent_id and sent_id not in taken else f"call_{uuid4().hex}"
+        used_ids = {call.id for call in self.calls}
+        return sent_id if sent_id and sent_id not in used_ids else f"call_{uuid4().hex}"
 
 
 def input_text(pieces: Sequence[str]) -> str:
@@ -120,7 +120,7 @@ def input_text(pieces: Sequence[str]) -> str:
     joined_text = "".join(pieces)
     if _is_json(joined_text):
         return joined_text
-    for candidate in (_last_of_equal(joined_text), _cumulative(pieces)):
+    for candidate in (_last_of_equal(joined_text), _last_cumulative(pieces)):
         if candidate is not None and _is_json(candidate):
             return candidate
     return joined_text
@@ -141,10 +141,10 @@ def _last_of_equal(joined: str) -> str | None:
     return inputs.pop() if len(inputs) == 1 else None
 
 
-def _cumulative(pieces: Sequence[str]) -> str | None:
+def _last_cumulative(pieces: Sequence[str]) -> str | None:
     """Return the last piece, where each piece begins with the one before."""
     pieces_with_input = [piece for piece in pieces if piece.strip() not in NO_INPUT]
-    is_cumulative = all(later.startswith(before) for before, later in pairwise(pieces_with_input))
+    is_cumulative = all(later.startswith(earlier) for earlier, later in pairwise(pieces_with_input))
     return pieces_with_input[-1] if pieces_with_input and is_cumulative else None
 
 

@@ -78,8 +78,8 @@ def _complete_lines(received_bytes: bytes) -> tuple[bytes, bytes]:
     Event ids, retry delays and comments are left out: after an id, OpenAI's client takes each empty
     line as an event without data, and fails.
     """
-    whole, end, rest = received_bytes.rpartition(b"\n")
-    lines = (line for line in whole.split(b"\n") if not line.startswith(IGNORED_LINES))
+    complete, end, rest = received_bytes.rpartition(b"\n")
+    lines = (line for line in complete.split(b"\n") if not line.startswith(IGNORED_LINES))
     return (b"\n".join(lines) + end if end else b""), rest
 
 
@@ -182,8 +182,7 @@ def _start_and_deltas(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[
             return {"type": "thinking", "thinking": "", "signature": ""}, [thought, signed]
         case "tool_use":
             input_json = json.dumps(block.get("input") or {})
-            return {**block, "input": {}}, [
-                {"type": "input_json_delta", "partial_json": input_json}
-            ]
+            input_delta = {"type": "input_json_delta", "partial_json": input_json}
+            return {**block, "input": {}}, [input_delta]
         case _:
             return block, []

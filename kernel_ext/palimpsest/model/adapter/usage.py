@@ -31,18 +31,23 @@ HOUR_CACHE_PATH = (
     "ephemeral_1h_input_tokens",
 )
 """Path of the tokens that were written to the cache for an hour."""
-PATHS = (
-    ("prompt_tokens",),
-    ("completion_tokens",),
-    ("total_tokens",),
+CACHE_READ_PATHS = (
     ("cache_read_input_tokens",),
-    ("cache_creation_input_tokens",),
-    ("prompt_cache_hit_tokens",),
     ("prompt_tokens_details", "cached_tokens"),
+    ("prompt_cache_hit_tokens",),
+)
+CACHE_WRITE_PATHS = (
+    ("cache_creation_input_tokens",),
     ("prompt_tokens_details", "cache_creation_tokens"),
     ("prompt_tokens_details", "cache_write_tokens"),
+)
+REASONING_PATH = ("completion_tokens_details", "reasoning_tokens")
+PATHS = (
+    *(("prompt_tokens",), ("completion_tokens",), ("total_tokens",)),
+    *CACHE_READ_PATHS,
+    *CACHE_WRITE_PATHS,
     HOUR_CACHE_PATH,
-    ("completion_tokens_details", "reasoning_tokens"),
+    REASONING_PATH,
 )
 """Paths of the token counts in a report."""
 
@@ -69,27 +74,17 @@ def normalise_usage(report: Any) -> Usage | None:
 
     None when nothing was reported, or only zeros, as some local servers do, or a number is impossible.
     """
-    reported = [field(report, *path) for path in PATHS]
-    if not all(is_possible(value) for value in reported if value is not None):
+    counts = [field(report, *path) for path in PATHS]
+    if not all(is_possible(value) for value in counts if value is not None):
         return None
     prompt = _count(field(report, "prompt_tokens"))
     completion = _count(field(report, "completion_tokens"))
     if not prompt and not completion:
         return None
-    cache_read = _first_number(
-        report,
-        ("cache_read_input_tokens",),
-        ("prompt_tokens_details", "cached_tokens"),
-        ("prompt_cache_hit_tokens",),
-    )
-    cache_write = _first_number(
-        report,
-        ("cache_creation_input_tokens",),
-        ("prompt_tokens_details", "cache_creation_tokens"),
-        ("prompt_tokens_details", "cache_write_tokens"),
-    )
+    cache_read = _first_number(report, *CACHE_READ_PATHS)
+    cache_write = _first_number(report, *CACHE_WRITE_PATHS)
     hour_cache_tokens = field(report, *HOUR_CACHE_PATH)
-    reasoning = _count(field(report, "completion_tokens_details", "reasoning_tokens"))
+    reasoning = _count(field(report, *REASONING_PATH))
     total_tokens = _count(field(report, "total_tokens"))
     is_sum = total_tokens == prompt + completion + reasoning
     is_reasoning_separate = reasoning and (reasoning > completion or is_sum)

@@ -69,9 +69,9 @@ def choose_model(
     if configured_model is not None:
         return configured_model
     local_models = ollama(environment)
-    usable = next((model for model in local_models.models if _can_run_agent(model)), None)
-    if usable is not None:
-        return ModelRef(provider=local.PROVIDER, name=usable.name)
+    usable_model = next((model for model in local_models.models if _can_run_agent(model)), None)
+    if usable_model is not None:
+        return ModelRef(provider=local.PROVIDER, name=usable_model.name)
     if local.address_variable(environment) is not None:
         raise ConfigError(_no_local_model(local_models, environment))
     return REHEARSAL

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.import_guard import package_folder
-from palimpsest.model.catalog.long_prompt_prices import long_prompt_prices
+from palimpsest.model.catalog.unlisted_prices import long_prompt_prices
 from palimpsest.model.providers import (
     FAMILIES,
     NUMBERED_PROVIDERS,
@@ -98,18 +98,18 @@ def _keys_by_name() -> dict[str, list[str]]:
     """Return the keys of all entries by their folded names, without providers."""
     keys_by_name: dict[str, list[str]] = {}
     keys = list(dict.fromkeys(match[1] for match in ENTRY.finditer(_table_text())))
-    for key, folded in zip(keys, _folded("\n".join(keys)).split("\n"), strict=True):
+    for key, folded in zip(keys, _folded_name("\n".join(keys)).split("\n"), strict=True):
         keys_by_name.setdefault(folded.rpartition("/")[2], []).append(key)
     return keys_by_name
 
 
-def _folded(name: str) -> str:
+def _folded_name(name: str) -> str:
     return name.lower().replace(".", "-").replace("_", "-")
 
 
 def entries_of_name(name: str) -> dict[str, dict[str, Any]]:
     """Return the entries, by key, of all chat models with this name, from any provider."""
-    keys = _keys_by_name().get(_folded(name), ())
+    keys = _keys_by_name().get(_folded_name(name), ())
     entries = {key: facts for key in keys if (facts := entry(key)) is not None}
     return {key: facts for key, facts in entries.items() if facts.get("mode") in MODES}
 
@@ -200,10 +200,11 @@ def _models() -> dict[str, tuple[str, ...]]:
     """Return all names of each provider's models that chat."""
     by_provider: dict[str, list[str]] = {}
     for key, value in json.loads(_table_text()).items():
-        stated = str(value.get("litellm_provider") or "")
-        provider = next((family for family in FAMILIES if stated.startswith(family)), stated)
+        stated_provider = str(value.get("litellm_provider") or "")
+        families = (family for family in FAMILIES if stated_provider.startswith(family))
+        provider = next(families, stated_provider)
         head, _, tail = key.partition("/")
-        name = tail if tail and head in (provider, stated) else key
+        name = tail if tail and head in (provider, stated_provider) else key
         if value.get("mode") in MODES and not (tail and name == key and head in by_provider):
             by_provider.setdefault(provider, []).append(name)
             if value.get("supports_function_calling"):

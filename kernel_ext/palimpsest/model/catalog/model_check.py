@@ -60,8 +60,8 @@ def _accepts_effort(variant: str, ref: ModelRef | None) -> bool:
     if variant not in EFFORTS:
         return False
     facts = {} if ref is None else litellm_table.find_model(ref) or meant_model(ref).facts
-    stated = facts.get(f"supports_{variant}_reasoning_effort")
-    return stated is not False or variant not in OPTIONAL_EFFORTS
+    support = facts.get(f"supports_{variant}_reasoning_effort")
+    return support is not False or variant not in OPTIONAL_EFFORTS
 
 
 def check_model(info: ModelInfo, trusted_ids: Collection[str], listed_models: ListModels) -> None:
@@ -106,7 +106,7 @@ def closest_name(name: str, known_names: Collection[str]) -> str | None:
     """
     candidates = difflib.get_close_matches(name, known_names, 8, TYPING_ERROR_SIMILARITY)
     digits = DIGITS.findall(name)
-    return next((known for known in candidates if DIGITS.findall(known) == digits), None)
+    return next((match for match in candidates if DIGITS.findall(match) == digits), None)
 
 
 def model_lister(environment: Mapping[str, str]) -> ListModels:

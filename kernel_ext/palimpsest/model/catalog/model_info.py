@@ -6,7 +6,6 @@ unknown. Keys are only checked for presence, never stored.
 """
 
 import difflib
-import os
 import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
@@ -81,20 +80,19 @@ def model_info(
     overrides: Overrides | None = None,
     *,
     variant: str | None = None,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str],
     trusted_ids: Collection[str] = (),
 ) -> ModelInfo:
     """Return the limits, abilities and price of a model; raises ConfigError for an invalid name.
 
     A name with an address must be one of ``trusted_ids``, the models that the user's settings name.
     """
-    variables = os.environ if environment is None else environment
     ref = parse_model(model_id, variant)
     if holds_address(model_id) and model_id not in trusted_ids:
         raise ConfigError(NAMED_ADDRESS.format(name=model_id))
     settings = _settings(ref, model_id, overrides or {})
-    base_url = settings.get("api_base") or base_of(ref.provider, variables)
-    return _overridden(_facts(ref, base_url, variables), settings)
+    base_url = settings.get("api_base") or base_of(ref.provider, environment)
+    return _with_settings(_facts(ref, base_url, environment), settings)
 
 
 def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
@@ -198,7 +196,7 @@ def _settings(ref: ModelRef, model_id: str, overrides: Overrides) -> dict[str, A
     return {name: value for name, value in override.items() if value is not None}
 
 
-def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
+def _with_settings(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
     changes: dict[str, Any] = {}
     for setting_name, field_name in LIMIT_FIELDS.items():
         if setting_name in settings:

@@ -39,14 +39,14 @@ async def stream_values(
         if decoder.is_done:
             on_done()
             return
-    unstreamed = _unstreamed(first_bytes, response, decoder)
+    unstreamed = _unstreamed_values(first_bytes, response, decoder)
     for value in decoder.decode_rest() if is_event_stream else unstreamed:
         yield value
     if decoder.is_done:
         on_done()
 
 
-def _unstreamed(first_bytes: bytes, response: Any, decoder: EventDecoder) -> Iterator[Any]:
+def _unstreamed_values(first_bytes: bytes, response: Any, decoder: EventDecoder) -> Iterator[Any]:
     """Yield the values of an answer that was sent at once."""
     text = first_bytes.decode("utf-8", "replace")
     if text.strip():

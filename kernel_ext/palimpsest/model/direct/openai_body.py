@@ -142,8 +142,8 @@ def _series_parameters(name: str, parameters: Mapping[str, Any]) -> Body:
 def _is_refused(facts: Mapping[str, Any], effort: str) -> bool:
     if effort in ANY_EFFORT:
         return False
-    stated = facts.get(f"supports_{effort}_reasoning_effort")
-    return stated is not True if effort in OPT_IN_EFFORTS else stated is False
+    support = facts.get(f"supports_{effort}_reasoning_effort")
+    return support is not True if effort in OPT_IN_EFFORTS else support is False
 
 
 def _message(message: Body, ref: ModelRef) -> Body:

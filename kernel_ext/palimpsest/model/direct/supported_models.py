@@ -100,8 +100,8 @@ OTHER_MODES = {
 
 def direct_provider(provider: str) -> DirectProvider | None:
     """Return the settings for direct requests to a provider; None where litellm sends them."""
-    known = DIRECT_PROVIDERS.get(provider)
-    return COMPATIBLE if known is None and provider not in providers() else known
+    settings = DIRECT_PROVIDERS.get(provider)
+    return COMPATIBLE if settings is None and provider not in providers() else settings
 
 
 def needs_litellm(ref: ModelRef, api_base: str | None, direct: bool = True) -> bool:  # noqa: FBT001, FBT002 - a setting's value
@@ -234,7 +234,7 @@ def is_denied(name: str, ability: str) -> bool:
     """Return whether the table denies an ability of a model, by its name without a date or with dashes for dots."""
     undated = DATE.sub("", name)
     for candidate in (name, undated, name.replace(".", "-"), undated.replace(".", "-")):
-        stated = (litellm_table.entry(candidate) or {}).get(ability)
-        if isinstance(stated, bool):
-            return not stated
+        support = (litellm_table.entry(candidate) or {}).get(ability)
+        if isinstance(support, bool):
+            return not support
     return False

@@ -45,21 +45,12 @@ from palimpsest.transcript.errors import (
 
 AUTH_STATUS = frozenset({401})
 AUTH_CODES = frozenset(
-    {
-        "API_KEY_INVALID",
-        "UNAUTHENTICATED",
-        "invalid_api_key",
-        "authentication_error",
-        "UnrecognizedClientException",
-        "InvalidSignatureException",
-        "ExpiredTokenException",
-        "MissingAuthenticationTokenException",
-        # A litellm proxy without a database has one key, and fails when it looks up another.
-        "no_db_connection",
-        "IncompleteSignatureException",
-    }
+    {"API_KEY_INVALID", "UNAUTHENTICATED", "invalid_api_key", "authentication_error"}
+    | {"UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException"}
+    | {"MissingAuthenticationTokenException", "IncompleteSignatureException", "no_db_connection"}
 )
-"""Error codes that mean a missing or wrong key, with any status."""
+"""Error codes that mean a missing or wrong key, with any status. A litellm proxy without a database has one key, and fails
+with the last one when it looks up another."""
 FILTER_CODES = frozenset(
     {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
 )
@@ -199,11 +190,7 @@ def _error_text(
         return unreadable_sentence(provider, server)
     if details.mid_stream and details.status is None:
         return broken_off(server, details.message, connection=details.is_broken_connection)
+    status, message, is_page = details.status, details.message, details.is_page
     return refusal_text(
-        server,
-        details.status,
-        details.message,
-        details.code,
-        is_page=details.is_page,
-        is_temporary=is_temporary,
+        server, status, message, details.code, is_page=is_page, is_temporary=is_temporary
     )

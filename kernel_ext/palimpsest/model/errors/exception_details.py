@@ -208,9 +208,9 @@ def _error_body(
         return read_body(text) if text.strip() else ErrorBody("")
     body = getattr(exception, "body", None)
     if isinstance(body, dict):
-        parsed = read_body(json.dumps(body, default=str))
-        if parsed.message:
-            return parsed
+        parsed_body = read_body(json.dumps(body, default=str))
+        if parsed_body.message:
+            return parsed_body
     return read_body(str(getattr(exception, "message", "") or exception))
 
 
@@ -230,13 +230,11 @@ def _status(exception: BaseException) -> int | None:
 
 def _headers(causes: Sequence[BaseException]) -> dict[str, str]:
     for cause in reversed(causes):
-        own_headers = (
-            getattr(cause, name, None) for name in ("litellm_response_headers", "headers")
-        )
-        response_headers = getattr(getattr(cause, "response", None), "headers", None)
-        for candidate in (*own_headers, response_headers):
-            if headers := _kept_headers(candidate):
-                return headers
+        names = ("litellm_response_headers", "headers")
+        candidates = [getattr(cause, name, None) for name in names]
+        candidates.append(getattr(getattr(cause, "response", None), "headers", None))
+        if headers := next(filter(None, map(_kept_headers, candidates)), None):
+            return headers
     return {}
 
 

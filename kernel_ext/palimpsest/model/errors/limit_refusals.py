@@ -124,8 +124,8 @@ def named_limit(message: str, status: int | None = None) -> NamedLimit | None:
         limit_kind = "request_bytes"
     if limit_kind is None:
         return None
-    stated, others = _numbers(text)
-    return NamedLimit(limit_kind, (*stated, *others), len(stated))
+    stated_numbers, other_numbers = _numbers(text)
+    return NamedLimit(limit_kind, (*stated_numbers, *other_numbers), len(stated_numbers))
 
 
 def _kind(text: str, message: str) -> LimitKind | None:
@@ -155,6 +155,6 @@ def _numbers(text: str) -> tuple[list[int], list[int]]:
         value = float(match[1].replace(",", "").replace("_", ""))
         unit = (match[2] or "").lower().replace("-", "")
         number = round(value * UNITS.get("mp" if unit.startswith("mega") else unit, 1))
-        before = text[max(0, match.start() - SEARCHED_CHARS) : match.start()]
-        (stated_numbers if STATED_LIMIT.search(before) else other_numbers).append(number)
+        text_before = text[max(0, match.start() - SEARCHED_CHARS) : match.start()]
+        (stated_numbers if STATED_LIMIT.search(text_before) else other_numbers).append(number)
     return stated_numbers, other_numbers

@@ -344,12 +344,8 @@ UNION = RefusalPatterns(
         rf"input length \(?{NUMBER}\)? exceeds",
     ),
     codes=frozenset(
-        {
-            "context_length_exceeded",
-            "context_window_exceeded",
-            "model_context_window_exceeded",
-            "request_too_large",
-        }
+        {"context_length_exceeded", "context_window_exceeded", "model_context_window_exceeded"}
+        | {"request_too_large"}
     ),
     statuses=frozenset({413}),
 )

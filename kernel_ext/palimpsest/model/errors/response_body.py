@@ -87,9 +87,9 @@ def server_message(body: str | None, message: str) -> str:
 
 def _parsed_body(text: str, depth: int) -> ErrorBody:
     # JSON is parsed before any prefix is stripped from the text.
-    parsed = parse_object(text) if text.lstrip().startswith(("{", "[")) else None
-    if parsed is not None and depth <= MAX_LEVELS:
-        return _from_value(parsed, depth)
+    json_value = parse_object(text) if text.lstrip().startswith(("{", "[")) else None
+    if json_value is not None and depth <= MAX_LEVELS:
+        return _from_value(json_value, depth)
     text = unwrap_message(text)
     if depth > MAX_LEVELS:
         return ErrorBody(_excerpt(text))

@@ -6,6 +6,7 @@ cancel, belongs to the loop.
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -159,14 +160,9 @@ def _number(text: str | None) -> float | None:
 
 
 def _wait_until(text: str, now: float) -> float | None:
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        try:
-            moment = datetime.fromisoformat(text.strip())
-        except ValueError:
-            return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
-    return max(0.0, seconds)
+    for parse in (parsedate_to_datetime, datetime.fromisoformat):
+        with suppress(ValueError):
+            moment = parse(text.strip())
+            moment = moment.replace(tzinfo=moment.tzinfo or UTC)
+            return max(0.0, (moment - datetime.fromtimestamp(now, UTC)).total_seconds())
+    return None

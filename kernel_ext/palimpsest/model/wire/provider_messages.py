@@ -108,7 +108,7 @@ class _WireWriter:
                 case "tool":
                     self._write_results(message)
         self._send_held_media()
-        if {written.body["role"] for written in self._messages} == {"system"}:
+        if {message.body["role"] for message in self._messages} == {"system"}:
             body = {"role": "user", "content": EMPTY_CONVERSATION}
             self._messages.append(ProviderMessage(body, None, ()))
         return self._messages
@@ -208,8 +208,9 @@ class _WireWriter:
 
     def _written_media(self, block: MediaBlock) -> Body:
         # A file's name may contain lone surrogates.
-        repaired = block.model_copy(update={"filename": joined_surrogates(block.filename or "")})
-        return media(repaired, self._model, self._target)
+        filename = joined_surrogates(block.filename or "")
+        block = block.model_copy(update={"filename": filename})
+        return media(block, self._model, self._target)
 
     def _send_held_media(self) -> None:
         """Send images of tool results as a user message after the last of the results."""

@@ -309,6 +309,5 @@ def _add_item_schema(schema: Mapping[str, Any], repaired: Schema) -> None:
 
 
 def _distinct_values(values: list[Any]) -> list[Any]:
-    """Return the values of an enumeration without duplicates."""
     by_json = {json.dumps(value, sort_keys=True, default=str): value for value in values}
     return list(by_json.values())

@@ -74,8 +74,8 @@ def uninterpreted_text(text: str) -> str:
             value = json.loads(text)
         except ValueError:
             return text
-        repaired = json_value(value)
-        return text if repaired == value else json.dumps(repaired, ensure_ascii=False)
+        repaired_value = json_value(value)
+        return text if repaired_value == value else json.dumps(repaired_value, ensure_ascii=False)
     # With a space in front litellm sends it as text.
     return f" {text}" if text[:5].lower() == "data:" and ";base64," in text else text
 
@@ -119,8 +119,8 @@ def _allowed_id(identifier: str, rule: IdRule) -> str:
         case "words":
             return as_words(identifier)
         case "short_words":
-            written = as_words(identifier)
-            return written if len(written) <= SHORT_CHARS else _shortened_id(identifier)
+            new_id = as_words(identifier)
+            return new_id if len(new_id) <= SHORT_CHARS else _shortened_id(identifier)
         case "nine":
             return as_nine(identifier)
         case _:

@@ -37,11 +37,8 @@ def tool_definition(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
     """
     subset, plain_names = target.schema_subset, target.restricted_property_names
     parameters = _parameters(SameSpec(spec), subset, plain_names)
-    function = {
-        "name": tool_name(spec.name, target),
-        "description": spec.description,
-        "parameters": parameters,
-    }
+    name, description = tool_name(spec.name, target), spec.description
+    function = {"name": name, "description": description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 
@@ -89,7 +86,7 @@ def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
     if choices:
         return {"anyOf": [_openapi(choice) for choice in choices if isinstance(choice, Mapping)]}
     known_fields = {name: value for name, value in schema.items() if name in OPENAPI_FIELDS}
-    known_fields |= _typed(schema)
+    known_fields |= _single_type(schema)
     known_fields |= _with_inner(known_fields)
     if not isinstance(known_fields.get("items", {}), Mapping):
         del known_fields["items"]
@@ -109,7 +106,7 @@ def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
     return known_fields
 
 
-def _typed(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _single_type(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the first type of a list of types, with ``nullable`` where null is among them."""
     kind = schema.get("type")
     if not isinstance(kind, list):

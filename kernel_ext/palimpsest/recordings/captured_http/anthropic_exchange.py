@@ -102,8 +102,10 @@ def _usage(report: JsonValue) -> Usage | None:
         return None
     rounds = report.objects("iterations")
     fields = {**report.fields(), "iterations": [usage_round.fields() for usage_round in rounds]}
-    missing = {name: 0 for name in ("input_tokens", "output_tokens") if fields.get(name) is None}
-    return usage_of(usage_as_openai({**fields, **missing}))
+    zero_counts = {
+        name: 0 for name in ("input_tokens", "output_tokens") if fields.get(name) is None
+    }
+    return usage_of(usage_as_openai({**fields, **zero_counts}))
 
 
 def _edit_text(edit: JsonValue) -> str:

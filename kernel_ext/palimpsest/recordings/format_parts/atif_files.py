@@ -33,7 +33,7 @@ class TrajectoryFiles:
     def __init__(self, path: Path, report: Report) -> None:
         self._folder = path.parent
         self._report = report
-        self._opened = {path.name}
+        self._opened_names = {path.name}
 
     def file_beside(self, name: str, place: str) -> Trajectory | None:
         """Return the trajectory in a file beside the first file; report anything else, and return None."""
@@ -41,10 +41,10 @@ class TrajectoryFiles:
         if not is_file_name or name in {"", ".", ".."} or not name.isprintable():
             self._report(place, f"It names {name!r:.80}, which is no file beside it; not opened.")
             return None
-        if name in self._opened or len(self._opened) >= MAX_FILES:
+        if name in self._opened_names or len(self._opened_names) >= MAX_FILES:
             self._report(place, f"It names {name!r:.80} again, or too many files; not opened.")
             return None
-        self._opened.add(name)
+        self._opened_names.add(name)
         try:
             value = json_document(self._folder / name, follow=False)
         except UserError:

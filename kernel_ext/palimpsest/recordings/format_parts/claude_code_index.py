@@ -191,10 +191,10 @@ def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
         new_names = [name for name in path if name not in covered_messages]
         if not any(thread.nodes[name].kind == "assistant" for name in new_names):
             continue
-        shared = next((name for name in reversed(path) if name in covered_messages), None)
-        copied = covered_messages.intersection(path)
+        branches_at = next((name for name in reversed(path) if name in covered_messages), None)
+        copied_messages = covered_messages.intersection(path)
         covered_messages.update(new_names)
-        yield ClaudePath(new_names[0], frozenset(path), shared, frozenset(copied))
+        yield ClaudePath(new_names[0], frozenset(path), branches_at, frozenset(copied_messages))
 
 
 def _path(thread: ClaudeThread, leaf: str) -> list[str]:

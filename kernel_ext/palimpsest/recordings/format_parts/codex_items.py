@@ -67,9 +67,9 @@ def answer_parts(item: JsonValue) -> list[Text | Thinking | Media | Call]:
             return list(message_parts(item.at("content")))
         case "reasoning":
             blocks = [*item.objects("content"), *item.objects("summary")]
-            words = "\n\n".join(block.text("text") for block in blocks)
+            thought = "\n\n".join(block.text("text") for block in blocks)
             is_encrypted = bool(item.get("encrypted_content"))
-            return [Thinking(words, encrypted=is_encrypted and not words)]
+            return [Thinking(thought, encrypted=is_encrypted and not thought)]
         case "function_call" | "tool_search_call":
             name = item.text("name") or item.text("type")
             tool_input = item.tool_input("arguments", name="arguments")
@@ -81,12 +81,9 @@ def answer_parts(item: JsonValue) -> list[Text | Thinking | Media | Call]:
             call = item.text("call_id") or item.text("id")
             return [Call(call, "local_shell", item.fields("action"))]
         case _:
-            provider_call = responses_item(item.raw)
-            return (
-                [Call(item.text("id"), provider_call.tool, provider_call.input, at_provider=True)]
-                if provider_call
-                else []
-            )
+            if (run := responses_item(item.raw)) is None:
+                return []
+            return [Call(item.text("id"), run.tool, run.input, at_provider=True)]
 
 
 def ran_at_provider(item: JsonValue) -> bool:

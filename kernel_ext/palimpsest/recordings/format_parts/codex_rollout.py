@@ -244,9 +244,9 @@ class CodexRollout:
 
     def _text_message(self, item: JsonValue, role: str, time: int | None) -> MessageRead:
         parts = message_parts(item.at("content"))
-        words = text_of_parts(parts)
-        is_by_program = role != "user" or is_written_by_codex(words)
-        session = self.threads.ended_thread(words) if is_by_program else None
+        text = text_of_parts(parts)
+        is_by_program = role != "user" or is_written_by_codex(text)
+        session = self.threads.ended_thread(text) if is_by_program else None
         return self._message_to_model(parts, time, session, by_program=is_by_program)
 
     def _message_to_model(
@@ -317,11 +317,11 @@ class CodexRollout:
         still_shown = set()
         encrypted = False
         for item in payload.objects("replacement_history"):
-            words = text_of_parts(message_parts(item.at("content")))
-            if words in self._messages_by_text:
-                still_shown.add(self._messages_by_text[words])
-            elif words and not summary:
-                summary = words
+            text = text_of_parts(message_parts(item.at("content")))
+            if text in self._messages_by_text:
+                still_shown.add(self._messages_by_text[text])
+            elif text and not summary:
+                summary = text
             encrypted = encrypted or "encrypted_content" in item
         has_history = bool(payload.list_at("replacement_history"))
         replaced_names = tuple(name for name, _ in self._shown_messages if name not in still_shown)

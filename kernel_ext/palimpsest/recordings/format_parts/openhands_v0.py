@@ -287,11 +287,11 @@ def _call(value: JsonValue) -> Call:
 
 
 def _response_usage(counts: JsonValue) -> Usage | None:
-    read = counts.tokens("prompt_tokens_details", "cached_tokens")
+    cache_read = counts.tokens("prompt_tokens_details", "cached_tokens")
     return usage_of_whole_prompt(
         counts.tokens("prompt_tokens"),
         counts.tokens("completion_tokens"),
-        cache_read=read or counts.tokens("cache_read_input_tokens"),
+        cache_read=cache_read or counts.tokens("cache_read_input_tokens"),
         cache_written=counts.tokens("cache_creation_input_tokens"),
         reasoning=counts.tokens("completion_tokens_details", "reasoning_tokens"),
     )

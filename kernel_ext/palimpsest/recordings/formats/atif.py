@@ -261,10 +261,10 @@ class _SessionReader:
         )
         end = len(self._context) - kept_count
         replaced_names = tuple(entry for ids, _ in self._context[same_count:end] for entry in ids)
-        new = copied_steps[same_count : len(copied_steps) - kept_count]
-        if new:
+        new_steps = copied_steps[same_count : len(copied_steps) - kept_count]
+        if new_steps:
             name = self._next_name()
-            texts = [joined_text(step.get("message")) for step in new]
+            texts = [joined_text(step.get("message")) for step in new_steps]
             summary = "\n\n".join(text for text in texts if text)
             yield CompactionRead(name, summary, replaced_messages=replaced_names)
             self._context[same_count:end] = [((name,), b"")]
@@ -308,8 +308,8 @@ def _total_of_both(first: RecordedTotals, second: RecordedTotals) -> RecordedTot
 
 def _split_copied(steps: list[JsonValue]) -> tuple[list[JsonValue], list[JsonValue]]:
     """Return the copied steps at the beginning, and the others."""
-    copied = list(takewhile(lambda step: step.get("is_copied_context") is True, steps))
-    return copied, steps[len(copied) :]
+    copied_steps = list(takewhile(lambda step: step.get("is_copied_context") is True, steps))
+    return copied_steps, steps[len(copied_steps) :]
 
 
 def _equal_count(steps: Iterable[JsonValue], context: Iterable[ContextStep]) -> int:

@@ -312,8 +312,10 @@ class _PathReader:
             case "attachment":
                 attached = record.at("attachment")
                 kind = attached.text("type") or "attachment"
-                missing = f"The text of {kind!r}, which the program added, is not in the recording."
-                yield from self._answers.in_order(GapRead(missing, message=node))
+                sentence = (
+                    f"The text of {kind!r}, which the program added, is not in the recording."
+                )
+                yield from self._answers.in_order(GapRead(sentence, message=node))
             case _:
                 pass
         if node in self._answers and number >= self._nodes[node].last_record:

@@ -212,13 +212,13 @@ class _ClineMessages:
             for call in self.calls_of_message.get(name, []):
                 if fingerprint(shown_results.get(call, "")) != self.results.get(call):
                     yield ReducedRead(call, shown_results.get(call, ""), rule=COMPACTION_RULE)
-        replaced = tuple(
+        replaced_names = tuple(
             name for name in self.ids if name not in {*remaining_messages, *self.only_results}
         )
-        if replaced or summary:
+        if replaced_names or summary:
             name = f"compaction-{len(self.ids)}"
             self.ids[name] = name
-            yield _compaction(name, summary, replaced, created)
+            yield _compaction(name, summary, replaced_names, created)
 
 
 def _compaction(

@@ -290,11 +290,11 @@ class _GeminiChat:
 
     def _rewind(self, name: str) -> Iterator[Recorded]:
         """Yield the reverted messages; all messages are reverted where the named one is not in the history."""
-        removed = list[str]()
-        while self.history and name not in removed[-1:]:
-            removed.append(self.history.popitem()[0])
-        if removed:
-            yield RemovedRead(tuple(reversed(removed)))
+        removed_names = list[str]()
+        while self.history and name not in removed_names[-1:]:
+            removed_names.append(self.history.popitem()[0])
+        if removed_names:
+            yield RemovedRead(tuple(reversed(removed_names)))
 
     def _history(self, changes: JsonValue) -> Iterator[Recorded]:
         """Yield the program's changes to the history: masked results, or a summary of removed messages."""
@@ -304,8 +304,8 @@ class _GeminiChat:
             if entry.text("type") in SENT_TYPES and (name := entry.id("id"))
         }
         removed_names = tuple(name for name in self.history if name not in history)
-        added = [entry for name, entry in history.items() if name not in self.history]
-        with_content = [entry for entry in added if any(_content(entry.at("content")))]
+        added_entries = [entry for name, entry in history.items() if name not in self.history]
+        with_content = [entry for entry in added_entries if any(_content(entry.at("content")))]
         summary = next((entry for entry in with_content if entry.get("type") == "user"), NO_VALUE)
         for entry in history.values():
             yield from self._changed_results(entry)

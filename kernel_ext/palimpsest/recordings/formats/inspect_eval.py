@@ -319,11 +319,9 @@ def _writes_summary(event: JsonValue, next_event: JsonValue) -> bool:
 
 
 def _reduction(event: JsonValue, previous_event: JsonValue) -> RecordedReduction:
-    summary_request = (
-        previous_event
-        if previous_event.get("event") == "model" and _writes_summary(previous_event, event)
-        else NO_VALUE
-    )
+    is_request = previous_event.get("event") == "model"
+    is_of_summary = is_request and _writes_summary(previous_event, event)
+    summary_request = previous_event if is_of_summary else NO_VALUE
     return RecordedReduction(
         rule=f"inspect.{event.text('type') or 'compaction'}",
         tokens_before=event.count("tokens_before") or None,

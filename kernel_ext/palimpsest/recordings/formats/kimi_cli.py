@@ -25,7 +25,6 @@ from palimpsest.recordings.reading.recorded import (
     Call,
     CompactionRead,
     GapRead,
-    Json,
     Media,
     MessageRead,
     Recorded,
@@ -372,15 +371,12 @@ class _KimiSession:
         step, self._step = self._step, None
         if step is None or not (step.parts or usage):
             return
-        parts = tuple(
-            replace(part, input=_input_of(step.arguments[index]))
-            if isinstance(part, Call)
-            else part
-            for index, part in enumerate(step.parts)
-        )
+        for index, pieces in step.arguments.items():
+            tool_input = JsonValue("".join(pieces)).tool_input(name=ARGUMENTS_KEY)
+            step.parts[index] = replace(step.parts[index], input=tool_input)
         yield self._message(
             "assistant",
-            parts,
+            tuple(step.parts),
             created=step.begun_ms,
             completed=time,
             usage=usage,
@@ -407,6 +403,7 @@ class _KimiSession:
         match = AGENT_ID.search(output[:2_000])
         started_agents = (child for child, caller in self.children.items() if caller == recorded_id)
         agent = match[1] if match else next(started_agents, None)
+        is_known = agent in self.children or agent in self._agents
         if agent:
             self.call_of_agent.setdefault(agent, call)
         result = ResultRead(
@@ -415,9 +412,7 @@ class _KimiSession:
             is_error=is_error,
             ended=time,
             media=media_of(parts),
-            session=self.child_id(agent)
-            if agent is not None and (agent in self.children or agent in self._agents)
-            else None,
+            session=self.child_id(agent) if agent and is_known else None,
         )
         if self._step is None:
             yield result
@@ -467,8 +462,8 @@ class _KimiSession:
         compactions = self._contexts.compactions
         for number in range(self._passed_compactions, len(compactions)):
             compaction = compactions[number]
-            kept = (self._ids_by_content.get(key) for key in compaction.kept_keys)
-            keeps_from = next((message for message in kept if message in self._ids), None)
+            kept_ids = (self._ids_by_content.get(key) for key in compaction.kept_keys)
+            keeps_from = next((message for message in kept_ids if message in self._ids), None)
             if keeps_from or not compaction.kept_keys:
                 self._passed_compactions = number + 1
                 return compaction, keeps_from
@@ -492,10 +487,6 @@ class _KimiSession:
         "SubagentEvent": _subagent,
         "BtwEnd": _side_question,
     }
-
-
-def _input_of(pieces: list[str]) -> Json:
-    return JsonValue("".join(pieces)).tool_input(name=ARGUMENTS_KEY)
 
 
 def _usage_of(usage: JsonValue) -> Usage:

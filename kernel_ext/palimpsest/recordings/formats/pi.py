@@ -171,7 +171,7 @@ class _PiPath:
         self._model = _model(header, "modelId")
         self._effort = header.text("thinkingLevel") or None
         self._count = 0
-        self._kept = KeptMessages()
+        self._kept_messages = KeptMessages()
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         yield self._begin_session()
@@ -180,7 +180,7 @@ class _PiPath:
             kind = entry.text("type")
             name = index if entries is None else entry.text("id")
             if kind != "session" and (entries is None or name in entries):
-                self._kept.add_entry(name)
+                self._kept_messages.add_entry(name)
                 yield from self._entry(entry, kind, f"line {number}", report)
 
     def _begin_session(self) -> SessionBegin:
@@ -245,7 +245,7 @@ class _PiPath:
         """Return the id of the next message, and store it as the first message after the entries before it."""
         self._count += 1
         name = entry.text("id") or f"m{self._count}"
-        self._kept.add_message(name)
+        self._kept_messages.add_message(name)
         return name
 
     def _user_message(
@@ -289,7 +289,7 @@ class _PiPath:
         return CompactionRead(
             id=entry.text("id") or f"m{self._count}",
             summary=entry.text("summary"),
-            keeps_from=self._kept.first_at(first_kept),
+            keeps_from=self._kept_messages.first_at(first_kept),
             created=entry.time_ms("timestamp"),
             tokens_before=entry.integer("tokensBefore"),
             usage=_usage(entry.at("usage"))[0],

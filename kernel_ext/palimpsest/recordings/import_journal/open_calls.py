@@ -61,8 +61,8 @@ class OpenCalls:
     """The calls of one session."""
 
     def __init__(self) -> None:
-        self._open: dict[str, OpenCall] = {}
-        self._ended: dict[str, str] = {}
+        self._open_calls: dict[str, OpenCall] = {}
+        self._ended_calls: dict[str, str] = {}
         """The line of each ended call, of which a long recording has tens of thousands."""
         self._newest: tuple[str, ToolPart] | None = None
         """The call that ended last, to which later facts about a result are added."""
@@ -76,29 +76,29 @@ class OpenCalls:
             state=ToolPending(input=call.input),
             metadata={EXECUTED: True} if call.at_provider else None,
         )
-        self._open[call.id] = OpenCall(part, time_ms)
+        self._open_calls[call.id] = OpenCall(part, time_ms)
         return part
 
     def give_up_before(self, call: str) -> Iterator[ToolPart]:
         """Yield the calls that can have no result any more once a new call with this id begins."""
-        if call in self._open:
+        if call in self._open_calls:
             yield self._give_up(call)
-        while len(self._open) >= MAX_OPEN_CALLS:
-            yield self._give_up(next(iter(self._open)))
+        while len(self._open_calls) >= MAX_OPEN_CALLS:
+            yield self._give_up(next(iter(self._open_calls)))
 
     def _give_up(self, call: str) -> ToolPart:
-        part = _without_result(self._open.pop(call))
-        self._ended[call] = EndedCall(part.message_id, part.id, 0, "").line()
+        part = _without_result(self._open_calls.pop(call))
+        self._ended_calls[call] = EndedCall(part.message_id, part.id, 0, "").line()
         return part
 
     def end(self, result: ResultRead, time_ms: int, subagent: str | None = None) -> ToolPart | None:
         """Return a call's part with its result, and the imported session of its ``subagent``; None for other calls."""
-        open_call = self._open.pop(result.call, None)
+        open_call = self._open_calls.pop(result.call, None)
         if open_call is None:
             return None
         part = _with_result(open_call, result, time_ms, subagent)
         beginning = result.output[:BEGINNING_CHARS]
-        self._ended[result.call] = EndedCall(
+        self._ended_calls[result.call] = EndedCall(
             part.message_id, part.id, len(result.output), beginning
         ).line()
         self._newest = result.call, part
@@ -106,13 +106,13 @@ class OpenCalls:
 
     def place_of_ended(self, call: str) -> EndedCall | None:
         """Return the position of an ended call's part."""
-        line = self._ended.get(call)
+        line = self._ended_calls.get(call)
         return None if line is None else EndedCall.of_line(line)
 
     def add_gap(self, call: str, gap: str) -> ToolPart | None:
         """Add a gap in the recording of a call; return the call's part if it has ended and so changes."""
-        if call in self._open:
-            self._open[call].gaps.append(gap)
+        if call in self._open_calls:
+            self._open_calls[call].gaps.append(gap)
             return None
         if self._newest is None or self._newest[0] != call:
             return None
@@ -125,7 +125,7 @@ class OpenCalls:
 
     def unanswered(self) -> Iterator[ToolPart]:
         """Yield the parts of the calls without a result at the end of a recording; the calls stay open."""
-        for open_call in self._open.values():
+        for open_call in self._open_calls.values():
             yield _without_result(open_call)
 
 

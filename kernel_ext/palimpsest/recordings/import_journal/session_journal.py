@@ -142,14 +142,10 @@ class SessionJournal:
         if self._hash.digest != existing.note.get("fingerprint"):
             raise Differs
 
-    @property
-    def _is_known(self) -> bool:
-        return self._existing is not None and self._hash.count <= self._existing.values
-
     def add_value(self, value: Recorded, place: str, counted: Counted) -> None:
         """Add the next value; report and leave out a value that cannot be part of a session."""
         self._bytes += self._hash.add(value, counted)
-        is_known = self._is_known
+        is_known = self._existing is not None and self._hash.count <= self._existing.values
         self._has_summary = self._has_summary or isinstance(value, CompactionRead)
         try:
             for event in self._builder.events(value):

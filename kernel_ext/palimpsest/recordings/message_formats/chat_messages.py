@@ -97,41 +97,43 @@ class CallNames:
     """Gives every call a unique id, even where a recording uses an id twice."""
 
     def __init__(self) -> None:
-        self._used: dict[str, int] = {}
-        self._newest: dict[str, str] = {}
-        self._open: list[str] = []
+        self._use_counts: dict[str, int] = {}
+        self._newest_ids: dict[str, str] = {}
+        self._open_ids: list[str] = []
 
     def new_id(self, recorded_id: str) -> str:
         """Return the id of a new call: the recorded id, if it is the first call with that id."""
         name = recorded_id or "call"
-        count = self._used[name] = self._used.get(name, 0) + 1
+        count = self._use_counts[name] = self._use_counts.get(name, 0) + 1
         call_id = name if recorded_id and count == 1 else f"{name}#{count}"
-        if call_id in self._newest.values():
+        if call_id in self._newest_ids.values():
             return self.new_id(recorded_id)
-        self._newest[recorded_id or call_id] = call_id
-        self._open.append(call_id)
+        self._newest_ids[recorded_id or call_id] = call_id
+        self._open_ids.append(call_id)
         return call_id
 
     def call_of_result(self, recorded_id: str) -> str | None:
         """Return the call of a result: by its recorded id, or without one the oldest call without a result."""
-        call = self._newest.get(recorded_id) if recorded_id else next(iter(self._open), None)
+        call = (
+            self._newest_ids.get(recorded_id) if recorded_id else next(iter(self._open_ids), None)
+        )
         if call is not None:
             self.close(call)
         return call
 
     def newest_call(self, recorded_id: str) -> str | None:
         """Return the newest call with a recorded id."""
-        return self._newest.get(recorded_id)
+        return self._newest_ids.get(recorded_id)
 
     def close(self, call: str) -> None:
         """Count a call as answered."""
-        if call in self._open:
-            self._open.remove(call)
+        if call in self._open_ids:
+            self._open_ids.remove(call)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
         """The calls without a result, oldest first."""
-        return tuple(self._open)
+        return tuple(self._open_ids)
 
 
 def calls_of(message: JsonValue, names: CallNames) -> tuple[Call, ...]:

@@ -15,9 +15,9 @@ def block_part(block: JsonValue) -> MessagePart | None:
         case "text":
             return Text(block.text("text"))
         case "thinking":
-            words = block.text("thinking")
+            thought = block.text("thinking")
             signature = block.get("signature") or block.get("thinkingSignature")
-            return Thinking(words, encrypted=bool(signature) and not words)
+            return Thinking(thought, encrypted=bool(signature) and not thought)
         case "redacted_thinking":
             return Thinking("", encrypted=True)
         case "tool_use" | "toolCall" | "server_tool_use" | "mcp_tool_use" as kind:

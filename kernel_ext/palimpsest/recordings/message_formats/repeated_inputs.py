@@ -207,11 +207,11 @@ class RepeatedInputs:
         )
         for message in messages:
             last_counts = self._counts[-1]
-            shown = list(_entries([message], last_counts))
-            entries = [next(new_keys, (0, None)) for _ in shown]
+            shown_entries = list(_entries([message], last_counts))
+            entries = [next(new_keys, (0, None)) for _ in shown_entries]
             if any(
                 not entry or entry.key != entry_shown.key
-                for (_, entry), entry_shown in zip(entries, shown, strict=True)
+                for (_, entry), entry_shown in zip(entries, shown_entries, strict=True)
             ):
                 return
             self._counts.append(
@@ -263,15 +263,7 @@ class RepeatedInputs:
             ):
                 yield GapRead(CHANGED_SENTENCE, message=kept.message)
                 changed_range.entries.append(replace(kept, key=shown.key))
-        elif (
-            removed_names
-            and not reduction
-            and _is_reverted(
-                changed_range,
-                changed_range.is_last and len(removed_names) < len(self._entries),
-                captured=self._captured,
-            )
-        ):
+        elif removed_names and not reduction and self._is_reverted(changed_range, removed_names):
             yield RemovedRead(removed_names, step.created)
         elif removed_names and self._captured and first_user_entry is None:
             yield GapRead(LEFT_OUT)
@@ -294,8 +286,19 @@ class RepeatedInputs:
             yield compaction
             if first_user_entry:
                 changed_range.entries.append(_InputEntry(first_user_entry.key, compaction.id))
-        for shown in new_entries:
-            yield from self._new_entry(shown, changed_range.entries, step)
+        for shown_entry in new_entries:
+            yield from self._new_entry(shown_entry, changed_range.entries, step)
+
+    def _is_reverted(self, changed_range: _ChangedRange, removed_names: Sequence[str]) -> bool:
+        """Return whether the user removed the last messages: a prompt and all after it, or an answer to retry."""
+        if not changed_range.is_last or len(removed_names) >= len(self._entries):
+            return False
+        kinds = [entry.key[0] for entry in changed_range.removed_entries]
+        return (
+            kinds[0] == "user"
+            or not any(entry.key[0] == "user" for entry in changed_range.new_entries)
+            or (self._captured and "user" not in kinds)
+        )
 
     def _new_entry(
         self, shown_entry: _ShownEntry, entries: list[_InputEntry], step: _NextInput
@@ -427,16 +430,6 @@ def _key(role: str, parts: Parts) -> Key:
         fingerprint(file.data or file.name or "").hex() for file in parts if isinstance(file, Media)
     ]
     return (role, fingerprint(_joined_text(parts)).hex(), *media)
-
-
-def _is_reverted(changed_range: _ChangedRange, is_tail: bool, *, captured: bool) -> bool:  # noqa: FBT001
-    """Return whether the user removed the last messages: a prompt and all after it, or an answer to retry."""
-    kinds = {entry.key[0] for entry in changed_range.removed_entries}
-    return is_tail and (
-        changed_range.removed_entries[0].key[0] == "user"
-        or not any(entry.key[0] == "user" for entry in changed_range.new_entries)
-        or (captured and "user" not in kinds)
-    )
 
 
 def _is_changed(changed_range: _ChangedRange) -> bool:

@@ -94,8 +94,8 @@ class _ThreadEvents:
                 yield from self._answers.complete_answer()
                 yield from self._read_totals(record.at("usage"))
             case "turn.failed":
-                words = record.text("error", "message") or "The turn failed."
-                yield from self._answers.complete_answer(finish="error", error=words)
+                reason = record.text("error", "message") or "The turn failed."
+                yield from self._answers.complete_answer(finish="error", error=reason)
             case _:
                 pass  # for the screen only
 

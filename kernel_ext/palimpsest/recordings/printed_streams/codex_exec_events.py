@@ -110,8 +110,8 @@ class OldEvents:
             case "turn_aborted":
                 yield from answers.complete_answer(finish="aborted")
             case "error":
-                words = event.text("message") or "The turn failed."
-                yield from answers.complete_answer(finish="error", error=words)
+                reason = event.text("message") or "The turn failed."
+                yield from answers.complete_answer(finish="error", error=reason)
             case _:
                 yield from self._tool_event(event, kind)
 

@@ -129,8 +129,8 @@ class _ChatEvents:
 
     def _result(self, record: JsonValue) -> Iterator[Recorded]:
         if record.get("status") == "error":
-            words = record.text("error", "message") or "The run failed."
-            yield from self._answers.complete_answer(finish="error", error=words)
+            reason = record.text("error", "message") or "The run failed."
+            yield from self._answers.complete_answer(finish="error", error=reason)
         else:
             yield from self._answers.complete_answer()
         stats = record.at("stats")

@@ -176,12 +176,9 @@ class JsonValue:
         """Return a value as text: texts as they are, anything else as JSON."""
         value = self.get(*names)
         try:
-            text = (
-                value
-                if isinstance(value, str | None)
-                else json.dumps(value, ensure_ascii=False, default=str)
-            )
-            return JsonValue(text).text()
+            if not isinstance(value, str | None):
+                value = json.dumps(value, ensure_ascii=False, default=str)
+            return JsonValue(value).text()
         except (ValueError, RecursionError):
             return ""
 

@@ -54,7 +54,7 @@ class CompactionRedecision:
     ) -> None:
         self._counter = counter
         self._policy_of = policy_of
-        self._read = read_blob
+        self._read_blob = read_blob
         self._pending: list[_PendingDecision] = []
         self._model: ModelInfo | None = None
         """The model of the newest step, for which compactions are planned and checked, even if another model writes them."""
@@ -99,7 +99,7 @@ class CompactionRedecision:
         count = self._counter(policy.estimator)
         # Another view loads the texts; the view after the summary no longer needs them.
         own_messages = messages_before(view.messages, info.parent_id)
-        earlier = View.of(own_messages, view.decisions, self._read)
+        earlier = View.of(own_messages, view.decisions, self._read_blob)
         tokens_before = messages_tokens(earlier, policy, model, count)
         # In older sessions, whose summaries were not graded, the report is different.
         is_graded = "recent" in decision.numbers
@@ -150,7 +150,7 @@ class CompactionRedecision:
             model = self._session_model(pending.view, marker_id, request)
             plan = plan_at(pending.view, marker_id, policy, model, self._counter)
             return _tail_decision(marker_id, plan.tail_start_id)
-        system: list[str] = json.loads(self._read(request.system.sha256))
+        system: list[str] = json.loads(self._read_blob(request.system.sha256))
         facts = pending.facts or request.facts
         count = self._counter(facts.estimator)
         selector = StageSelector(
@@ -188,9 +188,9 @@ def _repeated_request_numbers(view: View, selector: StageSelector) -> dict[str, 
     """Return the numbers of a repeated request for a summary: the earlier ones, and what was missing in the rejected text."""
     policy, marker_id = selector.policy, selector.marker_id
     history = messages_seen_at(view, marker_id, policy)
-    rejected = rejected_text(view.messages, marker_id)
-    missing = missing_from_summary(rejected, history, policy.compact)
-    return {**stage_numbers(view.decisions, marker_id), "lacks": list(missing)}
+    rejected_summary = rejected_text(view.messages, marker_id)
+    missing_facts = missing_from_summary(rejected_summary, history, policy.compact)
+    return {**stage_numbers(view.decisions, marker_id), "lacks": list(missing_facts)}
 
 
 def _tail_decision(marker_id: str, tail_start_id: str | None) -> Decision:

@@ -185,11 +185,8 @@ class ItemStates:
         pinned = item in self._item_list.pinned_items if effect.pinned is None else effect.pinned
         self._item_list.pin(item, pinned=pinned)
         removed_state = self._removed_items.get(item)
-        covered = (
-            self._cover_counts[item] > 0
-            if self._cut_messages is None
-            else known_item.message in self._cut_messages
-        )
+        cut = self._cut_messages
+        covered = self._cover_counts[item] > 0 if cut is None else known_item.message in cut
         if removed_state is None and covered:
             # Pinned items are quoted after the summary; of a pinned message all items except its reasoning.
             is_quoted = pinned and (known_item.kind != "reasoning" or effect.is_pinned_itself)

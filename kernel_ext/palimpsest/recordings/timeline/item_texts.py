@@ -108,7 +108,7 @@ class ItemTexts:
         self._session_id = session_id
         self.ids = ids
         self._parts: dict[str, _PartTexts] | None = {} if collects_texts else None
-        self._removed: set[str] = set()
+        self._removed_messages: set[str] = set()
         """Removed messages whose parts are still among ``_parts``."""
         self.blobs: dict[str, str] = {}
         """Blob names of the items that are not parts: system prompts and tools."""
@@ -121,7 +121,7 @@ class ItemTexts:
     def _add(self, parts: dict[str, _PartTexts], event: Event) -> None:
         match event:
             case PartUpdated(part=part):
-                if part.message_id in self._removed:
+                if part.message_id in self._removed_messages:
                     self._forget_removed(parts)
                 parts[part.id] = _PartTexts.of(part)
             case PartDelta(part_id=name, field="text", delta=more):
@@ -131,15 +131,17 @@ class ItemTexts:
             case PartRemoved(part_id=name):
                 parts.pop(name, None)
             case MessageRemoved(message_id=name):
-                self._removed.add(name)
+                self._removed_messages.add(name)
             case _:
                 pass
 
     def _forget_removed(self, parts: dict[str, _PartTexts]) -> None:
         """Remove the parts of the removed messages: of all at once, since each part has to be looked at."""
-        for name in [name for name, texts in parts.items() if texts.message in self._removed]:
+        for name in [
+            name for name, texts in parts.items() if texts.message in self._removed_messages
+        ]:
             del parts[name]
-        self._removed.clear()
+        self._removed_messages.clear()
 
     def __call__(self, index: int) -> str:
         """Return the whole text of an item; empty where the log has none."""
@@ -170,6 +172,6 @@ class ItemTexts:
             for record in self._store.read(self._session_id, only=TEXT_EVENTS):
                 self._add(parts, record.event)
             self._parts = parts
-        if self._removed:
+        if self._removed_messages:
             self._forget_removed(parts)
         return parts

@@ -264,11 +264,9 @@ class TimelineBuilder:
         marker = self._markers.get(info.parent_id)
         covered_items = self._item_list.add_summary(info, parts, marker)
         request = self._summary_requests.get(info.id, self._last_request)
-        prompt = (
-            _summary_settings(self._history_cut.compact_policy(request))
-            if request is not None
-            else {}
-        )
+        prompt: dict[str, Any] = {}
+        if request is not None:
+            prompt = _summary_settings(self._history_cut.compact_policy(request))
         marker_note = _note_of(self._infos.get(info.parent_id))
         if writer := _note_text(marker_note, WRITTEN_BY):
             prompt[WRITTEN_BY] = writer
@@ -336,9 +334,9 @@ class TimelineBuilder:
 
     def _add_section(self, kind: str, sha256: str, chars: int) -> None:
         """Add a system prompt or tools, which replace those of the request before."""
-        replaced = self._item_list.add_section(kind, sha256, chars)
-        if replaced is not None:
-            self._states.show(replaced, "out", 0, f"another {kind}")
+        replaced_item = self._item_list.add_section(kind, sha256, chars)
+        if replaced_item is not None:
+            self._states.show(replaced_item, "out", 0, f"another {kind}")
 
     def _cut_messages(self) -> frozenset[str] | None:
         """Return the messages that a request under the newest request's policy would leave out now."""

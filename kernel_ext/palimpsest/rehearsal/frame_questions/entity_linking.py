@@ -4,7 +4,7 @@ Names match in other spellings, too: ``bill length`` and ``BillLength`` both mea
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.rehearsal.parsing.tables import Column, Variable
@@ -74,9 +74,7 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Colu
             and other.column != candidate.column
             and abs(other.score - candidate.score) < 0.1
         )
-        mentions.append(
-            ColumnMention(candidate.column, candidate.start, candidate.end, candidate.score, rivals)
-        )
+        mentions.append(replace(candidate, rivals=rivals))
     return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
@@ -175,17 +173,16 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
     for variable in variables:
         column = Column(variable.name)
         # A name that is also an everyday word counts only in certain positions.
-        common = (
-            variable.name in KNOWN_WORDS or len(variable.name) == 1
-        ) and variable.name not in DATA
+        name = variable.name
+        is_common = (name in KNOWN_WORDS or len(name) == 1) and name not in DATA
         scores = [
             _match_score([words[index] for index in window], column)
             for window in windows
-            if not common or _is_in_name_position(words, window)
+            if not is_common or _is_in_name_position(words, window)
         ]
         best = max(scores, default=0.0)
         if best >= MIN_SCORE:
-            scores_by_name[variable.name] = best
+            scores_by_name[name] = best
     return scores_by_name
 
 

@@ -105,6 +105,5 @@ def _words_before(
     """Return the words before a number, without those of column names."""
     start = max(0, position - 9)
     column_indexes = {index for mention in columns for index in range(mention.start, mention.end)}
-    return [words[index].text for index in range(start, position) if index not in column_indexes][
-        -6:
-    ]
+    indexes = [index for index in range(start, position) if index not in column_indexes]
+    return [words[index].text for index in indexes[-6:]]

@@ -144,9 +144,7 @@ def _rival_notes(linked_prompt: LinkedPrompt, spec: QuerySpec) -> list[str]:
 
 def fit_to_types(spec: QuerySpec) -> tuple[QuerySpec, str]:
     """Adapt a spec that the columns' types do not allow; returns it with a note."""
-    text_columns = [
-        column for column in spec.measures if not column.is_numeric and not column.is_temporal
-    ]
+    text_columns = [column for column in spec.measures if column.is_text]
     if spec.op == "statistic" and text_columns and (spec.statistic or "mean") not in {"min", "max"}:
         label = inline_code(text_columns[0].label)
         note = f"{label} holds no numbers, so it has no {spec.statistic or 'mean'}; I counted its values instead."

@@ -141,7 +141,7 @@ def _describe(spec: QuerySpec) -> str:
     table = f"{rows}[{key_list_source(columns)}]" if columns else rows
     lines = [f'print(len({rows}), "rows,", {table}.isna().sum().sum(), "missing values")']
     described_columns = columns or spec.table.columns
-    if any(not c.is_numeric and not c.is_temporal for c in described_columns):
+    if any(c.is_text for c in described_columns):
         lines.append(f'print({table}.select_dtypes(exclude="number").nunique().to_string())')
     if any(column.is_numeric for column in described_columns):
         lines.append(f'{table}.select_dtypes("number").agg({STATISTICS_LIST}).T')

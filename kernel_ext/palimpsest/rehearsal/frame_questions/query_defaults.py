@@ -24,13 +24,13 @@ def _rank_numbers(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """Rank the column after *by*, as in *top five by mass*."""
     if spec.op != "top" or spec.measures:
         return spec
-    ranked = tuple(column for column in spec.groups if column.is_numeric or column.is_temporal)
+    ranked = tuple(column for column in spec.groups if not column.is_text)
     return replace(spec, measures=ranked, groups=tuple(c for c in spec.groups if c not in ranked))
 
 
 def _group_words(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """Group by text columns where numeric ones are measured."""
-    text_columns = tuple(c for c in spec.measures if not c.is_numeric and not c.is_temporal)
+    text_columns = tuple(c for c in spec.measures if c.is_text)
     numbers = tuple(c for c in spec.measures if c not in text_columns)
     is_plotted = spec.op == "plot" and (numbers or spec.groups)
     can_group = spec.op in {"statistic", "top", "compare", ""} or is_plotted
@@ -67,7 +67,7 @@ def _count_values(spec: QuerySpec, words: frozenset[str]) -> QuerySpec:
     if spec.op != "count" or len(spec.measures) != 1 or spec.groups:
         return spec
     column = spec.measures[0]
-    if column.is_numeric or column.is_temporal:
+    if not column.is_text:
         return spec
     is_listing = words & {"count", "counts", "frequency", "frequencies", "tally"}
     return replace(spec, op="distinct" if is_listing else "nunique")

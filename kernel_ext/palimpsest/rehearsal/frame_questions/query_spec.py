@@ -50,7 +50,7 @@ def make_query_spec(request: DataRequest, linked_prompt: LinkedPrompt, table: Ta
     split_columns = [condition.column for condition in filters if condition.test == "in"][:1]
     groups += tuple(column for column in split_columns if column not in groups)
     statistic = request.statistic
-    if not any(column.is_numeric or column.is_temporal for column in (*measures, *groups)):
+    if all(column.is_text for column in (*measures, *groups)):
         quality_columns = _by_quality(linked_prompt.prompt.words, table)
         if quality_columns and (measures or groups):
             # "The heaviest species" means the species with the highest mean.

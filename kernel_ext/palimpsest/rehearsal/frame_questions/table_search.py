@@ -56,9 +56,7 @@ def find_data(
         )
     is_named = scores[0] >= MIN_NAME_SCORE and scores[0] > max(scores[1:], default=0.0)
     candidates = tables[:1] if is_named else tables[:MAX_TABLES]
-    described_tables = yield from describe_tables(
-        runner, [variable.name for variable in candidates]
-    )
+    described_tables = yield from describe_tables(runner, [table.name for table in candidates])
     return _best_table(runner, described_tables, name_scores, variables)
 
 
@@ -114,9 +112,7 @@ def _best_table(
         ties = [n for n in scores if abs(scores[n] - scores[best.name]) < 0.01 and n != best.name]
         choice = f" would fit as well; I took {inline_code(best.name)}."
         return FoundTable(best, inline_code(ties[0]) + choice if ties else "")
-    table_names = ", ".join(
-        inline_code(variable.name) for variable in variables if variable.is_table
-    )
+    table_names = ", ".join(inline_code(each.name) for each in variables if each.is_table)
     if best is None:
         raise PlanEnded(f"I found these tables but could not read their columns: {table_names}.")
     raise PlanEnded(

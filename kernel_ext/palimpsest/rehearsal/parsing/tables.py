@@ -40,6 +40,11 @@ class Column:
         """Whether the column holds dates."""
         return bool(TEMPORAL.match(self.dtype))
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the column holds neither numbers nor dates."""
+        return not self.is_numeric and not self.is_temporal
+
     @cached_property
     def tokens(self) -> tuple[Word, ...]:
         """The words of the column's name."""
@@ -61,7 +66,7 @@ class Table:
     @property
     def categories(self) -> tuple[Column, ...]:
         """The columns that hold neither numbers nor dates."""
-        return tuple(c for c in self.columns if not c.is_numeric and not c.is_temporal)
+        return tuple(column for column in self.columns if column.is_text)
 
 
 @dataclass(frozen=True)

@@ -347,7 +347,8 @@ class _OutlineBuilder:
             case RetryPart():
                 return self._retry_items(part)
             case PatchPart():
-                return self._change_items(part)
+                names = first_names([self._line(name) for name in part.files], 6)
+                return [NoticeItem("±", f"changed {names}")] if part.files else []
             case AgentPart():
                 return [NoticeItem("@", self._line(part.name))]
             case SubtaskPart():
@@ -389,10 +390,6 @@ class _OutlineBuilder:
 
     def _reason(self, message: str) -> str:
         return self._line(_without_traceback(message))
-
-    def _change_items(self, part: PatchPart) -> list[Item]:
-        names = first_names([self._line(name) for name in part.files], 6)
-        return [NoticeItem("±", f"changed {names}")] if part.files else []
 
     def summary_items(self, message: Message) -> Iterable[Item]:
         """Yield the item on a summary's grade: the names and numbers that the model no longer sees."""

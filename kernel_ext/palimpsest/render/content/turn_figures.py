@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from palimpsest.render.content.outline import OutlineStep
 from palimpsest.render.content.phrases import counted_noun
-from palimpsest.transcript.messages import AssistantMessage, Message, parts_of
+from palimpsest.transcript.messages import Message, is_summary, parts_of
 from palimpsest.transcript.parts import StepFinishPart
 
 
@@ -43,7 +43,7 @@ def turn_figures(messages: Sequence[Message]) -> TurnFigures | None:
     if not steps:
         return None
     # The request for a summary has another size than the conversation.
-    conversation_steps = _steps(message for message in messages if not _is_summary(message))
+    conversation_steps = _steps(message for message in messages if not is_summary(message))
     last_step = conversation_steps[-1] if conversation_steps else None
     return TurnFigures(
         steps=len(steps),
@@ -86,10 +86,6 @@ def figures_item(messages: Sequence[Message]) -> OutlineStep | None:
 
 def _steps(messages: Iterable[Message]) -> list[StepFinishPart]:
     return [part for part in parts_of(messages) if isinstance(part, StepFinishPart)]
-
-
-def _is_summary(message: Message) -> bool:
-    return isinstance(message.info, AssistantMessage) and bool(message.info.summary)
 
 
 def _sum_or_none(values: Sequence[float | None]) -> float | None:

@@ -151,7 +151,10 @@ class _TrajectoryWriter:
             model_name=info.model.id,
             reasoning_effort=info.model.variant,
             reasoning_content="".join(reasoning) or None,
-            tool_calls=[_tool_call(call) for call in calls],
+            tool_calls=[
+                {"tool_call_id": c.call_id, "function_name": c.tool, "arguments": c.state.input}
+                for c in calls
+            ],
             observation={"results": results} if results else None,
             metrics=self._count_metrics(message),
             llm_call_count=1,
@@ -313,10 +316,6 @@ def _other_file(file: FilePart | Attachment) -> Json:
 def _attachments(parts: Iterable[Part]) -> Json:
     files = [part for part in parts if isinstance(part, FilePart) and part.mime not in IMAGE_TYPES]
     return {"attachments": [_other_file(file) for file in files]} if files else {}
-
-
-def _tool_call(part: ToolPart) -> Json:
-    return {"tool_call_id": part.call_id, "function_name": part.tool, "arguments": part.state.input}
 
 
 def _metrics(usage: Usage, cost: float | None) -> Json:

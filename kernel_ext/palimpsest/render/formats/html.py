@@ -179,10 +179,6 @@ def work_row(row: WorkRow, inner_html: str) -> str:
     return f'<details class="work"><summary>{sentence}</summary>\n{inner_html}\n</details>'
 
 
-def _work_html(row: WorkRow) -> str:
-    return work_row(row, _WRITER.rows(row.items))
-
-
 def end_row(row: TurnEnd, inner_html: str) -> str:
     """Return the line below a turn, which opens to the steps and short thoughts without a row."""
     if not inner_html:
@@ -191,10 +187,6 @@ def end_row(row: TurnEnd, inner_html: str) -> str:
         f'<details class="work end"><summary class="step">{_figures_html(row.step_figures)}</summary>\n'
         f"{inner_html}\n</details>"
     )
-
-
-def _turn_end_html(row: TurnEnd) -> str:
-    return end_row(row, _WRITER.rows(row.items))
 
 
 def _muted_line(text: str) -> str:
@@ -206,16 +198,16 @@ def _with_hard_units(text: str) -> str:
     return _UNIT.sub(HARD_SPACE, line_in_html(text))
 
 
-_WRITER = ItemWriter(
+_WRITER: ItemWriter = ItemWriter(
     _text_block,
     _reasoning_block,
     _call_html,
     _step_line,
     _reduction_line,
     _notice_line,
-    _work_html,
+    lambda row: work_row(row, _WRITER.rows(row.items)),
     _message_section,
-    _turn_end_html,
+    lambda row: end_row(row, _WRITER.rows(row.items)),
     separator="\n",
     default_caps=PAGE_CAPS,
 )

@@ -80,8 +80,8 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
     )
     title = html.escape(one_line(report.title) or "Session")
     scripts = (
-        f'<script type="text/plain" id="code">{_packed(script)}</script>\n'
-        f'<script type="text/plain" id="data">{_packed(report.data)}</script>\n'
+        f'<script type="text/plain" id="code">{_compressed_text(script)}</script>\n'
+        f'<script type="text/plain" id="data">{_compressed_text(report.data)}</script>\n'
         f"<script>{LOADER}</script>\n"
     )
     tables = "\n".join(table.html for table in report.tables)
@@ -93,7 +93,7 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         '<meta name="referrer" content="no-referrer">\n<meta name="robots" content="noindex">\n'
-        f"<title>{title}</title>\n<style>{_style(style)}{_RULES}</style>\n</head>\n<body>\n"
+        f"<title>{title}</title>\n<style>{_safe_style(style)}{_RULES}</style>\n</head>\n<body>\n"
         f'<header><h1>{title}</h1><p class="about">{line_in_html(report.description)}</p></header>\n'
         f'<main>\n<div id="inspector" hidden></div>\n<div id="saved">\n{timeline_svg(report.picture)}\n'
         f"<p>{line_in_html(report.picture.sentence)}</p>\n"
@@ -106,10 +106,10 @@ def _script_hash(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def _packed(text: str) -> str:
+def _compressed_text(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
-def _style(style: str) -> str:
+def _safe_style(style: str) -> str:
     """Return a built style sheet for a ``style`` element, which it may not end."""
     return style.replace("</", "<\\/")

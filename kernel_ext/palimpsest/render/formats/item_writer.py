@@ -21,12 +21,11 @@ from palimpsest.render.content.outline import (
     is_prompt,
     outline_message,
     outline_message_error,
-    outline_parts,
 )
 from palimpsest.render.content.turn_figures import figures_item
 from palimpsest.render.content.work_rows import Row, TurnEnd, WorkRow, fold_work, without_row
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import Part, TextPart
+from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import Density
 
 Numbered = tuple[Message, Caps, int]
@@ -123,7 +122,7 @@ def _without_content(message: Message) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class ItemWriter:
-    """Writes parts and messages in one format."""
+    """Writes messages in one format."""
 
     render_text: Callable[[TextItem], str]
     render_reasoning: Callable[[ReasoningItem], str]
@@ -164,18 +163,6 @@ class ItemWriter:
             case TurnEnd():
                 return self.render_turn_end(item)
 
-    def parts(
-        self,
-        parts: Sequence[Part],
-        *,
-        caps: Caps | None = None,
-        scrub: Scrub = str,
-        notes: OutlineNotes | None = None,
-    ) -> str:
-        """Return parts with all their steps; the same parts give the same text."""
-        caps, scrub = caps or self.default_caps, self._scrub_of(scrub)
-        return self.rows(outline_parts(parts, caps=caps, scrub=scrub, notes=notes))
-
     def message(
         self,
         message: Message,
@@ -202,7 +189,7 @@ class ItemWriter:
         """Return the messages of a turn, or of a piece of it; a whole one (``is_whole``) ends in its figures."""
         entries = turn_rows(
             turn,
-            scrub=self._scrub_of(scrub),
+            scrub=lambda text: self.make_visible(scrub(text)),
             notes=notes,
             density=density,
             is_running=is_running,
@@ -216,9 +203,6 @@ class ItemWriter:
         """Return rows, one below the other."""
         texts = (self.make_visible(self.render_row(row)) for row in rows)
         return joined_blocks(texts, self.separator)
-
-    def _scrub_of(self, scrub: Scrub) -> Scrub:
-        return lambda text: self.make_visible(scrub(text))
 
 
 def joined_blocks(blocks: Iterable[str], separator: str = "\n\n") -> str:

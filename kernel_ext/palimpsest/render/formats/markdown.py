@@ -1,4 +1,4 @@
-"""Write parts, messages and sessions as Markdown that any viewer can show.
+"""Write messages and sessions as Markdown that any viewer can show.
 
 Border: pure. This is the ``text/markdown`` that GitHub, nbconvert and a JupyterLab without this package's
 extension show, so it must be complete, safe even when it is trusted, and readable as source.
@@ -144,7 +144,6 @@ WRITER = ItemWriter(
     _work_line,
     _labelled_message,
 )
-render_parts = WRITER.parts
 render_message = WRITER.message
 render_turn = WRITER.turn
 OPENING_WRITER = replace(WRITER, render_work=_opening_work, render_turn_end=_opening_turn_end)

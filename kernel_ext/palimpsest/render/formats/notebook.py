@@ -28,7 +28,7 @@ from palimpsest.render.formats.markdown import OPENING_WRITER, render_message
 from palimpsest.render.formats.share_page import Embed
 from palimpsest.render.safety.escaping import clean, escape_inline
 from palimpsest.transcript.call_outcomes import call_outcome
-from palimpsest.transcript.messages import Message
+from palimpsest.transcript.messages import Message, typed_texts
 from palimpsest.transcript.parts import (
     Attachment,
     FilePart,
@@ -137,7 +137,10 @@ class _NotebookWriter:
             self.add_code(f"%%agent\n{self._scrub(prompt_text)}")
         elif message.info.role == "user" or message.info.summary:
             self._write_pending()
-            self.add_markdown(self._summary_line(shown_message))
+            text = render_message(
+                shown_message, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes
+            )
+            self.add_markdown(text)
         else:
             self._write_answer(shown_message)
         for file in files:
@@ -189,9 +192,6 @@ class _NotebookWriter:
 
     def _outline_items(self, parts: Sequence[Part]) -> Sequence[Item]:
         return outline_parts(parts, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
-
-    def _summary_line(self, message: Message) -> str:
-        return render_message(message, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
 
     def _add_call(self, part: ToolPart) -> None:
         self._execution_count += 1
@@ -297,7 +297,5 @@ def _call_attachments(part: Part) -> tuple[Attachment, ...]:
 
 
 def _prompt_text(message: Message) -> str:
-    if message.info.role != "user":
-        return ""
-    texts = (part.text for part in message.parts if part.type == "text" and not part.synthetic)
+    texts = typed_texts(message) if message.info.role == "user" else []
     return "\n\n".join(text for text in texts if text.strip())

@@ -185,7 +185,8 @@ def share_page(
 
 def _head_html(head: SharePageHead, scrub: Scrub) -> Iterator[str]:
     name = html.escape(one_line(scrub(head.title)) or "Session")
-    yield f"{_META}<title>{name}</title>\n<style>{_page_style()}{_RULES}</style>\n</head>\n<body>\n"
+    style = PAGE.replace("\nmain {", "\n.page {", 1)
+    yield f"{_META}<title>{name}</title>\n<style>{style}{_RULES}</style>\n</head>\n<body>\n"
     yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{line_in_html(head.description)}</p>\n'
     facts = "".join(
         f"<div><dt>{line_in_html(scrub(key))}</dt><dd>{line_in_html(scrub(value))}</dd></div>"
@@ -203,10 +204,6 @@ def _head_html(head: SharePageHead, scrub: Scrub) -> Iterator[str]:
             title = line_in_html(one_line(scrub(prompt), 120)) or "Without words"
             yield f'<li><a href="#prompt-{number}">{title}</a></li>\n'
         yield "</ol></details></nav>\n"
-
-
-def _page_style() -> str:
-    return PAGE.replace("\nmain {", "\n.page {", 1)
 
 
 def _todo_html(todos: Sequence[Todo], scrub: Scrub) -> str:
@@ -269,15 +266,15 @@ class _BodyWriter:
         if isinstance(item, TurnEnd):
             return end_row(item, self._items_html(item))
         if not isinstance(item, OutlineCall):
-            return _scrollable(_renumbered_headings(render_item(item)))
+            return _scrollable_html(_renumbered_headings(render_item(item)))
         figures = [self._file_html(self._embed(figure)) for figure in item.pictures]
         call = replace(item, pictures=(), reductions=(), record_hint=_omitted_text(item))
         sentences, reduced_output = item.reductions, ""
         if sentences and call.output is not None:
-            reduced_output = _scrollable(_labelled_text(sentences[-1], call.output.text))
+            reduced_output = _scrollable_html(_labelled_text(sentences[-1], call.output.text))
             sentences, call = sentences[:-1], replace(call, output=None)
         reductions = [render_item(ReductionItem(sentence)) for sentence in sentences]
-        call_html = _scrollable(render_item(call))
+        call_html = _scrollable_html(render_item(call))
         return "\n".join([call_html, *reductions, reduced_output, *figures]).strip()
 
     def _items_html(self, row: WorkRow | TurnEnd) -> str:
@@ -296,7 +293,7 @@ class _BodyWriter:
                 )
             case "text":
                 text = html.escape(clean(embedded_file.content))
-                listing = _scrollable(f"<pre><code>{text}</code></pre>")
+                listing = _scrollable_html(f"<pre><code>{text}</code></pre>")
                 return (
                     f'<details class="thought file"><summary>{name} ({mime}){note}</summary>'
                     f"{listing}</details>"
@@ -324,7 +321,7 @@ def _labelled_text(label: str, text: str) -> str:
     )
 
 
-def _scrollable(content: str) -> str:
+def _scrollable_html(content: str) -> str:
     """Return HTML in which code and tables that may be wider than a phone can be scrolled by keyboard, with a name."""
     wrapped_tables = _TABLE.sub(_boxed_table, content)
     return _PRE.sub(_focusable_code, wrapped_tables)

@@ -1,4 +1,4 @@
-"""Write parts, messages and sessions as plain text for a terminal.
+"""Write messages and sessions as plain text for a terminal.
 
 Border: pure. Control and invisible characters are shown as escapes, so that no output of a tool can move the cursor,
 change colours or retitle the window.
@@ -24,7 +24,6 @@ from palimpsest.render.content.phrases import (
     size_text,
     thought_text,
 )
-from palimpsest.render.content.work_rows import WorkRow
 from palimpsest.render.formats.item_writer import ItemWriter, in_turns, joined_blocks
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import Density
@@ -51,7 +50,7 @@ def render_session(
 
 
 def _quoted_prompt(message: Message, body: str) -> str:
-    return _indent(body, "> ") if is_prompt(message) else body
+    return _indented_text(body, "> ") if is_prompt(message) else body
 
 
 def _text_lines(item: TextItem) -> str:
@@ -66,7 +65,7 @@ def _notice_line(item: NoticeItem) -> str:
 def _reasoning_lines(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
     # Reasoning is not shown in full; a text with a title is a summary, which is.
-    return f"{head}\n{_indent(item.text.strip(), '  ')}" if item.title else head
+    return f"{head}\n{_indented_text(item.text.strip(), '  ')}" if item.title else head
 
 
 def _call_lines(item: OutlineCall) -> str:
@@ -87,10 +86,10 @@ def _call_lines(item: OutlineCall) -> str:
 def _excerpt_lines(excerpt: Excerpt | None, margin: str) -> str:
     if excerpt is None or not excerpt.text.strip():
         return ""
-    return _indent(excerpt.text.strip("\n"), margin)
+    return _indented_text(excerpt.text.strip("\n"), margin)
 
 
-def _indent(text: str, margin: str) -> str:
+def _indented_text(text: str, margin: str) -> str:
     return "\n".join((margin + line).rstrip() for line in text.split("\n"))
 
 
@@ -102,10 +101,6 @@ def _step_line(item: OutlineStep) -> str:
     return f"{item.summary} · {bar} {share}" if bar else f"{item.summary} · {share}"
 
 
-def _work_line(row: WorkRow) -> str:
-    return f"▸ {row.text}"
-
-
 WRITER = ItemWriter(
     _text_lines,
     _reasoning_lines,
@@ -113,10 +108,8 @@ WRITER = ItemWriter(
     _step_line,
     "--- {} ---".format,
     _notice_line,
-    _work_line,
+    lambda row: f"▸ {row.text}",
     _quoted_prompt,
     make_visible=visible_text,
 )
-render_parts = WRITER.parts
 render_message = WRITER.message
-render_turn = WRITER.turn

@@ -109,14 +109,14 @@ class Comparison(ShownInCell):
             [1, *(max(line.recorded_tokens, line.other_tokens) for line in self.lines)]
         )
         totals = "\n".join(
-            f"<tr><th {_LEFT}>{text_in_html(total.name)}</th>{_number(count(total.recorded_value))}"
-            f"{_number(count(total.other_value))}{_number(total.change_text)}</tr>"
+            f"<tr><th {_LEFT}>{text_in_html(total.name)}</th>{_number_cell(count(total.recorded_value))}"
+            f"{_number_cell(count(total.other_value))}{_number_cell(total.change_text)}</tr>"
             for total in self.totals
         )
         steps = "\n".join(
-            f"<tr>{_number(str(line.number))}<td {_BARS}>{_bar(line.recorded_tokens, line.recorded_cached_tokens, largest_tokens, RECORDED_COLOUR)}"
-            f"{_bar(line.other_tokens, line.other_cached_tokens, largest_tokens, OTHER_COLOUR)}</td>{_number(count(line.recorded_tokens))}"
-            f"{_number(count(line.other_tokens))}<td {_LEFT}>{text_in_html(line.difference_text)}</td></tr>"
+            f"<tr>{_number_cell(str(line.number))}<td {_BARS}>{_bar(line.recorded_tokens, line.recorded_cached_tokens, largest_tokens, RECORDED_COLOUR)}"
+            f"{_bar(line.other_tokens, line.other_cached_tokens, largest_tokens, OTHER_COLOUR)}</td>{_number_cell(count(line.recorded_tokens))}"
+            f"{_number_cell(count(line.other_tokens))}<td {_LEFT}>{text_in_html(line.difference_text)}</td></tr>"
             for line in self.lines
         )
         sentences = filter(None, (self.more, *self.notes))
@@ -164,7 +164,7 @@ _UNSURE = "opacity:0.75;font-style:italic"
 """Style of unreliable text: any paler, and its contrast falls below 4.5 in a notebook's light theme."""
 
 
-def _number(text: str) -> str:
+def _number_cell(text: str) -> str:
     return f"<td {_NUMBER}>{text_in_html(text)}</td>"
 
 

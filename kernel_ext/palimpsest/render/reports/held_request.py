@@ -42,7 +42,7 @@ def headline(proposal: ProposedRequest) -> str:
         parts.append(f"of the subagent {one_line(proposal.agent, 40)}")
     size = f"{count(proposal.tokens)} tokens"
     cost = f", {money(proposal.cost)}" if proposal.cost is not None else ", of unknown price"
-    return f"{' '.join(sentence for sentence in parts if sentence)} is held: {size}{cost}{_cached(proposal)}."
+    return f"{' '.join(sentence for sentence in parts if sentence)} is held: {size}{cost}{_cached_phrase(proposal)}."
 
 
 def clock(seconds: float) -> str:
@@ -51,7 +51,7 @@ def clock(seconds: float) -> str:
     return f"{whole_seconds // 60}:{whole_seconds % 60:02d}"
 
 
-def _cached(proposal: ProposedRequest) -> str:
+def _cached_phrase(proposal: ProposedRequest) -> str:
     cache = proposal.cache
     if not cache.tokens:
         return ""

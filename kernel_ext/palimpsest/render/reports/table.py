@@ -173,7 +173,7 @@ class ReportTable(ShownAsTable):
         widths = [max(map(columns_of, column)) for column in zip(header, *body, strict=True)]
         lines = [
             "  ".join(
-                _padded(cell, width, is_left=column.form == "text")
+                _padded_cell(cell, width, is_left=column.form == "text")
                 for cell, width, column in zip(row, widths, self.columns, strict=True)
             ).rstrip()
             for row in (header, *body)
@@ -272,10 +272,7 @@ def table_of(
     estimates: frozenset[tuple[int, str]] = frozenset(),
 ) -> ReportTable:
     """Return a table with a row for each value."""
-    readers = [
-        (column, attrgetter(column.key)) if isinstance(column, TableColumn) else column
-        for column in columns
-    ]
+    readers = [(c, attrgetter(c.key)) if isinstance(c, TableColumn) else c for c in columns]
     rows = tuple(tuple(read_cell(value) for _, read_cell in readers) for value in values)
     shown_columns = tuple(column for column, _ in readers)
     return ReportTable(title, shown_columns, rows, notes, tuple(links), estimates)
@@ -338,6 +335,6 @@ def _style(column: TableColumn) -> str:
     return f'style="text-align:{side};padding:2px 12px 2px 0;font-weight:400"'
 
 
-def _padded(text: str, columns: int, *, is_left: bool) -> str:
+def _padded_cell(text: str, columns: int, *, is_left: bool) -> str:
     blanks = " " * (columns - columns_of(text))
     return text + blanks if is_left else blanks + text

@@ -81,9 +81,9 @@ class _Reader:
         line = self.lines[self.position]
         fence = _FENCE.match(line)
         if fence and _is_opening(fence) and not (self.in_list and len(fence["indent"]) > 1):
-            return self._fenced(fence["fence"], len(fence["indent"]), fence["info"])
+            return self._take_fenced_code(fence["fence"], len(fence["indent"]), fence["info"])
         if self.after_blank and not self.in_list and _INDENTED.match(line) and line.strip():
-            return self._indented()
+            return self._take_indented_code()
         return None
 
     def take_nested_code(self) -> _Code | None:
@@ -95,7 +95,9 @@ class _Reader:
         if not fence or not fence["prefix"] or not _is_opening(fence):
             return None
         prefix = fence["prefix"]
-        code = self._fenced(fence["fence"], len(prefix), fence["info"], is_quoted=">" in prefix)
+        code = self._take_fenced_code(
+            fence["fence"], len(prefix), fence["info"], is_quoted=">" in prefix
+        )
         self.dedent = len(prefix)
         marker = prefix.rstrip()
         return _Code(code.text, code.language, marker if marker.strip(" \t>") else "")
@@ -114,7 +116,9 @@ class _Reader:
         self.after_blank = not line.strip()
         return line
 
-    def _fenced(self, fence: str, indent: int, info: str, *, is_quoted: bool = False) -> _Code:
+    def _take_fenced_code(
+        self, fence: str, indent: int, info: str, *, is_quoted: bool = False
+    ) -> _Code:
         body: list[str] = []
         self.position += 1
         while self.position < len(self.lines):
@@ -128,7 +132,7 @@ class _Reader:
         info_words = info.split(None, 1)
         return _Code("\n".join(body), info_words[0].strip("{}.") if info_words else "")
 
-    def _indented(self) -> _Code:
+    def _take_indented_code(self) -> _Code:
         body: list[str] = []
         while self.position < len(self.lines):
             line = self.lines[self.position]
@@ -191,13 +195,10 @@ def _spans(text: str) -> Iterator[tuple[bool, str]]:
             continue
         yield False, text[position : match.start()]
         body = text[match.end() : close.start()]
-        yield True, code_span(body[1:-1] if _is_padded(body) else body)
+        is_padded = body.startswith(" ") and body.endswith(" ") and body.strip() != ""
+        yield True, code_span(body[1:-1] if is_padded else body)
         position = close.end()
     yield False, text[position:]
-
-
-def _is_padded(body: str) -> bool:
-    return body.startswith(" ") and body.endswith(" ") and body.strip() != ""
 
 
 def _backslashes(text: str, end: int) -> int:
@@ -245,12 +246,12 @@ def _plain_text(text: str) -> str:
     text = _ESCAPED_SIGN.sub(r"\1\2", text)
     text = html.escape(text, quote=False).replace("&gt;", ">")
     text = _FENCES.sub(lambda match: f"&#{ord(match[0][0])};" * len(match[0]), text)
-    text = _OPENS_MATHS.sub(_opener, text)
+    text = _OPENS_MATHS.sub(_escaped_opener, text)
     text = tex_without_commands(text, "&#92;").replace("]:", "]&#58;")
     text = _IMAGE.sub(_image, text)
     text = text.replace("![", "&#33;[")
     text = _LINK.sub(_link, text)
-    return _without_signs(_ANY_LINK.sub(_disarm, text))
+    return _without_signs(_ANY_LINK.sub(_disarmed_link, text))
 
 
 def _without_signs(text: str) -> str:
@@ -267,7 +268,7 @@ def _without_signs(text: str) -> str:
     return safe + _SIGN.sub(r"\g<1>" + DOLLAR, text[position:])
 
 
-def _opener(match: re.Match[str]) -> str:
+def _escaped_opener(match: re.Match[str]) -> str:
     signs = match[0]
     return "&#36;" * len(signs) if signs[0] == "$" else "&#92;" + signs[1:]
 
@@ -276,22 +277,19 @@ def _image(match: re.Match[str]) -> str:
     destination, alt = match["to"], match["alt"].strip()
     address = browser_address(destination)
     if host := _HOST.match(address):
-        name = html.escape(host["host"].rpartition("@")[2], quote=False)
-        return f"[image at {_host_text(name)}{': ' + alt if alt else ''}]({destination})"
+        escaped_name = html.escape(host["host"].rpartition("@")[2], quote=False)
+        name = re.sub(r"[^A-Za-z0-9.:\-\u00a0-\U0010ffff]", "", escaped_name)
+        return f"[image at {name}{': ' + alt if alt else ''}]({destination})"
     if may_lead(address, allows_local=True):
         return f"[image: {alt or html.escape(address, quote=False)}]({destination})"
     return f"[image: {alt or 'not shown'}]"
-
-
-def _host_text(host: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.:\-\u00a0-\U0010ffff]", "", host)
 
 
 def _link(match: re.Match[str]) -> str:
     return match[0] if _is_link_target(match["to"]) else "] (link removed)"
 
 
-def _disarm(match: re.Match[str]) -> str:
+def _disarmed_link(match: re.Match[str]) -> str:
     first = re.match(r"\s*([^\s)]*)", match["to"])
     return "](" if first and _is_link_target(first[1]) else "]&#40;"
 

@@ -58,11 +58,10 @@ def own_engine_rule(
         return None
     different_policies = tuple(dict.fromkeys(policy_by_request))
     decisions = [_decisions_of(replay, policy, policy_by_request) for policy in different_policies]
-    by_hand, recorded_requests = compactions_of(timeline, failed=False)
+    by_hand, recorded_requests = compactions_of(timeline, with_failed=False)
     compacts = frozenset().union(*(decision.compactions for decision in decisions))
-    matched_requests = matched_compactions(
-        recorded_requests, compacts.difference({*by_hand}.difference(recorded_requests))
-    )
+    by_hand_alone = {*by_hand}.difference(recorded_requests)
+    matched_requests = matched_compactions(recorded_requests, compacts - by_hand_alone)
     reduced_items = frozenset().union(*(decision.reduced_items for decision in decisions))
     # Old results that were cleared or shortened.
     clearings = {

@@ -171,18 +171,16 @@ def _compare(
     }
     by_hand, automatic = compactions_of(timeline)
     testable = [request for request in automatic if _probe_at(probes, request) is not None]
-    matched_requests = matched_compactions(
-        testable, passed_requests.difference({*by_hand}.difference(automatic))
-    )
+    by_hand_alone = {*by_hand}.difference(automatic)
+    matched_requests = matched_compactions(testable, passed_requests - by_hand_alone)
     unexplained = tuple(
         request
         for request in automatic
         if request not in matched_requests and (not agent.records_cause or request not in testable)
     )
     explained_requests = tuple(request for request in automatic if request not in unexplained)
-    unmatched_requests = first_of_runs(
-        passed_requests.difference(*map(neighbours, (*by_hand, *automatic)))
-    )
+    near_compactions = map(neighbours, (*by_hand, *automatic))
+    unmatched_requests = first_of_runs(passed_requests.difference(*near_compactions))
     conditions = [condition for condition in probes if condition is not None]
     newest = conditions[-1] if conditions else None
     rule_result = OwnRule(
@@ -237,16 +235,16 @@ def _first_condition(probe: Probe | None) -> Probe | None:
 
 
 def compactions_of(
-    timeline: Timeline, *, failed: bool = True
+    timeline: Timeline, *, with_failed: bool = True
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the requests before which the user requested a compaction, and those before which the agent compacted.
 
-    Both may happen before one request. Without ``failed``, only compactions that replaced messages are counted.
+    Both may happen before one request. Without ``with_failed``, only compactions that replaced messages are counted.
     """
     compactions = {
         (event.request, event.cause == "by hand")
         for event in timeline.events
-        if event.kind == "compact" or (failed and event.kind.startswith("compact"))
+        if event.kind == "compact" or (with_failed and event.kind.startswith("compact"))
     }
     by_hand = tuple(sorted(request for request, is_by_hand in compactions if is_by_hand))
     return by_hand, tuple(sorted(request for request, is_by_hand in compactions if not is_by_hand))

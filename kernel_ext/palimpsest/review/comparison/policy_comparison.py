@@ -101,10 +101,8 @@ def columns(unit: str) -> tuple[TableColumn, ...]:
     money = "USD" if unit == "USD" else "units"
     money_form: Form = "usd" if unit == "USD" else "count"
     figures = (
-        TableColumn(
-            key, title or money, money_form if form == "money" else form, "estimate", description
-        )
-        for key, title, form, description in _COLUMNS
+        TableColumn(key, title or money, money_form if form == "money" else form, "estimate", about)
+        for key, title, form, about in _COLUMNS
     )
     return (
         TableColumn("policy", "policy"),

@@ -31,8 +31,8 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.provider_calls import (
     DIALECT,
+    MAX_SENT_TEXT_CHARS,
     RESPONSES,
-    SENT_TEXT_CHARS,
     is_left_out,
     is_provider_call,
     sent_result,
@@ -235,19 +235,19 @@ class _ReductionBuilder:
         """Yield the reduction of a provider's call that is sent as text, or left out where the provider does not accept it."""
         model, ran_at = self.inputs.model.ref, message.info.model.provider
         is_same_provider = ran_at == model.provider
-        is_dropped = is_left_out(part, same_provider=is_same_provider)
+        is_dropped = is_left_out(part, is_same_provider=is_same_provider)
         dialect = (part.metadata or {}).get(DIALECT)
         if is_same_provider and not is_dropped and dialect != RESPONSES:
             return
         result = str(getattr(part.state, "output", "") or getattr(part.state, "error", ""))
-        native = sent_result(part, result, same_provider=True)
-        sent_form = "" if is_dropped else sent_result(part, result, same_provider=False)
+        native = sent_result(part, result, is_same_provider=True)
+        sent_form = "" if is_dropped else sent_result(part, result, is_same_provider=False)
         reason = LEFT_OUT if is_dropped else OWN_TEXT if is_same_provider else OTHERS_TEXT
         yield self._reduction(
             part,
             way="drop" if is_dropped else "tell",
             rule=PROVIDER_CALL,
-            reason=reason.format(ran_at=ran_at, model=model.id, most=count(SENT_TEXT_CHARS)),
+            reason=reason.format(ran_at=ran_at, model=model.id, most=count(MAX_SENT_TEXT_CHARS)),
             tokens_before=self.inputs.count(result if is_dropped or is_same_provider else native),
             tokens_after=self.inputs.count(sent_form),
         )

@@ -63,10 +63,8 @@ class ResultCache:
 
 def result_key(content: str, *request: Any) -> str:
     """Return the name under which the result of a request for a source's content is stored."""
-    request_json = json.dumps(
-        [CACHE_VERSION, __version__, content, *request], sort_keys=True, default=str
-    )
-    return hashlib.sha256(request_json.encode()).hexdigest()[:40]
+    parts = [CACHE_VERSION, __version__, content, *request]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:40]
 
 
 def default_folder() -> Path | None:

@@ -56,13 +56,13 @@ class FolderSources:
 
 def sources_in(folder: str | Path) -> FolderSources:
     """Return the sources at or below a path, sorted; raises UserError with one sentence where there are none."""
-    top_folder = home_path(folder).absolute()
-    if not top_folder.exists():
-        raise NotFound(f"There is no {str(top_folder)!r}.")
-    sources = [*_project_sessions(top_folder, MAX_DEPTH)]
+    top = home_path(folder).absolute()
+    if not top.exists():
+        raise NotFound(f"There is no {str(top)!r}.")
+    sources = [*_project_sessions(top, MAX_DEPTH)]
     left_out: tuple[str, ...] = ()
-    if project_root(top_folder) is None or top_folder.name != ".palimpsest":
-        contents = REGISTRY.contents(top_folder)
+    if project_root(top) is None or top.name != ".palimpsest":
+        contents = REGISTRY.contents(top)
         recordings = contents.recordings
         captures = {path for path, reader in recordings if isinstance(reader, CaptureImporter)}
         if len(captures) == len(recordings):
@@ -74,9 +74,7 @@ def sources_in(folder: str | Path) -> FolderSources:
             for path, sentence in (*sentences, *contents.left_out())
         )
     if not sources:
-        raise UserError(
-            f"{str(top_folder)!r} holds no session that can be read: {REGISTRY.titles()}."
-        )
+        raise UserError(f"{str(top)!r} holds no session that can be read: {REGISTRY.titles()}.")
     return FolderSources(tuple(sources), left_out)
 
 
@@ -88,12 +86,10 @@ def _project_sessions(folder: Path, depth: int) -> Iterator[SessionSource]:
     if depth <= 0 or not folder.is_dir():
         return
     try:
-        folders = sorted(
-            path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()
-        )
+        inner = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
     except OSError:
         return
-    for child in folders:
+    for child in inner:
         if not child.name.startswith("."):
             yield from _project_sessions(child, depth - 1)
 

@@ -71,13 +71,12 @@ def review_source(work: SessionWork) -> SessionResult:
     try:
         return _rows_of(work)
     except PalimpsestError as error:
-        return SessionResult(work.source, problems=(str(error),), failed=True)
+        problem = str(error)
     except MemoryError:
-        reason = "it takes more memory than there is"
-        return SessionResult(work.source, problems=(f"It cannot be read: {reason}.",), failed=True)
+        problem = "It cannot be read: it takes more memory than there is."
     except Exception as error:  # noqa: BLE001  # an error in one recording must not affect others
-        reason = f"It cannot be reviewed: {type(error).__name__}: {str(error)[:200]}."
-        return SessionResult(work.source, problems=(reason,), failed=True)
+        problem = f"It cannot be reviewed: {type(error).__name__}: {str(error)[:200]}."
+    return SessionResult(work.source, problems=(problem,), failed=True)
 
 
 def _rows_of(work: SessionWork) -> SessionResult:

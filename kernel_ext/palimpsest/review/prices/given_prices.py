@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from palimpsest.model.catalog.retired_prices import dateless_name
+from palimpsest.model.catalog.unlisted_prices import dateless_name
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import SERVICE_TIERS, Price, PriceTier, ServicePrice
 

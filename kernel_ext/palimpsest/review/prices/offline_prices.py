@@ -9,9 +9,13 @@ from typing import Any
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog.gateway_names import meant_model
-from palimpsest.model.catalog.long_prompt_prices import LONG_PROMPT_SOURCE, long_prompt_prices
 from palimpsest.model.catalog.model_info import parse_model
-from palimpsest.model.catalog.retired_prices import RETIRED_SOURCE, retired_price
+from palimpsest.model.catalog.unlisted_prices import (
+    LONG_PROMPT_SOURCE,
+    RETIRED_SOURCE,
+    long_prompt_prices,
+    retired_price,
+)
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Price

@@ -35,10 +35,10 @@ from palimpsest.transcript.values import Usage
 SCHEMA_VERSION = 1
 MAX_BRANCHES = 6
 """Maximum branches that are shown: the first, those between it and the given branch, and the newest."""
-ANSWER_CHARS = 600
-TEXT_CHARS = 8_000
+MAX_ANSWER_CHARS = 600
+MAX_TEXT_CHARS = 8_000
 """Maximum characters of an answer that is shown with its line breaks."""
-HEAD_CHARS = 32
+MAX_HEAD_CHARS = 32
 """Maximum characters of a branch's title in a column's head."""
 JSON_FIELDS = (
     *("session", "title", "parent", "forked_after", "models", "policy", "requests", "usage"),
@@ -63,7 +63,9 @@ class BranchComparison(BranchTable, ShownAsTable):
             (figure.name, *(value or None for value in figure.values)) for figure in self.figures
         ]
         rows.append(("newest answer", *(branch.answer or None for branch in self.branches)))
-        heads = [one_line(branch.title or branch.session, HEAD_CHARS) for branch in self.branches]
+        heads = [
+            one_line(branch.title or branch.session, MAX_HEAD_CHARS) for branch in self.branches
+        ]
         columns = (
             TableColumn("figure", "figure"),
             *(TableColumn(f"branch_{number}", head) for number, head in enumerate(heads, start=1)),
@@ -166,9 +168,7 @@ class _BranchTree:
         self._origins = origins
         self._session_id = session_id
         root = self._ancestors(session_id)[-1]
-        self.branches = [
-            branch for branch in sessions.values() if root in self._ancestors(branch.id)
-        ]
+        self.branches = [info for info in sessions.values() if root in self._ancestors(info.id)]
         existing = {branch.id for branch in self.branches}
         self.forked = {
             branch.id: nearest
@@ -289,7 +289,7 @@ def _figure_rows(branches: Sequence[Branch]) -> Iterator[BranchFigure]:
 def _forked_from(branch: Branch) -> str:
     if not branch.parent:
         return ""
-    return f"{one_line(branch.parent_title or branch.parent, HEAD_CHARS)}, after request {branch.forked_after}"
+    return f"{one_line(branch.parent_title or branch.parent, MAX_HEAD_CHARS)}, after request {branch.forked_after}"
 
 
 def _cost_text(branch: Branch) -> str:
@@ -300,7 +300,7 @@ def _cost_text(branch: Branch) -> str:
 
 def _estimates_text(branch: Branch) -> str:
     """Return a sentence on the estimates among a branch's tokens."""
-    name = one_line(branch.title or branch.session, HEAD_CHARS)
+    name = one_line(branch.title or branch.session, MAX_HEAD_CHARS)
     if branch.estimates == len(branch.sizes):
         return f"Tokens of requests of {name} are estimates: no provider reported them."
     count_words = "One request" if branch.estimates == 1 else f"{branch.estimates} requests"
@@ -329,6 +329,7 @@ def _branch_with_figures(
         reported_tokens.get(request.message_id or "", request.tokens) for request in sent_requests
     ]
     answer_text = _newest_answer_text(answers)
+    is_long = len(answer_text) > MAX_TEXT_CHARS
     output = usage.output + usage.reasoning
     units = UNIT_PRICES.cost(
         usage.input, usage.cache_read, usage.cache_write, output, terms=STANDARD
@@ -344,8 +345,8 @@ def _branch_with_figures(
         cost=cost if is_priced else None,
         units=None if is_priced else units,
         decisions=decisions,
-        answer=one_line(answer_text, ANSWER_CHARS),
-        text=answer_text if len(answer_text) <= TEXT_CHARS else f"{answer_text[: TEXT_CHARS - 1]}…",
+        answer=one_line(answer_text, MAX_ANSWER_CHARS),
+        text=f"{answer_text[: MAX_TEXT_CHARS - 1]}…" if is_long else answer_text,
         sizes=tuple(sizes),
         window=sent_requests[-1].facts.window if sent_requests else 0,
         estimates=sum(
@@ -357,7 +358,7 @@ def _branch_with_figures(
 def _choice_text(choice: PolicyChoice) -> str:
     """Return a chosen policy as text: its preset, and the changed numbers."""
     changes = "".join(f", {name}={value}" for name, value in choice.changes.items())
-    return one_line(f"{choice.base}{changes}", ANSWER_CHARS)
+    return one_line(f"{choice.base}{changes}", MAX_ANSWER_CHARS)
 
 
 def _newest_answer_text(answers: Messages | list[Any]) -> str:

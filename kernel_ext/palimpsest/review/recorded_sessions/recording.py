@@ -9,7 +9,7 @@ import shutil
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -213,9 +213,17 @@ def open_recording(
         return make_recording(
             project, ids, reads_log=True, own_only=without_subagents, note_files=notes
         )
-    capture = None if captured is None else home_path(captured)
-    reading = _Reading(target, control or ImportControl(), without_subagents, capture)
-    store, report, remove = _import_into_memory(reading) or _import_into_folder(reading)
+    import_into = partial(
+        REGISTRY.import_from,
+        path=target,
+        clock=lambda: time.time_ns() // 1_000_000,
+        without_subagents=without_subagents,
+        errors_in=errors_folder,
+        captured=None if captured is None else home_path(captured),
+    )
+    control = control or ImportControl()
+    opened = _import_into_memory(target, import_into, control)
+    store, report, remove = opened or _import_into_folder(import_into, control)
     return make_recording(
         store,
         [imported.id for imported in report.sessions],
@@ -229,32 +237,12 @@ _Opened = tuple[Store, ImportReport, Callable[[], object]]
 """The store of a recording, what its import reported, and a function that removes the store."""
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """The path of a recording that is read, and the options of its import."""
-
-    path: Path
-    control: ImportControl
-    without_subagents: bool
-    captured: Path | None
-
-    def import_into(self, store: Store, control: ImportControl) -> ImportReport:
-        """Import the recording into a store; raises UserError where it holds no session."""
-        return REGISTRY.import_from(
-            store,
-            self.path,
-            lambda: time.time_ns() // 1_000_000,
-            control,
-            without_subagents=self.without_subagents,
-            errors_in=errors_folder,
-            captured=self.captured,
-        )
-
-
 @collection_paused()
-def _import_into_memory(reading: _Reading) -> _Opened | None:
+def _import_into_memory(
+    path: Path, import_into: Callable[..., ImportReport], control: ImportControl
+) -> _Opened | None:
     """Import a recording into memory; None where it is too large for that."""
-    if reading.path.exists() and size_of(reading.path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
+    if path.exists() and size_of(path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
         return None
     store = MemoryStore()
     with counting() as count:
@@ -262,25 +250,27 @@ def _import_into_memory(reading: _Reading) -> _Opened | None:
         def is_too_large() -> bool:
             return count() > MAX_MEMORY_BYTES
 
-        is_cancelled = reading.control.is_cancelled
+        is_cancelled = control.is_cancelled
         limited_control = replace(
-            reading.control, is_cancelled=lambda: is_too_large() or is_cancelled(), is_kept=False
+            control, is_cancelled=lambda: is_too_large() or is_cancelled(), is_kept=False
         )
-        report = reading.import_into(store, limited_control)
+        report = import_into(store, control=limited_control)
     if not is_too_large():
         return store, report, store.clear
     store.clear()
     return None
 
 
-def _import_into_folder(reading: _Reading) -> _Opened:
+def _import_into_folder(
+    import_into: Callable[..., ImportReport], control: ImportControl
+) -> _Opened:
     from palimpsest.review.recorded_sessions.stores_on_disk import temporary_store
 
     folder = temporary_folder("palimpsest-recording-")
     try:
         store = temporary_store(folder)
         remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
-        return store, reading.import_into(store, replace(reading.control, is_kept=False)), remove
+        return store, import_into(store, control=replace(control, is_kept=False)), remove
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -44,10 +44,10 @@ EXACTNESS_SENTENCES: Mapping[Exactness, str] = {
 }
 MARKED_SENTENCE = "The client marked the prompt for the cache up to: {places}."
 NOT_MARKED = "The client set no cache marks."
-EXCERPT_CHARS = 120
-BLOCK_CHARS = 2_000
+MAX_EXCERPT_CHARS = 120
+MAX_BLOCK_CHARS = 2_000
 """Maximum characters of a block's text in HTML."""
-HTML_CHARS = 60_000
+MAX_HTML_CHARS = 60_000
 """Maximum characters of all texts in HTML."""
 
 
@@ -146,9 +146,9 @@ class ShownRequest(ShownAsTable):
     @property
     def html(self) -> str:
         """The table, and blocks to open, as an HTML fragment: long texts are cut, since a notebook saves it."""
-        details, remaining_chars = [], HTML_CHARS
+        details, remaining_chars = [], MAX_HTML_CHARS
         for block in self.blocks:
-            text = block.text[: min(BLOCK_CHARS, remaining_chars)]
+            text = block.text[: min(MAX_BLOCK_CHARS, remaining_chars)]
             remaining_chars -= len(text)
             more = block.chars - len(text)
             cut_text = f"\n… {more:,} more characters; .contents has all" if more else ""
@@ -264,8 +264,8 @@ def _head(block: RequestItem) -> str:
 
 
 def _excerpt(text: str) -> str:
-    line = " ".join(text[: 4 * EXCERPT_CHARS].split())
-    return line if len(line) <= EXCERPT_CHARS else f"{line[: EXCERPT_CHARS - 1]}…"
+    line = " ".join(text[: 4 * MAX_EXCERPT_CHARS].split())
+    return line if len(line) <= MAX_EXCERPT_CHARS else f"{line[: MAX_EXCERPT_CHARS - 1]}…"
 
 
 def _block_fields(block: RequestItem) -> dict[str, Any]:

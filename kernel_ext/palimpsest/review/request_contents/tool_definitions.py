@@ -13,8 +13,8 @@ from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.visible_text import visible_line
 
-NAME_CHARS = 80
-DESCRIPTION_CHARS = 80
+MAX_NAME_CHARS = 80
+MAX_DESCRIPTION_CHARS = 80
 MAX_DEFINITIONS = 5_000
 """Definitions of one session that are listed one by one: a client that changes its tools at each request repeats them all."""
 DefinitionChange = Literal["", "new", "changed"]
@@ -98,8 +98,8 @@ def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
     name = next((text for text in names if isinstance(text, str) and text), "")
     description = described.get("description")
     return ToolDefinition(
-        visible_line(name)[:NAME_CHARS],
-        visible_line(description)[:DESCRIPTION_CHARS] if isinstance(description, str) else "",
+        visible_line(name)[:MAX_NAME_CHARS],
+        visible_line(description)[:MAX_DESCRIPTION_CHARS] if isinstance(description, str) else "",
         json.dumps(tool, ensure_ascii=False, separators=(",", ":")),
     )
 

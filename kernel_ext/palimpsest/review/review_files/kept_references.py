@@ -39,15 +39,13 @@ class KeptReferences(KeptValue):
 
     def references(self, timeline: Timeline) -> References:
         """Return the references; raises ValueError where they do not fit the timeline."""
-        for items_of_name in self.holders:
-            check_places(items_of_name, len(timeline.items))
+        for items in self.holders:
+            check_places(items, len(timeline.items))
         check_places(self.requests, len(timeline.requests))
         check_places(self.uses, len(self.names))
         if (
             len(self.holders) != len(self.names)
-            or any(
-                list(items_of_name) != sorted(set(items_of_name)) for items_of_name in self.holders
-            )
+            or any(list(items) != sorted(set(items)) for items in self.holders)
             or list(self.requests) != sorted(self.requests)
         ):
             raise ValueError("Holders or uses are not in order.")

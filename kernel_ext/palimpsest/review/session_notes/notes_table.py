@@ -22,7 +22,7 @@ from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.session_record.notes import VERDICTS, Note, verdict_counts
 from palimpsest.transcript.timeline import Timeline
 
-TITLE_CHARS = 60
+MAX_TITLE_CHARS = 60
 """Characters of a session's title in the table of several sessions."""
 
 
@@ -91,17 +91,15 @@ class SessionNotes(ShownAsTable):
 
 def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
     """Return a table with a row for each session: how many notes it has, and with which verdicts."""
+    head = TableColumn("session", "session")
     columns: tuple[ColumnSpec, ...] = (
-        (
-            TableColumn("session", "session"),
-            lambda notes: one_line(notes.timeline.title or notes.timeline.session, TITLE_CHARS),
-        ),
-        (TableColumn("origin", "origin"), lambda notes: notes.timeline.origin),
+        (head, lambda row: one_line(row.timeline.title or row.timeline.session, MAX_TITLE_CHARS)),
+        (TableColumn("origin", "origin"), lambda row: row.timeline.origin),
         (TableColumn("notes", "notes", "count", "fact"), len),
         *(
             (
                 TableColumn(verdict, verdict, "count", "fact"),
-                lambda notes, verdict=verdict: verdict_counts(notes.notes)[verdict],
+                lambda row, verdict=verdict: verdict_counts(row.notes)[verdict],
             )
             for verdict in VERDICTS
         ),

@@ -132,14 +132,12 @@ def _decider_text(transition: Transition) -> str:
 
 
 def _item_name(item: TimelineItem) -> str:
-    kind_text = {"output": "The result of", "call": "The call of", "summary": "The summary"}.get(
-        item.kind
-    )
     if item.kind in ("output", "call"):
+        noun = "result" if item.kind == "output" else "call"
         about = f" ({item.label})" if item.label and item.label != item.tool else ""
-        return f"{kind_text} {item.tool or NAMELESS_TOOL}{about}"
-    if kind_text is not None:
-        return kind_text
+        return f"The {noun} of {item.tool or NAMELESS_TOOL}{about}"
+    if item.kind == "summary":
+        return "The summary"
     return f"“{item.label}” ({item.kind})" if item.label else f"Item {item.index + 1} ({item.kind})"
 
 

@@ -74,9 +74,7 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
     )
     links = [link_to(timeline.session, request.index) for request in timeline.requests]
     title = f"{len(timeline.requests)} requests of {timeline.title or timeline.session}"
-    estimated = estimated_costs(
-        session_cost is not None and session_cost.basis == "estimate" for session_cost in costs
-    )
+    estimated = estimated_costs(known is not None and known.basis == "estimate" for known in costs)
     notes = (ruler.sentence, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
     return table_of(title, columns, timeline.requests, notes, links, estimated)
 

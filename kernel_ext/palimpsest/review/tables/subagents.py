@@ -40,7 +40,7 @@ RulerAndPricesOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 """Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
 MAX_LEVELS = 8
 """Maximum levels of subagents that are followed."""
-RETURNED_CHARS = 80
+MAX_RETURNED_CHARS = 80
 RESULT_FRAMES = (
     ("<result>", "</result>"),
     ("<task_result>", "</task_result>"),
@@ -308,7 +308,7 @@ def _result_item(
 def _result_beginning(text: str) -> str:
     unframed = (text.partition(before)[2].rpartition(after)[0] for before, after in RESULT_FRAMES)
     line = " ".join((next(filter(None, unframed), "") or text).split())
-    return line if len(line) <= RETURNED_CHARS else f"{line[: RETURNED_CHARS - 1]}…"
+    return line if len(line) <= MAX_RETURNED_CHARS else f"{line[: MAX_RETURNED_CHARS - 1]}…"
 
 
 def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportTable:
@@ -344,9 +344,8 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
     rows.sort(key=lambda row: row[:4])
     links = [link_to(row.session, row.own_index) for row in rows]
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
-    estimated = estimated_costs(
-        row.cost is not None and row.cost.basis == "estimate" for row in rows
-    )
+    costs = (row.cost for row in rows)
+    estimated = estimated_costs(cost is not None and cost.basis == "estimate" for cost in costs)
     notes = (*subagents.table.notes, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
     return table_of(title, columns, rows, notes, links, estimated)
 

@@ -29,7 +29,7 @@ Progress = Callable[[int, int], None]
 """Is called with the number of computed tracks, and of all."""
 ReportTexts = Literal["none", "preview", "all"]
 TEXT_CHOICES: tuple[str, ...] = get_args(ReportTexts)
-PREVIEW_CHARS = 200
+MAX_PREVIEW_CHARS = 200
 DEFAULT_POLICIES = ("opencode.prune", "anthropic.clear_tool_uses", "claude_code.auto")
 """Policies of a report: one that clears by size, one that clears by number, one that summarises."""
 MAX_POLICIES = 12
@@ -138,7 +138,7 @@ def _texts(answers: ViewAnswers, texts: ReportTexts) -> list[str]:
     if texts == "none":
         return []
     timeline = answers.review.timeline
-    longest = PREVIEW_CHARS if texts == "preview" else None
+    longest = MAX_PREVIEW_CHARS if texts == "preview" else None
     return [timeline.read(item.index)[:longest] for item in timeline.items]
 
 
@@ -169,7 +169,7 @@ def _compactions(
         if view is None:
             return compactions
         if texts == "preview":
-            view = view.model_copy(update={"summary": view.summary[:PREVIEW_CHARS]})
+            view = view.model_copy(update={"summary": view.summary[:MAX_PREVIEW_CHARS]})
         compactions.append(view.model_dump(mode="json", exclude_none=True))
 
 

@@ -20,7 +20,7 @@ from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenP
 from palimpsest.review.timeline_view.view_values import PolicyOption, SliderView
 
 MAX_SLIDERS = 3
-STOP_COUNT = 9
+MAX_STOPS = 9
 FIRST_NUMBERS = (
     "trigger",
     "protect",
@@ -169,7 +169,7 @@ def _stops(name: str, default: float, is_share: bool) -> Iterator[float]:  # noq
 
 def _at_most_nine(stops: list[float], default: float) -> list[float]:
     """Remove the stop nearest to its neighbour until nine are left; the default stays."""
-    while len(stops) > STOP_COUNT:
+    while len(stops) > MAX_STOPS:
         gaps = [
             (after - before, index)
             for index, (before, after) in enumerate(zip(stops, stops[2:], strict=False), start=1)

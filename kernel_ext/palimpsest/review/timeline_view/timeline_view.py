@@ -74,12 +74,12 @@ def timeline_view(
     with_own_policies: bool = False,
     seq: int = 0,
     epoch: str = "",
-    picture: bool = False,
+    is_picture: bool = False,
     policies: ChosenPolicies = NO_POLICIES,
 ) -> TimelineView:
     """Return the view of a session, without texts; ``view_values`` has the schema.
 
-    ``price`` is that of ``SessionReview.price``; the ``policies`` stand before the presets. With ``picture`` it lacks what is not needed to draw the first picture
+    ``price`` is that of ``SessionReview.price``; the ``policies`` stand before the presets. With ``is_picture`` it lacks what is not needed to draw the first picture
     and takes longer, such as what answers used of each item. Raises UserError for an unknown price.
     """
     timeline, profile, ruler = review.timeline, review.price(price), review.ruler
@@ -89,7 +89,7 @@ def timeline_view(
     costs = session_costs(timeline, ruler, profile)
     models, requests = _requests(timeline, costs, limits.by_model)
     breaks = review.breaks(profile)
-    track = recorded_track(review, price, has_figures=not picture)
+    track = recorded_track(review, price, has_figures=not is_picture)
     # The last decision about each item for the coming request.
     coming = {transition.item: transition.state for transition in timeline.coming}
     # Rows for unchanged values are reused.
@@ -102,7 +102,7 @@ def timeline_view(
         parent=timeline.parent,
         seq=seq,
         epoch=epoch,
-        is_picture=picture,
+        is_picture=is_picture,
         kinds=kinds,
         models=models,
         limit_words=limits.source_sentence,
@@ -126,7 +126,7 @@ def timeline_view(
         gaps=(*timeline.gaps, *problem_sentences(review.problems)),
         pruned=_prune_views(track, items),
         coming=ComingColumns(item=tuple(coming), state=tuple(coming.values())),
-        **({} if picture else _later_fields(review, price, policies)),
+        **({} if is_picture else _later_fields(review, price, policies)),
     )
 
 

@@ -19,13 +19,13 @@ from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenP
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
-    BLOCK_CHARS,
-    EXCERPT_CHARS,
+    MAX_BLOCK_CHARS,
     MAX_BLOCKS,
+    MAX_EXCERPT_CHARS,
     MAX_SEARCHED,
+    MAX_TEXT_CHARS,
     MAX_USED_NAMES,
     MAX_USES,
-    TEXT_CHARS,
     AskCompaction,
     AskComparison,
     AskItem,
@@ -116,7 +116,7 @@ class ViewAnswers:
                     with_own_policies=self._own,
                     seq=self.seq,
                     epoch=self.epoch,
-                    picture=part == "picture",
+                    is_picture=part == "picture",
                     policies=policies,
                 )
                 return ViewAnswer(view=view)
@@ -178,10 +178,10 @@ class ViewAnswers:
         return ItemText(
             item=query.item,
             state="whole" if transition is None else transition.state,
-            text=text[query.offset : query.offset + TEXT_CHARS],
+            text=text[query.offset : query.offset + MAX_TEXT_CHARS],
             offset=query.offset,
             chars=len(text),
-            shown=None if shown_text is None else shown_text[:TEXT_CHARS],
+            shown=None if shown_text is None else shown_text[:MAX_TEXT_CHARS],
         )
 
     def _uses(self, query: AskUses) -> tuple[UsedNames, ...]:
@@ -213,7 +213,7 @@ class ViewAnswers:
             basis=shown_request.basis,
             note=shown_request.note,
             blocks=tuple(
-                _piece(block, max(offset - BLOCK_CHARS // 4, 0) if query.find else 0)
+                _piece(block, max(offset - MAX_BLOCK_CHARS // 4, 0) if query.find else 0)
                 for block, offset in matching_items[query.first : query.first + MAX_BLOCKS]
             ),
             first=query.first,
@@ -244,7 +244,7 @@ class ViewAnswers:
             undone=loss.undone,
             items=loss.items,
             item_tokens=tuple(round(tokens) for tokens in loss.item_tokens),
-            summary=loss.summary[:TEXT_CHARS],
+            summary=loss.summary[:MAX_TEXT_CHARS],
             summary_chars=len(loss.summary),
             tokens_before=round(loss.tokens_before),
             tokens_after=round(loss.tokens_after),
@@ -290,15 +290,15 @@ def _searched_texts(timeline: Timeline, text: str) -> SearchedTexts:
             continue
         total += 1
         if len(found_items) < MAX_SEARCHED:
-            begin = max(first_match.start() - EXCERPT_CHARS // 4, 0)
-            excerpt = whole_text[begin : begin + EXCERPT_CHARS]
+            begin = max(first_match.start() - MAX_EXCERPT_CHARS // 4, 0)
+            excerpt = whole_text[begin : begin + MAX_EXCERPT_CHARS]
             count = sum(1 for _ in pattern.finditer(whole_text))
             found_items.append(SearchedItem(item=item, count=count, excerpt=excerpt))
     return SearchedTexts(items=tuple(found_items), total=total)
 
 
 def _piece(block: RequestItem, offset: int) -> RequestItem:
-    text = block.text[offset : offset + BLOCK_CHARS]
+    text = block.text[offset : offset + MAX_BLOCK_CHARS]
     return block.model_copy(update={"text": text, "tokens": round(block.tokens)})
 
 

@@ -18,9 +18,9 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import ItemState
 from palimpsest.transcript.values import Value
 
-TEXT_CHARS = 60_000
+MAX_TEXT_CHARS = 60_000
 """Maximum characters of one piece of an item's text."""
-BLOCK_CHARS = 2_000
+MAX_BLOCK_CHARS = 2_000
 """Maximum characters of a block in a list of blocks."""
 MAX_BLOCKS = 200
 """Maximum blocks of one piece of a request."""
@@ -30,7 +30,7 @@ MAX_USED_NAMES = 3
 """Maximum names of one such answer."""
 MAX_SEARCHED = 500
 """Maximum items of one search that are sent."""
-EXCERPT_CHARS = 160
+MAX_EXCERPT_CHARS = 160
 """Maximum characters of the text around a place that was found."""
 MAX_PATH_CHARS = 4_096
 """Maximum characters of a path in a question."""
@@ -172,7 +172,7 @@ class ItemText(Value):
     item: int
     state: ItemState
     text: str
-    """At most ``TEXT_CHARS`` characters from ``offset`` on; data, not markup."""
+    """At most ``MAX_TEXT_CHARS`` characters from ``offset`` on; data, not markup."""
     offset: int = 0
     chars: int
     """Characters of the whole text."""
@@ -197,7 +197,7 @@ class SearchedItem(Value):
     count: int
     """How often its whole text holds it."""
     excerpt: str
-    """The text around the first place, at most ``EXCERPT_CHARS`` characters; data, not markup."""
+    """The text around the first place, at most ``MAX_EXCERPT_CHARS`` characters; data, not markup."""
 
 
 class SearchedTexts(Value):
@@ -222,7 +222,7 @@ class RequestText(Value):
     note: str
     """The basis in words."""
     blocks: tuple[RequestItem, ...]
-    """With at most ``BLOCK_CHARS`` characters of each text; an item's whole text is a question of its own."""
+    """With at most ``MAX_BLOCK_CHARS`` characters of each text; an item's whole text is a question of its own."""
     first: int = 0
     total: int
     """Number of blocks that match, including those not sent here."""
@@ -252,7 +252,7 @@ class CompactionText(Value):
     item_tokens: tuple[int, ...] = ()
     """Estimated tokens of each of these items in the request before."""
     summary: str
-    """At most ``TEXT_CHARS`` characters; data, not markup."""
+    """At most ``MAX_TEXT_CHARS`` characters; data, not markup."""
     summary_chars: int
     """Characters of the whole summary."""
     tokens_before: int

@@ -15,7 +15,7 @@ from palimpsest.review.timeline_view.view_values import TimelineView
 MAX_ROWS = 10
 MAX_CHOSEN_ROWS = 50
 """Breaks that are listed where their table was chosen by its name."""
-LABEL_CHARS = 60
+MAX_LABEL_CHARS = 60
 HIDDEN_SENTENCE = "Hidden until it is revealed: {parts}."
 OF_FIRST = (
     "The picture, these sentences and the tables below that of both are of the first session."
@@ -197,7 +197,7 @@ def _largest(view: TimelineView) -> ReportTable:
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("item", "item", "count", "fact"), lambda at: at + 1),
         (TableColumn("kind", "kind", "text"), lambda at: kind_words(view.kinds[items.kind[at]])),
-        (TableColumn("label", "what it is", "text"), lambda at: items.label[at][:LABEL_CHARS]),
+        (TableColumn("label", "what it is", "text"), lambda at: items.label[at][:MAX_LABEL_CHARS]),
         (tokens, lambda at: round(items.tokens[at] * view.ruler.factor)),
         (since, lambda at: items.entered[at] + 1),
     )

@@ -239,11 +239,8 @@ def _locked_values(locked_by: Mapping[str, str], policy: Policy) -> dict[str, st
 
 def without_recall(policy: Policy) -> Policy:
     """Return the policy for a step without the tool ``recall``, so that no note mentions it."""
-    update = {
-        "truncate": policy.truncate.model_copy(update={"recall": False}),
-        "prune": policy.prune.model_copy(update={"recall": False}),
-        "recovery": policy.recovery.model_copy(update={"recall": False}),
-    }
+    parts = {"truncate": policy.truncate, "prune": policy.prune, "recovery": policy.recovery}
+    update = {name: part.model_copy(update={"recall": False}) for name, part in parts.items()}
     return policy.model_copy(update=update)
 
 

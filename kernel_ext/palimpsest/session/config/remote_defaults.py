@@ -9,8 +9,9 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,13 +34,6 @@ class RemoteConfig:
     """One sentence, where it could not be fetched now; else empty."""
 
 
-@dataclass(slots=True)
-class _Attempt:
-    content: bytes = b""
-    problem: str = ""
-    done_event: threading.Event = field(default_factory=threading.Event)
-
-
 def fetch_text(url: str, cache: Path | None, *, seconds: float = TIMEOUT_SECONDS) -> RemoteConfig:
     """Return the text at a URL: cached if fresh, else fetched, else the older cached text."""
     if problem := _address_problem(url):
@@ -48,21 +42,23 @@ def fetch_text(url: str, cache: Path | None, *, seconds: float = TIMEOUT_SECONDS
     cache_file = cache / name if cache is not None else None
     if cache_file is not None and _age(cache_file) < FRESH_SECONDS:
         return RemoteConfig(_cached_text(cache_file))
-    attempt = _Attempt()
-    threading.Thread(target=_download, args=(url, seconds, attempt), daemon=True).start()
-    if not attempt.done_event.wait(seconds):
-        attempt.problem = f"no answer in {seconds:g} seconds"
-    if not attempt.problem:
-        try:
-            text = attempt.content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            attempt.problem = "it is no text"
-        else:
-            _store(cache_file, text)
-            return RemoteConfig(text)
+    download: Future[bytes] = Future()
+    threading.Thread(target=_download, args=(url, seconds, download), daemon=True).start()
+    try:
+        text = download.result(seconds).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        problem = "it is no text"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or error
+        problem = " ".join(str(reason).split())
+        if isinstance(reason, TimeoutError):
+            problem = f"no answer in {seconds:g} seconds"
+    else:
+        _store_text(cache_file, text)
+        return RemoteConfig(text)
     old = _cached_text(cache_file) if cache_file is not None else None
     instead = "what was fetched before holds" if old is not None else "nothing of it is used"
-    return RemoteConfig(old, f"{url} could not be fetched ({attempt.problem}); {instead}.")
+    return RemoteConfig(old, f"{url} could not be fetched ({problem}); {instead}.")
 
 
 def _address_problem(url: str) -> str:
@@ -89,19 +85,18 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _download(url: str, seconds: float, attempt: _Attempt) -> None:
+def _download(url: str, seconds: float, download: "Future[bytes]") -> None:
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "palimpsest"})
         with urllib.request.build_opener(_Redirects).open(request, timeout=seconds) as answer:
-            attempt.content = answer.read(MAX_BYTES + 1)
-        if len(attempt.content) > MAX_BYTES:
-            attempt.problem = "it is larger than 1 MB"
+            content = answer.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", None) or error
-        if isinstance(reason, TimeoutError):
-            reason = f"no answer in {seconds:g} seconds"
-        attempt.problem = " ".join(str(reason).split())
-    attempt.done_event.set()
+        download.set_exception(error)
+        return
+    if len(content) > MAX_BYTES:
+        download.set_exception(ValueError("it is larger than 1 MB"))
+    else:
+        download.set_result(content)
 
 
 def _age(path: Path) -> float:
@@ -118,7 +113,7 @@ def _cached_text(path: Path) -> str | None:
         return None
 
 
-def _store(path: Path | None, text: str) -> None:
+def _store_text(path: Path | None, text: str) -> None:
     if path is None:
         return
     with suppress(OSError):  # not cached: it is fetched again next time

@@ -87,12 +87,7 @@ class ConfigFolders:
     @property
     def trust_folder(self) -> Path | None:
         """The folder in which the user's trust decisions are stored."""
-        return self.state or self.first_user_folder
-
-    @property
-    def first_user_folder(self) -> Path | None:
-        """The first folder of the user's configuration."""
-        return self.user[0] if self.user else None
+        return self.state or (self.user[0] if self.user else None)
 
     @classmethod
     def of_platform(cls, environment: Mapping[str, str]) -> "ConfigFolders":

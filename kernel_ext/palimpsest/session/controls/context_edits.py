@@ -84,7 +84,7 @@ class ContextEditor:
         if all(
             self._effective_decisions.is_pinned(part.id, target.message.id) for part in target.parts
         ):
-            return ContextEdit(target.id, f"{_capitalized(target_text)} is pinned already.")
+            return ContextEdit(target.id, f"{_capitalized_text(target_text)} is pinned already.")
         return ContextEdit(
             target.id,
             f"Pinned {target_text}: it stays in every later request. %agent unpin {short_id(target.id)} "
@@ -98,19 +98,19 @@ class ContextEditor:
         target_text = describe_target(target)
         edit = self._effective_decisions.edit(target.id)
         if edit is not None and edit.action == "pin":
-            sentence = f"{_capitalized(target_text)} is no longer pinned."
+            sentence = f"{_capitalized_text(target_text)} is no longer pinned."
             return ContextEdit(target.id, sentence, (self._decision(target, "restore", UNPIN),))
         if target.part and self._effective_decisions.is_pinned(target.part.id, target.message.id):
             command = f"%agent unpin {short_id(target.message.id)}"
             return ContextEdit(target.id, f"Its whole message is pinned: {command}.")
-        return ContextEdit(target.id, f"{_capitalized(target_text)} is not pinned.")
+        return ContextEdit(target.id, f"{_capitalized_text(target_text)} is not pinned.")
 
     def exclude(self, target: Target) -> ContextEdit:
         """Exclude a part, or a whole message, from every later request."""
         target = self._editable_target(target, "left out")
         target_text = describe_target(target)
         if self._is_excluded(target):
-            return ContextEdit(target.id, f"{_capitalized(target_text)} is left out already.")
+            return ContextEdit(target.id, f"{_capitalized_text(target_text)} is left out already.")
         start_text = "from the next request on"
         decisions = self._edit_decisions(target, "drop")
         if is_summary(target.message):
@@ -307,5 +307,5 @@ def _is_exclusion(reduction: Decision | None) -> bool:
     return reduction is not None and reduction.action == "drop"
 
 
-def _capitalized(sentence: str) -> str:
+def _capitalized_text(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]

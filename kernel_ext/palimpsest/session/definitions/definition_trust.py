@@ -15,10 +15,11 @@ from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import DEFAULT_STEPS
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.definition_files import DefinitionFile
-from palimpsest.session.trust.untrusted_allow_list import SAFE_AGENTS, is_rehearsal_model
-
-FIELDS_WITHOUT_TRUST = ("description", "mode", "hidden", "color", "prompt", "temperature", "top_p")
-"""Fields of a project's new agent that apply without trust."""
+from palimpsest.session.trust.untrusted_allow_list import (
+    NEW_AGENT_FIELDS,
+    SAFE_AGENTS,
+    is_rehearsal_model,
+)
 
 
 @dataclass(slots=True)
@@ -103,4 +104,4 @@ def _applies_untrusted(key: str, value: Any, earlier_agent: Agent | None, *, is_
         return bool(value <= (earlier_agent.steps if earlier_agent is not None else DEFAULT_STEPS))
     if key == "model":
         return is_rehearsal_model(value)
-    return key in FIELDS_WITHOUT_TRUST and is_new
+    return key in NEW_AGENT_FIELDS and is_new

@@ -6,6 +6,7 @@ project's from the outermost inwards, as with settings; and within one folder ``
 ``.opencode``, then Palimpsest's own. An error in one file becomes a sentence, and the rest works.
 """
 
+import functools
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -137,9 +138,12 @@ class ProjectDefinitions:
         left_out: list[str] = []
         trust = DefinitionTrust(sources.trusts, sources.locked_settings)
         base_rules = self._base_rules()
+        read = functools.partial(
+            read_definitions, folders, home=home, problems=problems, left_out=left_out
+        )
         agents = agent_files.read_agents(
             built_in(base_rules),
-            read_definitions(folders, agent_files.AGENT_FOLDERS, home, problems, left_out),
+            read(agent_files.AGENT_FOLDERS),
             base_rules,
             str(home),
             problems,
@@ -147,17 +151,10 @@ class ProjectDefinitions:
             sources.own_agents,
         )
         agents = known_agents(sources.agents, sources.agent_rules, agents)
-        commands = command_files.read_commands(
-            read_definitions(folders, command_files.COMMAND_FOLDERS, home, problems, left_out),
-            sources.commands,
-            problems,
-            trust,
-        )
-        kinds, file_name = skill_files.SKILL_FOLDERS, skill_files.FILE
-        skill_definitions = read_definitions(
-            folders, kinds, home, problems, left_out, file_name=file_name
-        )
-        skills = skill_files.read_skills(skill_definitions, problems, trust)
+        definitions = read(command_files.COMMAND_FOLDERS)
+        commands = command_files.read_commands(definitions, sources.commands, problems, trust)
+        definitions = read(skill_files.SKILL_FOLDERS, file_name=skill_files.FILE)
+        skills = skill_files.read_skills(definitions, problems, trust)
         try:
             first_agent(sources.default_agent, agents)
         except ConfigError as problem:

@@ -22,7 +22,7 @@ from palimpsest.tools.calls.error_containment import ExitAttempted, await_contai
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, HOOK_RULE_PREFIX, HookName
 
-HOOK_SECONDS = 10.0
+MAX_HOOK_SECONDS = 10.0
 """Timeout of one call, since the user waits for the answer meanwhile; slower work belongs in a tool."""
 GROUP = "palimpsest.hooks"
 """The entry point group in which installed packages declare hooks."""
@@ -95,7 +95,7 @@ class HookRegistry:
     """Returns, for the origin of a hook, why it must not be loaded any more; empty where it may be."""
     fixed_by: str = ""
     """The origin of an administrator's lock on the hooks, under which neither cells nor packages add any."""
-    seconds: float = HOOK_SECONDS
+    seconds: float = MAX_HOOK_SECONDS
     hooks: list[Hook] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """Sentences about hooks that could not be loaded; a turn reports each once, ``%agent hooks`` lists them all."""
@@ -326,18 +326,11 @@ def mark_hook(function: HookFunction, name: str) -> HookFunction:
     return function
 
 
-def check_target(target: str) -> str:
-    """Return what is wrong with the ``module:function`` name of a hook; empty where it is valid."""
-    module, colon, function = target.partition(":")
-    is_valid = colon and all(map(str.isidentifier, (*module.split("."), *function.split("."))))
-    return "" if is_valid else f"{target!r} is not of the form 'package.module:function'"
-
-
 def _import_target(target: str) -> Any:
-    problem = check_target(target)
-    if problem:
-        raise UserError(f"{problem}.")
-    module, _, path = target.partition(":")
+    """Return what a ``module:function`` name stands for."""
+    module, colon, path = target.partition(":")
+    if not colon or not all(map(str.isidentifier, (*module.split("."), *path.split(".")))):
+        raise UserError(f"{target!r} is not of the form 'package.module:function'.")
     target_object: Any = importlib.import_module(module)
     for name in path.split("."):
         if not hasattr(target_object, name):

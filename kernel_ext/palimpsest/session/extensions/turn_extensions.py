@@ -18,7 +18,7 @@ from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.mcp.values import sanitize
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.messages import Message, UserMessage, parts_of
+from palimpsest.transcript.messages import Message, UserMessage, parts_of, typed_texts
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.session_record.hook_values import PromptEvent, SystemEvent
@@ -98,12 +98,8 @@ class TurnExtensions:
         info = message.info
         if not self.hooks.has_hook("prompt") or not isinstance(info, UserMessage):
             return
-        texts = (
-            part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic
-        )
-        event = PromptEvent(
-            self._session_id(), message.id, joined_sections(tuple(texts)), info.agent, info.model.id
-        )
+        text = joined_sections(typed_texts(message))
+        event = PromptEvent(self._session_id(), message.id, text, info.agent, info.model.id)
         additions = await self.hooks.prompt(event)
         self._log.append(*(self._part(info, text, {HOOK: rule}) for rule, text in additions))
 
@@ -140,8 +136,7 @@ def _unsent_prompts(state: GuardedState) -> tuple[Message, ...]:
         info = message.info
         if not isinstance(info, UserMessage):
             break
-        has_text = any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
-        if has_text and not info.by_engine:
+        if typed_texts(message) and not info.by_engine:
             prompts.append(message)
     return tuple(reversed(prompts))
 

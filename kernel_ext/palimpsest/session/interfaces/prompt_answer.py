@@ -24,9 +24,8 @@ class PromptOptions:
     agent: str | None = None
     system: str | None = None
     tools: Sequence[str] | Mapping[str, bool] | None = None
-    """Names: only these tools are offered, an empty sequence means none. A mapping of name to bool
-    switches single tools on and off, and leaves the others as they are; ``"*"`` stands for all that
-    it does not name."""
+    """Names: only these tools are offered, an empty sequence means none. A mapping of name to bool switches single
+    tools on and off, and leaves the others as they are; ``"*"`` stands for all that it does not name."""
     files: tuple[Attachment, ...] = ()
     """Pictures and documents, as ``data:`` or ``blob:`` URLs."""
     format: Mapping[str, Any] | None = None

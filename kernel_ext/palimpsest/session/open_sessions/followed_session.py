@@ -5,13 +5,14 @@ When it is released, the first call that needs it takes it over, and this object
 """
 
 import asyncio
+import functools
 import itertools
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from palimpsest.context.policy_overrides import chosen_policy
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
@@ -22,11 +23,9 @@ from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAc
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import RecordsCallback, Snapshot, runs_on
-from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.prompts.mention_previews import MentionPreviews
-from palimpsest.session.prompts.pasted_files import PastedFile
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.revert.operations import ReadOnlyReverts, Reverts
 from palimpsest.store.file_snapshots.snapshots import Snapshots
@@ -40,10 +39,12 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import NotFound, SessionHeld
-from palimpsest.transcript.messages import Messages, Origin
-from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.session_record.events import Record, StepRequested
-from palimpsest.transcript.values import CellDecision, Density, Reply
+from palimpsest.transcript.values import Density, Reply
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LOG = logging.getLogger(__name__)
 
@@ -54,6 +55,18 @@ CHECK_LEASE_EVERY = 5
 NOT_ASKED = (
     "Another kernel writes this session and has asked nothing yet, so there is no window to show."
 )
+
+
+def _when_released(
+    method: Callable[Concatenate[LiveSession, P], Awaitable[T]],
+) -> "Callable[Concatenate[FollowedSession, P], Coroutine[Any, Any, T]]":
+    """Return a method that takes the session over, and then does what this method of ``LiveSession`` does."""
+
+    @functools.wraps(method)
+    async def call(self: "FollowedSession", /, *arguments: P.args, **more: P.kwargs) -> T:
+        return await method(await self._live_session(), *arguments, **more)
+
+    return call
 
 
 class FollowedSession:
@@ -129,10 +142,6 @@ class FollowedSession:
         """Return the sentence about withheld claims of its log, once this kernel writes it; else empty."""
         return "" if self._taken_over is None else self._taken_over.take_withheld()
 
-    async def prompt(self, text: str, options: PromptOptions) -> Answer:
-        """Send a prompt, if the other kernel has released the session; else raise SessionHeld."""
-        return await (await self._live_session()).prompt(text, options)
-
     @property
     def control(self) -> SessionControls:
         """The session's mode and limits, if the other kernel has released it; else raises SessionHeld."""
@@ -158,30 +167,14 @@ class FollowedSession:
         """The names that prompts may mention, if the other kernel has released the session; else raises SessionHeld."""
         return self._live_session_now().mentions
 
-    async def attach(self, file: Attachment, model: str | None = None) -> PastedFile:
-        """Keep a file for the next prompt, if the other kernel has released the session."""
-        return await (await self._live_session()).attach(file, model)
-
-    async def retry(
-        self, retried: TurnToRetry | None = None, origin: Origin | None = None
-    ) -> Answer:
-        """Send a failed request or a turn's prompt again, if the other kernel has released the session."""
-        return await (await self._live_session()).retry(retried, origin)
-
-    async def loop(self) -> Answer:
-        """Answer what was left unanswered, if the other kernel has released the session."""
-        return await (await self._live_session()).loop()
-
-    async def compact(
-        self,
-        focus: str | None = None,
-        origin: Origin | None = None,
-        *,
-        model: str | None = None,
-        auto: bool = False,
-    ) -> Answer:
-        """Compact the session, if the other kernel has released it."""
-        return await (await self._live_session()).compact(focus, origin, model=model, auto=auto)
+    # These continue the session here, if the other kernel has released it; else they raise SessionHeld.
+    prompt = _when_released(LiveSession.prompt)
+    attach = _when_released(LiveSession.attach)
+    retry = _when_released(LiveSession.retry)
+    loop = _when_released(LiveSession.loop)
+    compact = _when_released(LiveSession.compact)
+    use_policy = _when_released(LiveSession.use_policy)
+    review_cells = _when_released(LiveSession.review_cells)
 
     async def wait_compaction(self) -> bool:
         """Wait for a compaction, if the other kernel has released the session."""
@@ -209,10 +202,6 @@ class FollowedSession:
         """Whether a policy of the user's own acts in this kernel."""
         return self._taken_over is not None and self._taken_over.own_policy_acts
 
-    async def use_policy(self, *changes: Any) -> Policy:
-        """Choose a policy, if the other kernel has released the session."""
-        return await (await self._live_session()).use_policy(*changes)
-
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore, if the other kernel has released the session."""
         return self._live_session_now().edit_context(action, name)
@@ -220,10 +209,6 @@ class FollowedSession:
     def open_cell_changes(self) -> CellReview:
         """Return the changes of cells that nobody looked at yet; none while another kernel may look at them."""
         return self._taken_over.open_cell_changes() if self._taken_over else CellReview()
-
-    async def review_cells(self, decisions: Mapping[str, Sequence[CellDecision]]) -> CellReview:
-        """Accept changes of cells or take them back, if the other kernel has released the session."""
-        return await (await self._live_session()).review_cells(decisions)
 
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop what runs in this kernel; another kernel's turn is not stopped from here."""

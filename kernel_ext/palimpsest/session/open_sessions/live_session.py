@@ -69,7 +69,7 @@ from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
-from palimpsest.tools.tool import Abort, PythonRunner
+from palimpsest.tools.tool import Abort
 from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.context_values.cell_changes import CellReview
 from palimpsest.transcript.context_values.decisions import Decision
@@ -138,8 +138,9 @@ class LiveSession:
         )
         self.archive = SessionArchive(self.journal, services.store)
         self.asks = Asks(session.id, self.log, effective_rules)
+        limits = services.sessions.spending_limits
         self.spending_limit = SpendingLimit(
-            effective_rules, self.log, self.asks, self._parent_spending_limit
+            effective_rules, self.log, self.asks, lambda: limits.get(self._parent_id)
         )
         self.control = SessionControls(
             effective_rules,
@@ -149,7 +150,7 @@ class LiveSession:
             self.spending_limit,
             self._on_loop,
         )
-        services.sessions.spending_limits[session.id] = self.spending_limit
+        limits[session.id] = self.spending_limit
         self._step_mode: StepMode | None = None
         services.sessions.step_modes[session.id] = lambda: self.step_mode
         self._tool_gate = ToolGate(services, self.log, self.asks)
@@ -576,6 +577,9 @@ class LiveSession:
         self.spending_limit.begin_turn()
         if self.policy_stage is not None:
             self.policy_stage.turn_began()
+        python = services.kernel.python(self.id) if services.kernel.python is not None else None
+        if python is not None and self._left_running is not None:
+            python = self._left_running.watched_runner(python)
         tools = RunTools(
             log=self.log,
             abort=run.abort,
@@ -583,7 +587,7 @@ class LiveSession:
             cwd=services.cwd,
             ask=functools.partial(self._tool_gate.asker, run),
             guard_call=functools.partial(self._tool_gate.guard_repetition, run),
-            python=self._python(),
+            python=python,
             namespace=self._prompt_resolver.namespace(),
             notebook=services.kernel.notebook,
             extra_values={
@@ -629,12 +633,6 @@ class LiveSession:
             files=self.reverts.files,
         )
         return RunContext(requests, tools, turn)
-
-    def _python(self) -> PythonRunner | None:
-        services, left_running = self._services, self._left_running
-        if services.kernel.python is None or left_running is None:
-            return None
-        return left_running.watched_runner(services.kernel.python(self.id))
 
     def _store_postponed(self, until_message: str) -> None:
         """Store, beside the switch of step mode, where a postponed pruning ends, so that a restart continues it."""
@@ -691,10 +689,6 @@ class LiveSession:
                         self.log.append(SessionUpdated(session=granted_session), sync=True)
                         self.asks.approve(granted_session.permission)
         await self.spending_limit.wait_for_budget(info, abort)
-
-    def _parent_spending_limit(self) -> SpendingLimit | None:
-        """Return the spending limit of the parent session, where this kernel has it open."""
-        return self._services.sessions.spending_limits.get(self._parent_id)
 
     def _parent_step_mode(self) -> StepMode | None:
         """Return the step mode of the parent session, where this kernel has it open."""

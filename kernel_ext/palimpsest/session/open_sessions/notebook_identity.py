@@ -16,8 +16,8 @@ import ijson
 
 from palimpsest.store.disk import open_regular
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.messages import UserMessage
-from palimpsest.transcript.parts import NotebookPart, TextPart
+from palimpsest.transcript.messages import UserMessage, typed_texts
+from palimpsest.transcript.parts import NotebookPart
 
 MAX_FILE_BYTES = 64_000_000
 """Maximum bytes of a notebook; one beyond this or a following limit is recognised by its name only."""
@@ -157,12 +157,7 @@ def marks_of(session_id: str, state: State) -> SessionMarks:
             continue
         newest_prompt_ms = max(newest_prompt_ms, info.time.created)
         if info.origin is not None and info.origin.kind == "cell":
-            typed_texts = (
-                part.text
-                for part in message.parts
-                if isinstance(part, TextPart) and not part.synthetic
-            )
-            text = next(typed_texts, "").strip()
+            text = next(iter(typed_texts(message)), "").strip()
             prompts.append(RecordedPrompt(info.id, info.origin.cell_id, text))
         for part in message.parts:
             if isinstance(part, NotebookPart):

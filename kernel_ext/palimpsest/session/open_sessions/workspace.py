@@ -141,7 +141,7 @@ class Workspace:
     async def recognise(self, notebook: str | None) -> None:
         """Compare a notebook's file with the sessions' records, once in a kernel; a moved file keeps its sessions."""
         async with self._lock:
-            await self._recognise(self._notebook_name(notebook))
+            await self._recognise_notebook(self._notebook_name(notebook))
 
     async def current_session(self, notebook: str | None) -> KernelSession | None:
         """Return the notebook's session if it has one; none is created."""
@@ -344,7 +344,7 @@ class Workspace:
                 if open_session is not None:
                     await open_session.close(is_deleted=True)
             self._forget_current(deleted_ids)
-            await asyncio.to_thread(self._delete, deleted_ids)
+            await asyncio.to_thread(self._delete_sessions, deleted_ids)
             return deleted_ids
 
     async def problems(self, session_id: str) -> Sequence[Problem]:
@@ -471,7 +471,7 @@ class Workspace:
         if current is not None and current in self._open_sessions:
             return await self._open_session(current, notebook)
         if notebook is not None:
-            await self._recognise(notebook)
+            await self._recognise_notebook(notebook)
             session_summaries, unread_count = await asyncio.to_thread(
                 self._store.recent_sessions, NEWEST_COUNT
             )
@@ -486,7 +486,7 @@ class Workspace:
             return await self._newest_of_folder()
         return None
 
-    async def _recognise(self, notebook: str | None) -> None:
+    async def _recognise_notebook(self, notebook: str | None) -> None:
         if (
             notebook is None
             or notebook in self._recognised_notebooks
@@ -552,7 +552,7 @@ class Workspace:
             version=__version__,
             time=SessionTime(created=now, updated=now),
         )
-        return self._register(await self._create_with_rules(session, rules), notebook)
+        return self._register_session(await self._create_with_rules(session, rules), notebook)
 
     async def _create_child_of(
         self, parent_id: str, title: str | None, rules: Rules
@@ -581,9 +581,9 @@ class Workspace:
             session = with_own_rules(session, rules)
             allowed = tuple(rule for rule in rules if rule.action == "allow")
             self._services.rules.effective_rules.approvals.add_to(allowed, session.id)
-        return await self._create(session)
+        return await self._create_from_record(session)
 
-    async def _create(self, session: SessionInfo) -> LiveSession:
+    async def _create_from_record(self, session: SessionInfo) -> LiveSession:
         """Create a session with this record; also without the lock, since its id is not known elsewhere yet."""
         writer = await asyncio.to_thread(self._store.acquire, session.id, self._owner, create=True)
         journal = self._new_journal(writer, State())
@@ -597,7 +597,7 @@ class Workspace:
 
     async def _create_child(self, session: SessionInfo) -> LiveSession:
         """Create the session of a task, and count its work."""
-        child = await self._create(session)
+        child = await self._create_from_record(session)
         self._open_children.begin_work(session.id)
         return child
 
@@ -644,7 +644,7 @@ class Workspace:
     def _new_journal(self, writer: Writer, state: State) -> Journal:
         return Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
 
-    def _delete(self, session_ids: Sequence[str]) -> None:
+    def _delete_sessions(self, session_ids: Sequence[str]) -> None:
         for session_id in session_ids:
             session = self._store.open_live(session_id).session
             if session is not None:
@@ -698,15 +698,15 @@ class Workspace:
         if open_session is not None and open_session.id != session_id:
             # Another kernel took it over; records that this kernel wrote since continue as a fork.
             self._open_sessions.pop(session_id)
-            return self._register(open_session, notebook)
+            return self._register_session(open_session, notebook)
         if isinstance(open_session, LiveSession):
-            return self._register(open_session, notebook)
+            return self._register_session(open_session, notebook)
         loop = asyncio.get_running_loop()
         try:
             writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
         except SessionHeld as held:
             if open_session is not None:
-                return self._register(open_session, notebook)
+                return self._register_session(open_session, notebook)
             if not isinstance(self._store, JsonlStore):
                 raise
             state = await asyncio.to_thread(self._store.open_live, session_id)
@@ -720,7 +720,7 @@ class Workspace:
                 loop,
                 density=self._services.sessions.density,
             )
-            return self._register(followed, notebook)
+            return self._register_session(followed, notebook)
         if open_session is not None:
             await asyncio.to_thread(open_session.catch_up)
         state = await asyncio.to_thread(_read_or_release, writer, self._store.open_live)
@@ -733,7 +733,7 @@ class Workspace:
         live.opening_words = "\n".join(filter(None, (ended, withheld)))
         if open_session is not None:
             open_session.go_on(live)
-        return self._register(live, notebook)
+        return self._register_session(live, notebook)
 
     async def _take_over(self, session_id: str) -> LiveSession:
         """Continue a session that another kernel had; raises SessionHeld while that kernel writes it."""
@@ -787,7 +787,7 @@ class Workspace:
         journal.append(SessionUpdated(session=reduced_session), *notices, sync=True)
         return sentence
 
-    def _register(self, session: Opened, notebook: str | None) -> Opened:
+    def _register_session(self, session: Opened, notebook: str | None) -> Opened:
         self._open_sessions[session.id] = session
         if not (isinstance(session, LiveSession) and session.read_only):
             self._current_ids[notebook] = session.id

@@ -146,7 +146,7 @@ class Caller:
     """The input of the call, if no message has a tool part with it."""
 
 
-def _strictest(verdict: Verdict, other_verdicts: Sequence[Verdict]) -> tuple[Verdict, bool]:
+def _strictest_verdict(verdict: Verdict, other_verdicts: Sequence[Verdict]) -> tuple[Verdict, bool]:
     """Return the strictest verdict, and whether only the first verdict asks or denies."""
     for other in other_verdicts:
         if isinstance(other, Denied):
@@ -222,7 +222,7 @@ class Asks:
             decide_call(name, texts, rules, answer_rules)
             for name, texts in (other_patterns or {}).items()
         ]
-        verdict, is_first_alone = _strictest(verdict, other_verdicts)
+        verdict, is_first_alone = _strictest_verdict(verdict, other_verdicts)
         if not is_first_alone:
             # "Always" would not cover the further permissions that the question is about.
             rules = (*rules, *as_limits(rules_of(permission, "ask"), "lock"))
@@ -442,7 +442,7 @@ class Asks:
         earlier_inputs = [allowed for name, allowed in tuple(self._allowed_inputs) if name == tool]
         warnings = (
             *changed_lines(tool_input, earlier_inputs),
-            *deception_sentences(tool_input, command=permission == "bash"),
+            *deception_sentences(tool_input, are_commands=permission == "bash"),
         )
         return warnings or None
 

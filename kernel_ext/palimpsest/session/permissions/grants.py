@@ -80,13 +80,10 @@ class Grant:
     granted_at: int = 0
     """Milliseconds since 1970."""
 
-    def is_same_as(self, other_grant: "Grant") -> bool:
-        """Return whether another grant allows the same, apart from author and time."""
-        return (self.key, self.value, self.session) == (
-            other_grant.key,
-            other_grant.value,
-            other_grant.session,
-        )
+    @property
+    def permission(self) -> tuple[str, Any, str | None]:
+        """What it allows, without author and time."""
+        return self.key, self.value, self.session
 
 
 class Grants:
@@ -148,12 +145,12 @@ class Grants:
 
     def add(self, *new: Grant) -> None:
         """Add grants; one that is already given keeps its time and author."""
-        self._change_stored(
-            lambda stored: [
-                *stored,
-                *(n for n in new if not any(n.is_same_as(grant) for grant in stored)),
-            ]
-        )
+
+        def with_new(stored: Sequence[Grant]) -> Sequence[Grant]:
+            known = [grant.permission for grant in stored]
+            return [*stored, *(grant for grant in new if grant.permission not in known)]
+
+        self._change_stored(with_new)
 
     def put(self, key: str, value: Any, session: str) -> None:
         """Grant a value in one session, replacing what was granted there under this key."""
@@ -254,7 +251,7 @@ class Grants:
                 "version": VERSION,
                 "project": str(self.project),
                 "number": project_number,
-                "grants": [_record(grant, str(self.project)) for grant in grants],
+                "grants": [_grant_entry(grant, str(self.project)) for grant in grants],
             }
             write_atomically(path, json.dumps(data, indent=1).encode())
             self._file_signature = None
@@ -341,7 +338,7 @@ def grants_of(data: dict[str, Any]) -> Iterator[Grant]:
             yield Grant(key, entry.get("value"), session, str(entry.get("by") or ""), moment)
 
 
-def _record(grant: Grant, project: str) -> dict[str, Any]:
+def _grant_entry(grant: Grant, project: str) -> dict[str, Any]:
     where = {"project": project, "session": grant.session}
     return where | {
         "key": grant.key,

@@ -146,7 +146,9 @@ class MentionPreviews:
     ) -> MentionPreview:
         """Return a preview with the tokens of the parts that the mention adds to the prompt."""
         try:
-            parts = await self._mentions.mention_parts(self._namespace(), mention, runs, _no_ids)
+            no_ids = {"id": "", "session_id": "", "message_id": ""}
+            namespace = self._namespace()
+            parts = await self._mentions.mention_parts(namespace, mention, runs, lambda: no_ids)
         except NotFound:
             return _with_fields(preview, state="unknown")
         except NotCounted:
@@ -291,10 +293,6 @@ def _cell_state(run: CellRun | None) -> MentionState:
     if run is None:
         return "unknown"
     return "hidden" if run.hidden else "sent"
-
-
-def _no_ids() -> dict[str, str]:
-    return {"id": "", "session_id": "", "message_id": ""}
 
 
 async def _ask_nothing(*_arguments: object, **_more: object) -> None:

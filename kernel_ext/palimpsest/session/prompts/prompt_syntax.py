@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.transcript.messages import Messages, UserMessage
-from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.messages import Messages, UserMessage, typed_texts
 
 _NUMBER = lazy_pattern(r"\$(\d+)")
 _ALL = "$ARGUMENTS"
@@ -154,10 +153,9 @@ def mentioned_cells(messages: Messages) -> frozenset[str]:
     for message in reversed(messages):
         if not isinstance(message.info, UserMessage) or message.info.by_engine:
             continue
-        for part in message.parts:
-            if isinstance(part, TextPart) and not part.synthetic:
-                mentions = notebook_mentions(part.text)
-                numbers |= {mention.target for mention in mentions if mention.kind != "variable"}
+        for text in typed_texts(message):
+            mentions = notebook_mentions(text)
+            numbers |= {mention.target for mention in mentions if mention.kind != "variable"}
         if not message.info.joins:
             break
     return frozenset(numbers - {""})
@@ -165,11 +163,7 @@ def mentioned_cells(messages: Messages) -> frozenset[str]:
 
 def agent_mentions(text: str, agents: Collection[str]) -> list[AgentMention]:
     """Return the mentions of these agents in a text, in order."""
-    return [
-        AgentMention(match[1], match.start(), match.end())
-        for match in _AGENT.finditer(text)
-        if match[1] in agents
-    ]
+    return [AgentMention(m[1], m.start(), m.end()) for m in _AGENT.finditer(text) if m[1] in agents]
 
 
 def subtasks_in(text: str, agents: Collection[str]) -> list[tuple[str, str]]:
@@ -186,7 +180,6 @@ def subtasks_in(text: str, agents: Collection[str]) -> list[tuple[str, str]]:
         return []
     ends: Sequence[int] = [mention.start for mention in leading_mentions[1:]] + [len(text)]
     tasks = [
-        (mention.name, text[mention.end : end].strip())
-        for mention, end in zip(leading_mentions, ends, strict=True)
+        (m.name, text[m.end : end].strip()) for m, end in zip(leading_mentions, ends, strict=True)
     ]
     return [(name, task) for name, task in tasks if task]

@@ -5,8 +5,8 @@ Border: pure. Expanded mentions and commands are left out, since they are expand
 
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.messages import Message, Messages, UserMessage
-from palimpsest.transcript.parts import Attachment, FilePart, TextPart, is_of_cell
+from palimpsest.transcript.messages import Message, Messages, UserMessage, typed_texts
+from palimpsest.transcript.parts import Attachment, FilePart, is_of_cell
 
 NO_PROMPT = "No prompt of a person stands there, so nothing can be sent again."
 
@@ -48,11 +48,7 @@ def repeated_prompt(prompt: Message, model: str | None = None) -> tuple[str, Pro
 def _prompt_texts(message: Message) -> list[str]:
     if isinstance(message.info, UserMessage) and message.info.by_engine:
         return []
-    return [
-        part.text
-        for part in message.parts
-        if isinstance(part, TextPart) and not part.synthetic and part.text.strip()
-    ]
+    return [text for text in typed_texts(message) if text.strip()]
 
 
 def _is_attached(part: FilePart) -> bool:

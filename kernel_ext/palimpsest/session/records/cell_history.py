@@ -12,8 +12,8 @@ from palimpsest.tools.notebook.seen_sources import changes_of_call
 from palimpsest.transcript.context_values.cell_changes import CellHistory, WrittenCell
 from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.messages import Message, Messages, UserMessage
-from palimpsest.transcript.parts import TextPart, ToolPart
+from palimpsest.transcript.messages import Message, Messages, UserMessage, typed_texts
+from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import (
     PartUpdated,
     PermissionAsked,
@@ -118,8 +118,5 @@ def _repliers(records: Iterable[Record]) -> dict[str, str]:
 
 
 def _prompt_text(message: Message) -> str:
-    text = " ".join(
-        part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic
-    )
-    line = " ".join(text.split())
+    line = " ".join(" ".join(typed_texts(message)).split())
     return line if len(line) <= MAX_PROMPT_CHARS else f"{line[: MAX_PROMPT_CHARS - 1]}…"

@@ -30,7 +30,7 @@ def is_same(prompt: CellPrompt, turn: RecordedTurn) -> bool:
         return turn.prompt == prompt.text  # its options concern only the summary
     return (
         turn.prompt.strip() == prompt.text.strip()
-        and (options.model is None or _is_name_of(options.model, info.model.id))
+        and (options.model is None or f"/{info.model.id}".endswith(f"/{options.model}"))
         and (options.variant is None or options.variant == info.model.variant)
         and (options.agent is None or options.agent == info.agent)
         and options.system == info.system
@@ -133,7 +133,3 @@ def prompt_of(message: Message) -> str | None:
         if isinstance(part, CompactionPart) and not part.auto:
             return compaction_prompt(part.focus)
     return None
-
-
-def _is_name_of(short_name: str, full_name: str) -> bool:
-    return short_name == full_name or full_name.endswith(f"/{short_name}")

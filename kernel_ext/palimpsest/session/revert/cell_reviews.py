@@ -91,7 +91,7 @@ class CellReviews:
             items = self._items(decisions)
             rejected = [item for item in items if not item.decision.accept and not item.problem]
             await self._take_back(rejected)
-            await self._shorten([item for item in items if item.decision.accept])
+            await self._shorten_cells([item for item in items if item.decision.accept])
             for item in items:
                 _apply_decision(item)
             self._journal_items(items)
@@ -123,7 +123,7 @@ class CellReviews:
             item.problem = problem_sentence(item.change, result)
             item.note = elsewhere_note(item.change, result)
 
-    async def _shorten(self, items: Sequence[_Item]) -> None:
+    async def _shorten_cells(self, items: Sequence[_Item]) -> None:
         """Put the source that the person accepts into cells of which only a part is accepted."""
         for item in items:
             source, change = item.decision.source, item.change

@@ -77,7 +77,7 @@ def forked_session(
         "below": None,
         "share": None,
         "summary": _summary(parent, state, slot),
-        "revert": _revert(parent, state, slot),
+        "revert": _revert_in_fork(parent, state, slot),
     }
     session = parent.model_copy(update=update)
     if slot is not None and seq is None:
@@ -178,7 +178,7 @@ def _message_requests(store: Store, session_id: str) -> list[tuple[str, str]]:
     return [("", answer_id) for answer_id in answer_ids]
 
 
-def _revert(parent: SessionInfo, state: State | None, slot: MessageSlot | None) -> object:
+def _revert_in_fork(parent: SessionInfo, state: State | None, slot: MessageSlot | None) -> object:
     """Return the parent's revert if the fork contains the hidden messages; else None."""
     if parent.revert is None or state is None or slot is None:
         return parent.revert

@@ -114,7 +114,11 @@ class LiveReverts:
                 snapshot=plan.restore_from or snapshot_before,
                 left=snapshot_after,
                 files=tuple(sorted(changed_paths)),
-                diff=tuple(_diff_without_lines(file) for file in files if file.diff is not None),
+                diff=tuple(
+                    file.diff.model_copy(update={"patch": None, "before": None, "after": None})
+                    for file in files
+                    if file.diff is not None
+                ),
                 kept=tuple(file.file for file in files if file.action == "conflict"),
                 cells=done_cells,
             )
@@ -345,11 +349,6 @@ def _newest_prompt(messages: Messages) -> str:
         if begins_turn(message):
             return message.id
     raise UserError("There is nothing to revert: nothing was asked yet.")
-
-
-def _diff_without_lines(file: RevertedFile) -> FileDiff:
-    assert file.diff is not None
-    return file.diff.model_copy(update={"patch": None, "before": None, "after": None})
 
 
 def _excerpt(message: Message) -> RevertedMessage:

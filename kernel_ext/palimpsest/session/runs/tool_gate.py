@@ -18,8 +18,8 @@ from palimpsest.session.runs.child_sessions import refuse_beyond
 from palimpsest.tools.permission_rules.permissions import Rules, Verdict
 from palimpsest.tools.tool import AskFunction
 from palimpsest.transcript.errors import PermissionDenied
-from palimpsest.transcript.messages import Messages, UserMessage
-from palimpsest.transcript.parts import TextPart, ToolPart
+from palimpsest.transcript.messages import Messages, UserMessage, typed_texts
+from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.values import Reply
 
 LOOP_REFUSED = (
@@ -165,11 +165,7 @@ def newest_calls(messages: Messages, *, upto: str) -> list[str]:
                 call_texts.append(call_fingerprint(part.tool, part.state.input))
                 if len(call_texts) == max(PERIODS) * ROUNDS:
                     return call_texts[::-1]
-        if (
-            is_reached
-            and isinstance(message.info, UserMessage)
-            and any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
-        ):
+        if is_reached and isinstance(message.info, UserMessage) and typed_texts(message):
             break
     return call_texts[::-1]
 

@@ -9,13 +9,11 @@ import dataclasses
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from palimpsest.context.request_kinds.turn_summary_request import (
     BODY,
     LAST_TURN,
     TITLE,
-    TurnSummaryText,
     read_turn_summary,
 )
 from palimpsest.context.visible_messages import newest_turn
@@ -118,7 +116,8 @@ class TurnSummaries:
         summary_text = read_turn_summary(side_answer.text)
         message = self._log.state.message(prompt_id)
         if message is not None and isinstance(message.info, UserMessage):
-            fields = _summary_fields(summary_text)
+            texts = {TITLE: summary_text.title, BODY: summary_text.turn}
+            fields = {name: text for name, text in texts.items() if text}  # others stay
             if fields:
                 summary = {**(message.info.summary or {}), **fields}
                 info = message.info.model_copy(update={"summary": summary})
@@ -129,12 +128,6 @@ class TurnSummaries:
         self._log.append(*events, SessionUpdated(session=session.model_copy(update=changed_fields)))
         if events or "summary" in changed_fields:
             self._on_summary()
-
-
-def _summary_fields(summary_text: TurnSummaryText) -> dict[str, Any]:
-    """Return the summary fields of a prompt; fields that the model left out keep their value."""
-    fields = {TITLE: summary_text.title, BODY: summary_text.turn}
-    return {name: text for name, text in fields.items() if text}
 
 
 def _answer_id(turn: Messages) -> str:

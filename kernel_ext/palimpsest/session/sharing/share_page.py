@@ -1,8 +1,7 @@
 """Write a session as an HTML page that can be shared, keep it up to date, and delete it.
 
-Border: writes below ``.palimpsest/share`` only, under a name that cannot be guessed, readable by the
-user alone. Nothing is sent anywhere. ``render/formats/share_page.py`` renders the page; this module chooses its
-contents.
+Border: writes below ``.palimpsest/share`` only, under a name that cannot be guessed, readable by the user alone.
+Nothing is sent anywhere. ``render/formats/share_page.py`` renders the page; this module chooses its contents.
 """
 
 import base64
@@ -28,8 +27,8 @@ from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
-from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
-from palimpsest.transcript.parts import Attachment, FilePart, TextPart, ToolPart
+from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage, typed_texts
+from palimpsest.transcript.parts import Attachment, FilePart, ToolPart
 from palimpsest.transcript.redaction.home_folders import with_home_folders_hidden
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import secret_values
@@ -250,7 +249,8 @@ def _survey(state: State) -> _Survey:
     """Collect facts about all messages; only prompts are read whole."""
     survey = _Survey()
     for slot in state.message_slots():
-        info = slot.info.newest_value(_ignore_line)
+        # An unreadable line is ignored; the readable ones are shown.
+        info = slot.info.newest_value(lambda _line, _reason: None)
         if info is None:
             continue
         survey.last_change = max(survey.last_change, info.time.created)
@@ -259,12 +259,8 @@ def _survey(state: State) -> _Survey:
             continue
         message = state.message(slot.id)
         if message is not None and _is_prompt(message):
-            survey.prompts.append(_first_words(message))
+            survey.prompts.append(next(filter(str.strip, typed_texts(message)), ""))
     return survey
-
-
-def _ignore_line(_line: bytes, _reason: str) -> None:
-    """Ignore an unreadable line; the readable ones are shown."""
 
 
 def _add_answer(survey: _Survey, info: AssistantMessage) -> None:
@@ -280,21 +276,10 @@ def _is_prompt(message: Message) -> bool:
     """Return whether the page shows a message as a prompt."""
     if not isinstance(message.info, UserMessage):
         return False
-    if any(part.type == "compaction" for part in message.parts):
+    types = {part.type for part in message.parts}
+    if "compaction" in types:
         return False
-    return any(
-        (part.text.strip() and not part.synthetic)
-        if isinstance(part, TextPart)
-        else part.type in {"file", "agent", "subtask"}
-        for part in message.parts
-    )
-
-
-def _first_words(message: Message) -> str:
-    texts = (
-        part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic
-    )
-    return next((text for text in texts if text.strip()), "")
+    return any(map(str.strip, typed_texts(message))) or bool(types & {"file", "agent", "subtask"})
 
 
 def facts_of(session: SessionInfo, state: State) -> tuple[tuple[str, str], ...]:

@@ -16,13 +16,7 @@ from palimpsest.session.interfaces.services import Services
 from palimpsest.session.interfaces.sharing_operations import Exported, Form
 from palimpsest.session.sharing.exports import export_session
 from palimpsest.session.sharing.import_place import ImportPlace
-from palimpsest.session.sharing.share_page import (
-    DISABLED,
-    make_page,
-    page_path,
-    remove_page,
-    share_folder,
-)
+from palimpsest.session.sharing.share_page import DISABLED, make_page, remove_page, share_folder
 from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
@@ -86,12 +80,6 @@ class SharingService:
         infos = [event.session for event in events if isinstance(event, SessionUpdated)]
         shared_infos = [info for info in infos if info.id == session.id and info.share is not None]
         return sum(remove_page(store, info) for info in shared_infos) > 0
-
-    async def shared_page(self, session_id: str) -> Path | None:
-        """Return the path of a session's page; None when it is not shared."""
-        full_id = await self._flushed_id(session_id)
-        session = await asyncio.to_thread(self._session, full_id)
-        return page_path(self._services.store, session)
 
     async def export(
         self,

@@ -36,6 +36,8 @@ MAX_RESERVED = 64_000
 """Maximum tokens that an untrusted project may reserve for the answer."""
 SAFE_AGENTS = frozenset({"plan", "explore", "general"})
 """Built-in agents that may do no more than the default one."""
+NEW_AGENT_FIELDS = ("description", "prompt", "mode", "hidden", "color", "temperature", "top_p")
+"""Fields of a project's new agent that apply without trust."""
 REHEARSAL = re.compile(r"rehearsal(/[\w.-]+)?")
 
 
@@ -178,13 +180,7 @@ SETTING_TESTS: Mapping[str, Test] = {
     "max_steps": _allow_smaller("max_steps", built_in=DEFAULT_STEPS),
     "subagent_depth": _allow_smaller("subagent_depth"),
     "default_agent": _is_safe_default_agent,
-    "agent.*.description": _is_new_agent,
-    "agent.*.prompt": _is_new_agent,
-    "agent.*.mode": _is_new_agent,
-    "agent.*.hidden": _is_new_agent,
-    "agent.*.color": _is_new_agent,
-    "agent.*.temperature": _is_new_agent,
-    "agent.*.top_p": _is_new_agent,
+    **{f"agent.*.{name}": _is_new_agent for name in NEW_AGENT_FIELDS},
     "agent.*.steps": _is_fewer_steps,
     "command.*.template": _is_new_command,
     "command.*.description": _is_new_command,

@@ -68,12 +68,8 @@ def keep_output(store: Store, text: str) -> tuple[str, BlobRef | None]:
 def keep_attachment(store: Store, url: str) -> str:
     """Return the url for the log: ``blob:<sha256>`` for a base64 ``data:`` url over the limit."""
     url_header, comma, encoded_data = url.partition(",")
-    if (
-        len(url) <= MAX_INLINE_BYTES
-        or not comma
-        or not url_header.startswith("data:")
-        or "base64" not in url_header
-    ):
+    is_encoded = comma and url_header.startswith("data:") and "base64" in url_header
+    if len(url) <= MAX_INLINE_BYTES or not is_encoded:
         return url
     mime = url_header.removeprefix("data:").partition(";")[0]
     return f"blob:{store.put_blob(base64.b64decode(encoded_data), mime).sha256}"

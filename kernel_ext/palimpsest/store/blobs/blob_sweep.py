@@ -66,22 +66,18 @@ def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
     blobs = dict(_blobs(layout))
     needed_hashes = named_hashes(layout.sessions) & blobs.keys()
     notes = _read_notes(layout)
-    unneeded = {
-        sha256: UnneededBlob(
-            sha256,
-            path.stat().st_size,
-            max(notes.get(sha256, now), path.stat().st_mtime),
-            path.stat().st_mtime,
-        )
-        for sha256, path in blobs.items()
-        if sha256 not in needed_hashes
-    }
-    _write_notes(layout, {sha256: notes.get(sha256, now) for sha256 in unneeded})
+    unneeded: list[UnneededBlob] = []
+    for sha256, path in blobs.items():
+        if sha256 not in needed_hashes:
+            size, stored_at = path.stat().st_size, path.stat().st_mtime
+            since = max(notes.get(sha256, now), stored_at)
+            unneeded.append(UnneededBlob(sha256, size, since, stored_at))
+    _write_notes(layout, {blob.sha256: notes.get(blob.sha256, now) for blob in unneeded})
     age = max(days * DAY_SECONDS, MIN_AGE_SECONDS)
-    ordered = sorted(unneeded.values(), key=lambda blob: (-blob.bytes, blob.sha256))
+    sorted_blobs = sorted(unneeded, key=lambda blob: (-blob.bytes, blob.sha256))
     return Sweep(
-        due_blobs=tuple(blob for blob in ordered if now - blob.unneeded_since >= age),
-        not_yet_due=tuple(blob for blob in ordered if now - blob.unneeded_since < age),
+        due_blobs=tuple(blob for blob in sorted_blobs if now - blob.unneeded_since >= age),
+        not_yet_due=tuple(blob for blob in sorted_blobs if now - blob.unneeded_since < age),
         needed_count=len(needed_hashes),
     )
 

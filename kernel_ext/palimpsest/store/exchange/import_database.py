@@ -177,8 +177,8 @@ def _project(row: Json) -> Json:
 
 
 def _parse_object(value: Any, built_size: BuiltSize | None = None) -> Json:
-    parsed = _parse_column(value, built_size)
-    return parsed if isinstance(parsed, dict) else {}
+    parsed_value = _parse_column(value, built_size)
+    return parsed_value if isinstance(parsed_value, dict) else {}
 
 
 def _parse_column(value: Any, built_size: BuiltSize | None = None) -> Any:

@@ -242,14 +242,13 @@ def _number(fields: Any, name: str) -> int:
 
 
 def _list(path: Path, root: Path, findings: ImportFindings) -> tuple[Json, ...]:
-    if not path.is_file():
-        return ()
     name = path.relative_to(root).as_posix()
     try:
-        return _objects(json_value(read_small(path, follow=True)), name, findings)
+        if path.is_file():
+            return _objects(json_value(read_small(path, follow=True)), name, findings)
     except (OSError, ValueError) as error:
         findings.report(name, _problem_sentence(error))
-        return ()
+    return ()
 
 
 def _read_json(

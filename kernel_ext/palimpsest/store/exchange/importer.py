@@ -51,7 +51,7 @@ from palimpsest.store.log_lines import is_unknown
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
-from palimpsest.transcript.messages import Message
+from palimpsest.transcript.messages import Message, MessageInfo
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import redacted_event
@@ -234,10 +234,8 @@ class _Import:
         records = self._numbered_records(session_id, outcome)
         self._findings = findings
         stored_records = list(islice(self._store.read(session_id), len(records)))
-        stored_events = [(record.seq, record.event) for record in stored_records]
-        is_same = stored_events == [
-            (record.seq, record.event) for record in records[: len(stored_records)]
-        ]
+        pairs = zip(stored_records, records, strict=False)
+        is_same = all((old.seq, old.event) == (new.seq, new.event) for old, new in pairs)
         return records[len(stored_records) :] if is_same else ()
 
     def _numbered_records(self, session_id: str, outcome: Outcome) -> list[Record]:
@@ -292,10 +290,8 @@ class _Import:
 
     def _session(self, session_id: str) -> SessionInfo:
         source = dict(self._source.session)
-        times = [info.get("time") for info, _ in self._source.messages]
-        created_times = [
-            time["created"] for time in times if isinstance(time, dict) and "created" in time
-        ]
+        times = (info.get("time") for info, _ in self._source.messages)
+        created_times = [t["created"] for t in times if isinstance(t, dict) and "created" in t]
         if not isinstance(source.get("time"), dict):
             source["time"] = {
                 "created": min(created_times, default=self._now_milliseconds),
@@ -319,23 +315,17 @@ class _Import:
             except NotOpenCodeValue as error:
                 self._findings.report(location, f"It is no message: {error}.")
                 continue
-            unread_parts: list[Json] = []
-            read_parts = self._parts(parts, session.id, message_info.id, location, unread_parts)
-            message_parts = tuple(read_parts)
+            message_parts, unread_parts = self._parts(parts, message_info, location)
             if unread_parts:
                 message_info = message_info.model_copy(update={UNREAD_FIELD: unread_parts})
             yield Message(info=message_info, parts=message_parts)
 
     def _parts(
-        self,
-        parts: Iterable[Json],
-        session_id: str,
-        message_id: str,
-        location: str,
-        unread_parts: list[Json],
-    ) -> Iterator[Part]:
-        """Yield the parts that can be read; those of a type unknown to this version go into ``unread_parts``."""
-        seen_ids: set[str] = set()
+        self, parts: Iterable[Json], info: MessageInfo, location: str
+    ) -> tuple[tuple[Part, ...], list[Json]]:
+        """Return the parts that can be read, and those of a type unknown to this version."""
+        parts_by_id: dict[str, Part] = {}
+        unread_parts: list[Json] = []
         for index, part_json in enumerate(parts):
             name = f"{location}, {part_json.get('id') or part_json.get('type')}"
             if is_unread(part_json):
@@ -343,15 +333,15 @@ class _Import:
                 unread_parts.append({"at": index, "part": part_json})
                 continue
             try:
-                part = read_part(part_json, session_id, message_id)
+                part = read_part(part_json, info.session_id, info.id)
             except NotOpenCodeValue as error:
                 self._findings.report(name, f"It is no part: {error}.")
                 continue
-            if part.id in seen_ids:
+            if part.id in parts_by_id:
                 self._findings.report(name, "Another part has this id; the first one was kept.")
-                continue
-            seen_ids.add(part.id)
-            yield with_blobs(self._store, part)
+            else:
+                parts_by_id[part.id] = with_blobs(self._store, part)
+        return tuple(parts_by_id.values()), unread_parts
 
     def _remaining_events(self, state: State) -> Iterator[Event]:
         todos = []

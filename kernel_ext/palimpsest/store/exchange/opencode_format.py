@@ -361,9 +361,9 @@ def _read_lossless(
     else:
         raise NotOpenCodeValue("it is empty")
     rewritten = write(type(value).model_validate_json(value.model_dump_json(exclude_none=True)))
-    expected = {name: item for name, item in source.items() if name not in own_names}
+    source_fields = {name: item for name, item in source.items() if name not in own_names}
     rewritten = {name: item for name, item in rewritten.items() if name not in own_names}
-    differences = json_differences(rewritten, expected)
+    differences = json_differences(rewritten, source_fields)
     return value.model_copy(update={DIFFERENCES: differences}) if differences else value
 
 

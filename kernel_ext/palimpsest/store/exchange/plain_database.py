@@ -50,10 +50,8 @@ class PlainDatabase:
         self._connection = connection
         self._bytes_left = 2 * size + ALLOWED_EXTRA_BYTES
         self._columns_by_table = tables
-        names = [str(name) for (name,) in self._fetch_rows("SELECT name FROM sqlite_master", ())]
-        self.tables = frozenset(
-            table for table in tables if table in names and self._is_plain(table)
-        )
+        names = {str(name) for (name,) in self._fetch_rows("SELECT name FROM sqlite_master", ())}
+        self.tables = frozenset(filter(self._is_plain, tables.keys() & names))
         """The known tables that exist and are plain."""
 
     def rows(self, table: str, value: str | None = None) -> Iterator[dict[str, Any]]:

@@ -85,8 +85,8 @@ def entry_named(name: str | None) -> TreeEntry | None:
 
 def join_diffs(older_diff: FileDiff, newer_diff: FileDiff, snapshots: Snapshots) -> FileDiff | None:
     """Return the combined difference of two successive changes of a file; None if they cancel out."""
-    before, after = entry_named(older_diff.before), entry_named(newer_diff.after)
-    return file_diff(snapshots, newer_diff.file, before, after)
+    old_entry, new_entry = entry_named(older_diff.before), entry_named(newer_diff.after)
+    return file_diff(snapshots, newer_diff.file, old_entry, new_entry)
 
 
 def _without_folder(entry: TreeEntry | None) -> TreeEntry | None:

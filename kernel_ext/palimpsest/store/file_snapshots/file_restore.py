@@ -89,10 +89,12 @@ def wanted_file(
 
 def plan_restores(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
     """Return the planned action for each file; changes nothing."""
-    ordered = sorted(files, key=lambda file: file.path)
-    deleted_files = (file for file in ordered if file.entry is None or file.entry.kind == "folder")
+    sorted_files = sorted(files, key=lambda file: file.path)
+    deleted_files = (
+        file for file in sorted_files if file.entry is None or file.entry.kind == "folder"
+    )
     deleted_paths = {file.path for file in deleted_files}
-    return tuple(_planned_restore(snapshots, file, deleted_paths) for file in ordered)
+    return tuple(_planned_restore(snapshots, file, deleted_paths) for file in sorted_files)
 
 
 def _planned_restore(
@@ -182,9 +184,8 @@ def perform_restores(
         except (OSError, NotFound) as problem:
             reason = disk_reason(problem) if isinstance(problem, OSError) else str(problem)
             failed_files.append((restore.path, reason))
-    return RestoreOutcome(
-        tuple(sorted(restored_paths)), tuple(kept_paths), tuple(sorted(failed_files))
-    )
+    restored, failed = tuple(sorted(restored_paths)), tuple(sorted(failed_files))
+    return RestoreOutcome(restored, tuple(kept_paths), failed)
 
 
 def _restore_file(snapshots: Snapshots, restore: FileRestore) -> None:

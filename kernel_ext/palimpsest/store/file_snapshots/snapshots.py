@@ -372,13 +372,10 @@ class Snapshots:
         if file_stat.st_size > self._limits.file_bytes:
             return TreeEntry("unkept", mode, f"large:{file_stat.st_size}:{file_stat.st_mtime_ns}")
         stamp = _file_stamp(file_stat)
-        cached_hash = self._hashes.get(path)
-        if (
-            cached_hash is not None
-            and cached_hash[0] == stamp
-            and (not stores_content or self.objects.has_content(cached_hash[1]))
-        ):
-            return TreeEntry("file", mode, cached_hash[1], file_stat.st_size)
+        cached_stamp, sha256 = self._hashes.get(path, (None, ""))
+        is_stored = not stores_content or self.objects.has_content(sha256)
+        if cached_stamp == stamp and is_stored:
+            return TreeEntry("file", mode, sha256, file_stat.st_size)
         try:
             content = _content(disk_path)
         except FileNotFoundError:
@@ -433,9 +430,9 @@ def _file_stamp(file_stat: os.stat_result) -> Stamp:
 
 def _is_racy(stamp: Stamp, now_ns: int) -> bool:
     """Return whether the file could change again without a change of its stamp."""
-    modified, changed = stamp[3], stamp[4]
-    tick = COARSE_NS if modified % 1_000_000 == 0 else RACY_NS
-    return max(modified, changed) + tick > now_ns
+    modified_ns, changed_ns = stamp[3], stamp[4]
+    tick = COARSE_NS if modified_ns % 1_000_000 == 0 else RACY_NS
+    return max(modified_ns, changed_ns) + tick > now_ns
 
 
 def _content(disk_path: str) -> bytes:

@@ -49,7 +49,7 @@ class Follower(RecordNumbering):
             place = locate_record(ranges, self.seq + 1) if self.seq else None
         else:
             last_range, offset = self._position
-            current = next((known for known in ranges if known.path == last_range.path), None)
+            current = {same.path: same for same in ranges}.get(last_range.path)
             if current is None or (current.end is not None and current.end < offset):
                 self.reset_count += 1
                 self.seq, self._jumped = 0, (0, 0)

@@ -247,7 +247,8 @@ class Journal:
 
         def unsubscribe() -> None:
             with self.lock:
-                self._subscribers = [known for known in self._subscribers if known is not callback]
+                subscribers = self._subscribers
+                self._subscribers = [other for other in subscribers if other is not callback]
 
         return unsubscribe
 

@@ -5,7 +5,6 @@ directories and manual edits. Everything else in the folder is derived from it.
 """
 
 import logging
-import os
 import shutil
 import threading
 import time
@@ -19,7 +18,7 @@ from uuid import uuid4
 
 from palimpsest.store.blobs.blob_storage import BlobFolder
 from palimpsest.store.blobs.blob_sweep import note_unneeded
-from palimpsest.store.disk import is_full, storage_errors, write_fully
+from palimpsest.store.disk import create_file, is_full, storage_errors
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.kept_index import fork_state_from_index, indexed_messages, keep_index
 from palimpsest.store.log.late_records import late_records
@@ -255,15 +254,11 @@ class JsonlStore(BlobFolder):
         record = Record(seq=place.seq + 1, ts=fork.time.created, event=created)
         owner = replace(this_owner("fork"), kernel_id="")
         header = header_line(session.id, 1, None, None, owner)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-        fd = os.open(directory / segment_name(1), flags, 0o600)
         try:
-            write_fully(fd, header + record.encoded())
+            create_file(directory / segment_name(1), header + record.encoded())
         except OSError:  # half a fork would be listed as a session
             shutil.rmtree(directory, ignore_errors=True)
             raise
-        finally:
-            os.close(fd)
         deadline = time.monotonic() + MAX_RESTORE_SECONDS
         while not self.layout.session(place.session_id).exists():
             if time.monotonic() > deadline:
@@ -287,12 +282,13 @@ class JsonlStore(BlobFolder):
             shutil.rmtree(folder, ignore_errors=True)
         with storage_errors(self.layout.session(session_id)):
             try:
+                kernel_id = f"delete-{uuid4().hex[:8]}"
                 with self._lock:
-                    writers = [writer for writer in self._leases if writer.session_id == session_id]
-                    owners = [self._leases[writer][1] for writer in writers]
-                for writer in writers:
-                    writer.close()
-                kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
+                    leases = list(self._leases.items())
+                for writer, (_, lease) in leases:
+                    if writer.session_id == session_id:
+                        kernel_id = lease.kernel_id
+                        writer.close()
                 writer = self.acquire(session_id, this_owner(kernel_id))
                 state = self.open_live(session_id)
                 try:
@@ -470,7 +466,6 @@ class JsonlStore(BlobFolder):
 
 
 def _newest_first(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:
-    """Return the sessions that are not deleted, newest first."""
     existing = [summary for summary in summaries.values() if not summary.deleted]
     return sorted(existing, key=lambda summary: summary.updated, reverse=True)
 

@@ -29,9 +29,8 @@ def late_records(
 
     ``records`` are those that the writer still holds; some of them may be in its segment already.
     """
-    place = ForkedFrom(
-        session_id=writer.session_id, seq=0, segment=writer.path.name, offset=cut_offset
-    )
+    session_id, segment = writer.session_id, writer.path.name
+    place = ForkedFrom(session_id=session_id, seq=0, segment=segment, offset=cut_offset)
     state = State()
     for segment_range in segments.parent_ranges(place):
         for _, line in lines_forward(segment_range):

@@ -100,9 +100,8 @@ class MemoryStore:
             log = self._log(session_id)
             is_held = log.owner is not None and log.owner.kernel_id != owner.kernel_id
             if is_held and not steal:
-                raise SessionHeld(
-                    f"Another kernel writes session {session_id!r}. It can be read and forked."
-                )
+                problem = f"Another kernel writes session {session_id!r}."
+                raise SessionHeld(f"{problem} It can be read and forked.")
             log.owner, log.epoch = owner, log.epoch + 1
             return MemoryWriter(self, session_id, log)
 
@@ -148,8 +147,8 @@ class MemoryStore:
                 for session_id, log in self._logs_by_session.items()
                 if not log.hidden
             ]
-        listed = [summary for summary in summaries if summary is not None and not summary.deleted]
-        return sorted(listed, key=lambda summary: summary.updated, reverse=True)
+        existing = [summary for summary in summaries if summary is not None and not summary.deleted]
+        return sorted(existing, key=lambda summary: summary.updated, reverse=True)
 
     def _summary(self, session_id: str, log: MemoryLog) -> SessionSummary | None:
         """Return the session's entry in the session list, or None when it has no session record."""

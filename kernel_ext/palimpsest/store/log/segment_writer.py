@@ -176,11 +176,11 @@ class JsonlWriter:
                 os.close(self._fd)
             self._on_close(self)
 
-    def own_range(self, end: int | None = None) -> SegmentRange:
-        """Return the range of this writer's own segment, up to a byte offset."""
+    def own_range(self) -> SegmentRange:
+        """Return the range of this writer's own segment."""
         header = self._segments.header(self.path)
         start = 0 if header is None else header.line_bytes
-        return SegmentRange(self.session_id, self.path.name, self.path, start, end)
+        return SegmentRange(self.session_id, self.path.name, self.path, start, None)
 
     def _shortened_line(self, record: Record, line: bytes) -> tuple[bytes, "_BaseRequest | None"]:
         """Return the line of a record, shortened if it is a request like the base, and the base for the next.
@@ -256,7 +256,8 @@ class JsonlWriter:
         with suppress(NotFound):
             settle_segments(self._segments, self.path.parent)
             ranges = self._segments.own_ranges(self.session_id)
-            end = {counted.segment: counted.end for counted in ranges}.get(self.path.name, 0)
+            ends = {segment_range.segment: segment_range.end for segment_range in ranges}
+            end = ends.get(self.path.name, 0)
             if end is not None:
                 return end
         return self._written_bytes

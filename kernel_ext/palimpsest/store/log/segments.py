@@ -66,9 +66,8 @@ class SegmentRange:
 
     def name_in(self, session_id: str) -> str:
         """Return the segment's name as a session's records have it: with its session's id where it is another's."""
-        return (
-            self.segment if self.session_id == session_id else f"{self.session_id}/{self.segment}"
-        )
+        is_own = self.session_id == session_id
+        return self.segment if is_own else f"{self.session_id}/{self.segment}"
 
     def end_offset(self) -> int:
         """Return the byte offset at which the range ends now; its start when the file is gone."""
@@ -154,9 +153,8 @@ class Segments:
                 cut=None if cut_offset is None else int(cut_offset),
                 line_bytes=len(line) + 1,
             )
-            header = _checked_cut(path, header)
-            headers[path] = header
-            return header
+            headers[path] = _checked_cut(path, header)
+            return headers[path]
         return _guess_header(path, len(line) + 1)
 
     def forget_session(self, session_id: str) -> None:
@@ -220,9 +218,8 @@ class Segments:
         parent_id = holder or place.session_id
         with suppress(NotFound):
             path = self._layout.session(parent_id) / name
-            parents = self._ranges_back_from(
-                parent_id, name, recorded_offset(path, place.offset, place.seq + 1)
-            )
+            end = recorded_offset(path, place.offset, place.seq + 1)
+            parents = self._ranges_back_from(parent_id, name, end)
             parent_place = self.forked_from(parent_id, parents)
             if parent_place is None:
                 return parents
@@ -313,9 +310,8 @@ def _checked_cut(path: Path, header: Header) -> Header:
     first = _number_at(path, header.line_bytes)
     if first is None or SEGMENT_NAME.fullmatch(header.previous_segment) is None:
         return header
-    return replace(
-        header, cut=recorded_offset(path.parent / header.previous_segment, header.cut, first)
-    )
+    previous_path = path.parent / header.previous_segment
+    return replace(header, cut=recorded_offset(previous_path, header.cut, first))
 
 
 def recorded_offset(path: Path, offset: int, seq: int) -> int:

@@ -262,10 +262,9 @@ def _folder_stamp(directory: str) -> Stamp:
     """Return the stamp of a session's folder; raises ValueError where it has no segment."""
     with os.scandir(directory) as files:
         regular = (file for file in files if file.is_file(follow_symlinks=False))
-        matched = ((SEGMENT_NAME.fullmatch(file.name), file) for file in regular)
-        epoch, newest = max(
-            ((int(match[1]), file) for match, file in matched if match), key=itemgetter(0)
-        )
+        matches = ((SEGMENT_NAME.fullmatch(file.name), file) for file in regular)
+        segments = ((int(match[1]), file) for match, file in matches if match)
+        epoch, newest = max(segments, key=itemgetter(0))
     stat = newest.stat()
     return segment_name(epoch), stat.st_size, stat.st_mtime_ns
 

@@ -7,6 +7,7 @@ recently is distinguished from a new message by its time, and by a search of the
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from pydantic import ValidationError
 
@@ -64,9 +65,8 @@ def live_state(
 def whole_state(ranges: Sequence[SegmentRange]) -> State:
     """Return the state built from all records."""
     state = State()
-    for segment_range in ranges:
-        for lines in line_blocks(segment_range):
-            state.apply_lines(lines)
+    for lines in chain.from_iterable(map(line_blocks, ranges)):
+        state.apply_lines(lines)
     return state
 
 
@@ -74,11 +74,10 @@ def whole_state(ranges: Sequence[SegmentRange]) -> State:
 def window_state(ranges: Sequence[SegmentRange]) -> State:
     """Return the state of the live window, built from all records; older messages are dropped on the way."""
     state = State()
-    for segment_range in ranges:
-        for lines in line_blocks(segment_range):
-            state.apply_lines(lines)
-            if is_wide(state):
-                narrow_to_window(state, live_window(state))
+    for lines in chain.from_iterable(map(line_blocks, ranges)):
+        state.apply_lines(lines)
+        if is_wide(state):
+            narrow_to_window(state, live_window(state))
     return whole_state(ranges) if is_too_short(state) else state
 
 
@@ -121,9 +120,8 @@ def _window_begin(
     window_place = (window_session or session_id, segment)
     for index, segment_range in enumerate(ranges):
         if (segment_range.session_id, segment_range.segment) == window_place:
-            offset = recorded_offset(
-                segment_range.path, checkpoint.window_offset, checkpoint.window_seq
-            )
+            offset, seq = checkpoint.window_offset, checkpoint.window_seq
+            offset = recorded_offset(segment_range.path, offset, seq)
             return index, max(offset, segment_range.start)
     return None
 
@@ -167,18 +165,16 @@ def _older_messages(
     state: State, message_ids: Iterable[str], ranges: Sequence[SegmentRange], window_begin: Place
 ) -> set[str]:
     """Return the messages that appeared before the window; searches the log only if times are ambiguous."""
-    newest_before_window = state.older_created or 0
-    messages = (state.message(name) for name in message_ids)
+    newest_older = state.older_created or 0
+    messages = filter(None, map(state.message, message_ids))
     ambiguous_ids = {
-        m.id for m in messages if m is not None and m.info.time.created <= newest_before_window
+        message.id for message in messages if message.info.time.created <= newest_older
     }
     older_ids: set[str] = set()
     index, offset = window_begin
     for segment_range in (*ranges[:index], replace(ranges[index], end=offset)):
         for lines in line_blocks(segment_range) if ambiguous_ids else ():
-            heads = (head_of(line) for line in lines)
-            ids_with_info = {
-                head[INFO].decode() for head in heads if head and head.lastindex == INFO
-            }
-            older_ids |= ambiguous_ids & ids_with_info
+            heads = filter(None, map(head_of, lines))
+            infos = {head[INFO].decode() for head in heads if head.lastindex == INFO}
+            older_ids |= ambiguous_ids & infos
     return older_ids

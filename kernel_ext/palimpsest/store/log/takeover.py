@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from palimpsest.transcript.ids import ENTROPY_LENGTH, encode
 from palimpsest.transcript.session_record.events import (
     Checkpoint,
-    Event,
     Record,
     SessionCreated,
     SessionUpdated,
@@ -51,17 +50,14 @@ def renumber_records(records: Sequence[Record], seq_shift: int, fork: SessionInf
 
     Checkpoints are omitted, since they name places in the parent's log.
     """
-    return [
-        record.model_copy(
-            update={"seq": record.seq + seq_shift, "event": _fork_event(record.event, fork)}
-        )
-        for record in records
-        if not isinstance(record.event, Checkpoint)
-    ]
-
-
-def _fork_event(event: Event, fork: SessionInfo) -> Event:
-    if not isinstance(event, SessionCreated | SessionUpdated):
-        return event
-    place = {"id": fork.id, "forked_from": fork.forked_from}
-    return event.model_copy(update={"session": event.session.model_copy(update=place)})
+    renumbered_records: list[Record] = []
+    for record in records:
+        event = record.event
+        if isinstance(event, Checkpoint):
+            continue
+        if isinstance(event, SessionCreated | SessionUpdated):
+            place = {"id": fork.id, "forked_from": fork.forked_from}
+            event = event.model_copy(update={"session": event.session.model_copy(update=place)})
+        update = {"seq": record.seq + seq_shift, "event": event}
+        renumbered_records.append(record.model_copy(update=update))
+    return renumbered_records

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk import open_regular, scratch_file, write_fully
+from palimpsest.store.disk import create_file, open_regular, scratch_file
 from palimpsest.store.project_folder.layout_file import (
     FILE,
     LayoutFile,
@@ -190,14 +190,8 @@ def _make_folders(root: Path) -> None:
     for name in ("sessions", "blobs"):
         (root / name).mkdir(mode=0o700, exist_ok=True)
     with suppress(FileExistsError):  # also raised for a broken link
-        fd = os.open(root / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            write_fully(fd, b"*\n")
-        except OSError:  # with an empty .gitignore, git would include the sessions
-            (root / ".gitignore").unlink(missing_ok=True)
-            raise
-        finally:
-            os.close(fd)
+        # None is left empty: with an empty one, git would include the sessions.
+        create_file(root / ".gitignore", b"*\n", 0o666)
 
 
 def _create_folder(root: Path, version: int, project_id: str = "") -> None:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from palimpsest.store.disk import NOFOLLOW, read_json, scratch_file, write_atomically, write_fully
+from palimpsest.store.disk import NOFOLLOW, create_file, read_json, scratch_file, write_atomically
 from palimpsest.store.interface import Owner
 
 HEARTBEAT_SECONDS = 1.0
@@ -132,23 +132,12 @@ class LeaseFile:
         except FileExistsError:
             return False
         except OSError:  # a file system without hard links
-            return self._create(lease)
+            try:
+                create_file(self.path, _content(lease))
+            except OSError:
+                return False
         finally:
             scratch_path.unlink(missing_ok=True)
-        return True
-
-    def _create(self, lease: Lease) -> bool:
-        try:
-            fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except OSError:
-            return False
-        try:
-            write_fully(fd, _content(lease))
-        except OSError:  # half a lease is none
-            self.path.unlink(missing_ok=True)
-            return False
-        finally:
-            os.close(fd)
         return True
 
     def write(self, lease: Lease) -> None:

@@ -391,7 +391,6 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _sync_all(folder: Path) -> None:
-    """Sync everything below a folder to the disk."""
     for folder_path, _, names in os.walk(folder):
         for name in names:
             sync_to_disk(Path(folder_path, name))

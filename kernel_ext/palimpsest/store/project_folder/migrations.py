@@ -83,8 +83,5 @@ def newest_version(steps: Sequence[LayoutStep]) -> int:
 def is_older(root: Path, steps: Sequence[LayoutStep]) -> bool:
     """Return whether a folder has an older layout, an unfinished migration, or no project id."""
     layout = read_layout(root)
-    return (
-        layout.version < newest_version(steps)
-        or layout.migration is not None
-        or not layout.project_id
-    )
+    is_unfinished = layout.migration is not None or not layout.project_id
+    return is_unfinished or layout.version < newest_version(steps)

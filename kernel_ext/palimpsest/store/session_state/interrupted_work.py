@@ -172,15 +172,15 @@ def _end_turn(newest_message: Message | None) -> Iterator[Event]:
 
 def _close_part(part: Part, now_ms: int, *, has_run: bool, has_ended: bool) -> Part:
     match part:
-        case ToolPart(state=ToolRunning()) if has_run and has_ended:
-            failed_state = _aborted_state(part.state, now_ms)
+        case ToolPart(state=ToolRunning() as state) if has_run and has_ended:
+            failed_state = _aborted_state(state, now_ms)
             printed = failed_state.metadata.get("output")
             # The model is shown the printed output of an interrupted call.
             output_note = {"output": f"{printed}\n\n[interrupted]\n{CALL_ENDED}"} if printed else {}
             update = {"error": CALL_ENDED, "metadata": {**failed_state.metadata, **output_note}}
             return part.model_copy(update={"state": failed_state.model_copy(update=update)})
-        case ToolPart(state=ToolPending() | ToolRunning()):
-            return part.model_copy(update={"state": _aborted_state(part.state, now_ms)})
+        case ToolPart(state=ToolPending() | ToolRunning() as state):
+            return part.model_copy(update={"state": _aborted_state(state, now_ms)})
         case ToolPart() if names := left_running(part):
             metadata = {RUNNING_AT_THE_END: list(names)} if has_ended else {}
             return without_left_running(part, **metadata)
@@ -191,19 +191,14 @@ def _close_part(part: Part, now_ms: int, *, has_run: bool, has_ended: bool) -> P
             return part
 
 
-def _aborted_state(state: object, now_ms: int) -> ToolFailed:
+def _aborted_state(state: ToolPending | ToolRunning, now_ms: int) -> ToolFailed:
     if isinstance(state, ToolRunning):
-        return ToolFailed(
-            input=state.input,
-            error=ABORTED,
-            metadata={**state.metadata, "interrupted": True},
-            time=Span(start=state.time.start, end=now_ms),
-        )
-    assert isinstance(state, ToolPending)
-    raw = {"raw": state.raw} if state.raw else {}
+        metadata, start_ms = state.metadata, state.time.start
+    else:
+        metadata, start_ms = {"raw": state.raw} if state.raw else {}, now_ms
     return ToolFailed(
         input=state.input,
         error=ABORTED,
-        metadata={**raw, "interrupted": True},
-        time=Span(start=now_ms, end=now_ms),
+        metadata={**metadata, "interrupted": True},
+        time=Span(start=start_ms, end=now_ms),
     )

@@ -51,7 +51,8 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     if not older_slots and not state.is_partial:
         return LiveWindow(seq, len(window), {"messages": len(slots), **extra_fields})
     created = [message.info.time.created for message in state.read_slots(older_slots)]
-    pinned_ids = _pinned_parts(state)
+    pins = [decision for decision in state.decisions if decision.action == "pin"]
+    pinned_ids = {name for pin in pins for name in (pin.part_id, pin.message_id) if name}
     kept_slots = [slot for slot in slots if slot.first_seq == RESTORED_SEQ] + older_slots
     pinned_slots = (slot for slot in kept_slots if _may_be_pinned(slot, pinned_ids))
     older_count = state.older_count + len(older_slots)
@@ -100,9 +101,8 @@ def window_checkpoint(
         )
         if index is not None and len(index.ids) > indexed_count:
             fields["index"] = index.model_dump(mode="json", exclude_none=True)
-    return Checkpoint(
-        state=fields, window_seq=window.seq, window_segment=segment, window_offset=offset
-    )
+    seq = window.seq
+    return Checkpoint(state=fields, window_seq=seq, window_segment=segment, window_offset=offset)
 
 
 def is_wide(state: State) -> bool:
@@ -188,12 +188,6 @@ def _is_completed(
             is_done = info.summary and info.error is None and info.time.completed is not None
             return is_done and info.id not in undone_ids
     return False
-
-
-def _pinned_parts(state: State) -> set[str]:
-    """Return the ids of parts and messages that a decision pins."""
-    pins = [decision for decision in state.decisions if decision.action == "pin"]
-    return {name for pin in pins for name in (pin.part_id, pin.message_id) if name}
 
 
 def _may_be_pinned(slot: MessageSlot, pinned_ids: set[str]) -> bool:

@@ -413,8 +413,8 @@ class MessageList(RecordNumbering):
         """Return the spending recorded in the index, and the infos of the messages that are not in it."""
         opened = self._opened_with
         indexed_ids = opened.ids if opened is not None and self._spending is not None else ()
-        counted = frozenset(indexed_ids)
-        slots = [slot for name, slot in self._slots_by_id.items() if name not in counted]
+        counted_ids = frozenset(indexed_ids)
+        slots = [slot for name, slot in self._slots_by_id.items() if name not in counted_ids]
         infos = (slot.info.newest_value(self._report) for slot in slots)
         return self._spending or Spent(), [info for info in infos if info is not None]
 

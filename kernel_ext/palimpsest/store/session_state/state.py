@@ -180,7 +180,7 @@ class State(MessageList):
         the live window, including pinned messages that stay in memory.
         """
         self.forget_messages(message_ids)
-        decisions = tuple(made for made in self.decisions if made.message_id not in message_ids)
+        decisions = tuple(d for d in self.decisions if d.message_id not in message_ids)
         self._decisions, self._parsed_decisions = list(decisions), decisions
         self.older_count += count
         self.older_created = max(created, self.older_created or 0)

@@ -40,15 +40,14 @@ class ListTool:
     async def run(self, arguments: ListArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission and return the tree."""
         place = await resolve_permitted_folder(context, arguments.path)
-        await context.ask(
-            self.permission, [place.display_path], title=f"List {place.display_path}", always=["*"]
-        )
+        name = place.display_path
+        await context.ask(self.permission, [name], title=f"List {name}", always=["*"])
         root = context.root.resolve()
         lines = await run_in_thread(
             context.abort, lambda: _folder_tree(root, place.path, context.abort)
         )
-        output = "\n".join([place.display_path.rstrip("/") + "/", *(lines or ["  (empty)"])])
-        return ToolOutcome(place.display_path, output, {"lines": len(lines)})
+        output = "\n".join([name.rstrip("/") + "/", *(lines or ["  (empty)"])])
+        return ToolOutcome(name, output, {"lines": len(lines)})
 
 
 def entry_name(entry: WalkEntry) -> str:

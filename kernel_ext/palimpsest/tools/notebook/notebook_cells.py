@@ -20,7 +20,7 @@ from palimpsest.transcript.context_values.cell_runs import (
     OutputKind,
     RecordedOutput,
     has_hidden_tag,
-    same_source,
+    is_same_source,
 )
 from palimpsest.transcript.context_values.hidden_cells import (
     HiddenRuns,
@@ -171,7 +171,7 @@ def _live_cell(cell: PageCell, run: CellRun | None, notebook: str) -> KnownCell:
         if any(output.kind == "error" for output in page_run.outputs):
             page_run = replace(page_run, status="error")
         return KnownCell(cell.kind, page_run, recorded=False, is_on_page=True, notebook=notebook)
-    is_edited = cell.source is not None and not same_source(cell.source, run.source)
+    is_edited = cell.source is not None and not is_same_source(cell.source, run.source)
     page_source = cell.source if is_edited else None
     return KnownCell(
         cell.kind, run, recorded=True, page_source=page_source, is_on_page=True, notebook=notebook

@@ -90,7 +90,7 @@ def source_hash(source: str) -> str:
     return hashlib.sha256(source.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def same_source(first: str, second: str) -> bool:
+def is_same_source(first: str, second: str) -> bool:
     """Return whether two sources are equal, apart from blank space around them."""
     return first.strip() == second.strip()
 

@@ -45,11 +45,11 @@ def is_secret_name(name: str) -> bool:
         return False
     joined_words = "".join(words)
     return (
-        any(word in SECRET_WORDS or _ends_secretly(word) for word in words)
+        any(word in SECRET_WORDS or _has_secret_end(word) for word in words)
         or any(pair in SECRET_PAIRS for pair in pairwise(words))
         or any(part in joined_words for part in SECRET_PARTS)
     )
 
 
-def _ends_secretly(word: str) -> bool:
+def _has_secret_end(word: str) -> bool:
     return word not in ORDINARY_WORDS and word.endswith(SECRET_ENDS)

@@ -12,7 +12,7 @@ from palimpsest.transcript.visible_text import visible_code
 MIN_LINES, MAX_LINES = 4, 1_000
 MIN_ALIKE_SHARE = 0.6
 """Minimum share of equal lines of two texts that are compared."""
-SHOWN_CHARS = 80
+MAX_SHOWN_CHARS = 80
 MAX_PLACES = 3
 
 
@@ -58,4 +58,4 @@ def _line_with_neighbours(old: Sequence[str], new: Sequence[str], at: int) -> st
 
 def _quoted_lines(lines: Sequence[str]) -> str:
     text = visible_code("\n".join(lines)).replace("\n", "\\n").strip()
-    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[: MAX_SHOWN_CHARS - 1]}…"

@@ -1,7 +1,4 @@
-"""Count the lines of a function's source.
-
-Border: pure; a text in, a number out.
-"""
+"""Count the lines of a function's source."""
 
 
 def code_line_count(source: str) -> int:

@@ -56,16 +56,18 @@ _LOOK_ALIKES: Mapping[str, str] = {
 _SIGN = lazy_pattern(f"[{''.join(_LOOK_ALIKES)}]")
 
 
-def deception_sentences(values: Mapping[str, Any], *, command: bool = False) -> tuple[str, ...]:
+def deception_sentences(
+    values: Mapping[str, Any], *, are_commands: bool = False
+) -> tuple[str, ...]:
     """Return a sentence for each kind of deceptive text in the values, with its places.
 
     Args:
         values: The input of a call; keys and nested values are checked too.
-        command: Whether a shell runs every value.
+        are_commands: Whether a shell runs every value.
     """
     sentences = (
         sentence
-        for name, text, is_command in _texts_with_places("", values, command=command)
+        for name, text, is_command in _texts_with_places("", values, are_commands=are_commands)
         for sentence in _of_text(name, text, is_command=is_command)
     )
     first_sentences = tuple(islice(sentences, MAX_SENTENCES + 1))
@@ -74,9 +76,11 @@ def deception_sentences(values: Mapping[str, Any], *, command: bool = False) -> 
     return (*first_sentences[:MAX_SENTENCES], MORE_SENTENCE)
 
 
-def _texts_with_places(name: str, value: Any, *, command: bool) -> Iterator[tuple[str, str, bool]]:
+def _texts_with_places(
+    name: str, value: Any, *, are_commands: bool
+) -> Iterator[tuple[str, str, bool]]:
     """Yield every text, its place and whether a shell runs it; not recursive, since a model chooses the depth."""
-    unread_values: list[tuple[str, Any, bool]] = [(name, value, command)]
+    unread_values: list[tuple[str, Any, bool]] = [(name, value, are_commands)]
     while unread_values:
         place, value, is_command = unread_values.pop()
         if isinstance(value, str):

@@ -1,7 +1,4 @@
-"""Format a todo list as text: the same for the model, a terminal and a saved page.
-
-Border: pure.
-"""
+"""Format a todo list as text: the same for the model, a terminal and a saved page."""
 
 from collections.abc import Sequence
 

@@ -25,7 +25,7 @@ const SUBJECTS = [
   'prompt'
 ];
 
-/** The end of a diff that is kept in part: see tools/calls/limited_diff.py. */
+/** The end of a diff that is kept in part: see tools/files/write_tools.py. */
 const CUT = '\n(cut here)\n';
 
 /** The head of a hunk: lines before and after; 1 where none is given. */

@@ -4,7 +4,7 @@ import pytest
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog.model_info import parse_model
-from palimpsest.model.catalog.retired_prices import RETIRED_PRICES, retired_price
+from palimpsest.model.catalog.unlisted_prices import RETIRED_PRICES, retired_price
 from palimpsest.review.prices.offline_prices import offline_price, offline_source
 
 
