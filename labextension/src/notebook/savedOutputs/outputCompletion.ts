@@ -13,9 +13,12 @@ import {
   isStale,
   isWhole
 } from '../../state/display/liveSegment';
+import { isBusy } from '../../state/session/status';
 import type { IWords } from '../../views/host';
 import { markRemoved } from './removedMarks';
 import {
+  savedText,
+  segmentsOfIdleSessions,
   segmentsIn,
   segmentsInCell,
   type ISavedSegment
@@ -33,13 +36,12 @@ export function completeOutputs(
   link: ILink,
   words: IWords
 ): () => void {
-  let timer: ReturnType<typeof setTimeout> | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let isWorking = false;
   let wasReady = false;
   let before = link.state;
   let restarting: ReturnType<typeof setTimeout> | undefined;
   const completeStale = () => {
-    timer = null;
     if (!isWorking && !panel.isDisposed) {
       isWorking = true;
       void writeStale(panel, link).finally(() => {
@@ -70,25 +72,23 @@ export function completeOutputs(
     } else if (link.state === 'connecting' && wasReady) {
       restarting ??= setTimeout(interrupt, RESTART_MS);
     }
-    if (timer !== null) {
-      clearTimeout(timer);
-      timer = null;
-    }
-    if (link.state === 'ready' && !isBusy(link)) {
+    clearTimeout(timer);
+    if (link.state === 'ready' && !isCurrentBusy(link)) {
       timer = setTimeout(completeStale, OUTPUT_WAIT_MS);
     }
   });
   return () => {
     unsubscribe();
     clearTimeout(restarting);
-    if (timer !== null) {
-      clearTimeout(timer);
-    }
+    clearTimeout(timer);
   };
 }
 
 async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
-  for (const saved of [...staleSegments(panel, link)]) {
+  const stale = [...segmentsOfIdleSessions(panel, link)].filter(
+    ([{ segment }, { transcript }]) => isStale(segment, transcript)
+  );
+  for (const [saved] of stale) {
     const { segment } = saved;
     const { answer } = await link.outcome('close', {
       session: segment.session,
@@ -98,7 +98,7 @@ async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
       first_step: segment.first_step,
       first_seq: segment.seq[0]
     });
-    if (answer !== undefined && !isBusy(link)) {
+    if (answer !== undefined && !isCurrentBusy(link)) {
       writeBundle(saved, answer.bundle as Record<string, PartialJSONValue>);
     }
   }
@@ -151,8 +151,7 @@ export function interruptedBundle(
     from: string,
     to: string
   ) => {
-    const lines = Array.isArray(text) ? text : [text];
-    const written = lines.filter(line => typeof line === 'string').join('');
+    const written = savedText(text);
     const content = written.endsWith(from)
       ? written.slice(0, written.length - from.length).trimEnd()
       : written;
@@ -173,23 +172,6 @@ export function interruptedBundle(
   };
 }
 
-function* staleSegments(
-  panel: NotebookPanel,
-  link: ILink
-): Iterable<ISavedSegment> {
-  const { sessions } = link.store.getSnapshot();
-  for (const saved of segmentsIn(panel)) {
-    const session = sessions.get(saved.segment.session);
-    if (
-      session?.known === true &&
-      session.transcript.status.type === 'idle' &&
-      isStale(saved.segment, session.transcript)
-    ) {
-      yield saved;
-    }
-  }
-}
-
 /** Writes a bundle into its segment's present output; the cell may have changed since. */
 function writeBundle(
   { cell, segment }: ISavedSegment,
@@ -208,8 +190,9 @@ function writeBundle(
   }
 }
 
-function isBusy(link: ILink): boolean {
-  const { current, sessions } = link.store.getSnapshot();
-  const session = current === null ? undefined : sessions.get(current);
-  return session !== undefined && session.transcript.status.type !== 'idle';
+/** Returns whether the session that the notebook's cells go on with does something. */
+function isCurrentBusy({ store }: ILink): boolean {
+  const { current, sessions } = store.getSnapshot();
+  const session = sessions.get(current ?? '');
+  return session !== undefined && isBusy(session.transcript);
 }

@@ -5,7 +5,7 @@ import type { ILink } from '../../kernel/kernelLink';
 import { SEGMENT_MIME } from '../../protocol/segment';
 import { isRemoved } from '../../state/session/reverts';
 import type { IWords } from '../../views/host';
-import { segmentsIn } from './savedSegments';
+import { savedText, segmentsOfIdleSessions } from './savedSegments';
 
 /** Marks every saved segment of a session that was removed from it. */
 export function markRemoved(
@@ -13,16 +13,10 @@ export function markRemoved(
   link: ILink,
   words: IWords
 ): void {
-  const { sessions } = link.store.getSnapshot();
   const mark = words.__('Removed from the session');
-  for (const { segment, change } of segmentsIn(panel)) {
-    const session = sessions.get(segment.session);
-    if (
-      segment.removed !== true &&
-      session?.known === true &&
-      session.transcript.status.type === 'idle' &&
-      isRemoved(segment, session)
-    ) {
+  for (const [saved, session] of segmentsOfIdleSessions(panel, link)) {
+    const { segment, change } = saved;
+    if (segment.removed !== true && isRemoved(segment, session)) {
       change(data => removedBundle(data, mark));
     }
   }
@@ -33,17 +27,13 @@ export function removedBundle(
   data: Record<string, PartialJSONValue>,
   mark: string
 ): Record<string, PartialJSONValue> {
-  const contentOf = (text: PartialJSONValue | undefined) =>
-    (Array.isArray(text) ? text : [text])
-      .filter(line => typeof line === 'string')
-      .join('');
   return {
     ...data,
     [SEGMENT_MIME]: {
       ...(data[SEGMENT_MIME] as Record<string, PartialJSONValue>),
       removed: true
     },
-    'text/markdown': `*${mark}*\n\n${contentOf(data['text/markdown'])}`,
-    'text/plain': `${mark}\n\n${contentOf(data['text/plain'])}`
+    'text/markdown': `*${mark}*\n\n${savedText(data['text/markdown'])}`,
+    'text/plain': `${mark}\n\n${savedText(data['text/plain'])}`
   };
 }
