@@ -18,7 +18,7 @@ import { ReaderSet } from '../state/store/readerSet';
 /** The interval between watches; the kernel sends notices for 20 s after one. */
 const WATCH_MS = 10_000;
 /** The interval until the first answer: the kernel may be busy. */
-const FIRST_MS = 1_000;
+const FIRST_WATCH_MS = 1_000;
 
 interface IWidgetSession {
   transcript: ITranscript;
@@ -44,7 +44,7 @@ export class WidgetSession implements IReadable<IWidgetSession> {
     hasEnded: false
   };
   private _watchers = 0;
-  private _timer: ReturnType<typeof setTimeout> | null = null;
+  private _timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly _model: IAnyWidgetModel) {
     this._session = _model.get('session');
@@ -91,14 +91,13 @@ export class WidgetSession implements IReadable<IWidgetSession> {
       () => {
         this._watch();
       },
-      this._state.known ? WATCH_MS : FIRST_MS
+      this._state.known ? WATCH_MS : FIRST_WATCH_MS
     );
   }
 
   private _stopIfUnwatched(): void {
-    if (this._watchers === 0 && this._timer !== null) {
+    if (this._watchers === 0) {
       clearTimeout(this._timer);
-      this._timer = null;
     }
   }
 

@@ -1,10 +1,10 @@
-/** Cells that the agent deleted: what the kernel keeps of them, and how they come back. */
+/** Cells that the agent deleted: what the kernel is sent of them, and how they come back. */
 import { JSONExt, type ReadonlyJSONValue } from '@lumino/coreutils';
 import type { CellChange } from '../../protocol/generated';
 import { isObject } from '../../protocol/jsonValues';
 import type { SharedCell } from './cellOrigins';
 
-/** Characters of all outputs that are told of the cells of one request. */
+/** Characters of all outputs that the kernel is sent of the cells of one request. */
 const MAX_OUTPUT_CHARS = 200_000;
 
 /** Characters of outputs that a page remembers; older ones are forgotten. */
@@ -23,13 +23,13 @@ interface IRemembered {
 /**
  * The cells that were deleted in this page.
  *
- * Responsibilities: leave out of what is told the outputs that are too large for a message, and bring back a whole cell,
- * with its trust, where the kernel asks for just the one that it was told.
+ * Responsibilities: leave out outputs that are too large for a message to the kernel, and bring back a whole cell, with
+ * its trust, where the kernel asks for just the one that it was sent.
  */
 export class RemovedCells {
   private readonly _cells = new Map<string, IRemembered>();
 
-  /** Remembers cells that are about to be deleted; returns what is told of each, by id. */
+  /** Remembers cells that are about to be deleted; returns what the kernel is sent of each, by id. */
   remember(cells: readonly SharedCell[]): Map<string, RawCell> {
     let room = MAX_OUTPUT_CHARS;
     const sentCells = new Map<string, RawCell>();

@@ -422,7 +422,15 @@ export class NotebookReview {
     const isEditing = this._editing.has(review.key);
     if (hasDifference && !isEditing) {
       drawn.source ??= this._addSource(drawn, key, cell, isGhost);
-      void drawn.source.showSource(shownSource(review, isGhost, this._panel));
+      void drawn.source.showSource({
+        // A ghost shows the source alone.
+        before: isGhost ? null : review.before,
+        now: review.isDeleted ? review.before : review.now,
+        language:
+          review.kind === 'code'
+            ? this._panel.content.codeMimetype
+            : 'text/x-ipythongfm'
+      });
     } else {
       drawn.source?.dispose();
       drawn.source = null;
@@ -685,20 +693,6 @@ function actionOf(review: ICellReview): string {
       : review.before === review.now
         ? 'move'
         : 'edit';
-}
-
-/** Returns what is shown of a review: a difference, or in a ghost the source alone. */
-function shownSource(
-  review: ICellReview,
-  isGhost: boolean,
-  { content }: NotebookPanel
-) {
-  return {
-    before: isGhost ? null : review.before,
-    now: review.isDeleted ? review.before : review.now,
-    language:
-      review.kind === 'code' ? content.codeMimetype : 'text/x-ipythongfm'
-  };
 }
 
 /** Puts a bar above a cell's input, or as a ghost's above or below the cell; returns it. */

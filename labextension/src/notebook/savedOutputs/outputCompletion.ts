@@ -1,5 +1,5 @@
 /**
- * Writes the final output of a turn into the notebook when its cell did not receive it.
+ * Writes the final output of a turn into the notebook when its cell did not receive it, and marks what was removed.
  *
  * Output updates reach only the page that ran the cell. After a reload the page asks the kernel for
  * the final form of the outputs, and writes it into the document.
@@ -14,8 +14,8 @@ import {
   isWhole
 } from '../../state/display/liveSegment';
 import { isBusy } from '../../state/session/status';
+import { isRemoved } from '../../state/session/reverts';
 import type { IWords } from '../../views/host';
-import { markRemoved } from './removedMarks';
 import {
   savedText,
   segmentsOfIdleSessions,
@@ -169,6 +169,33 @@ export function interruptedBundle(
       withoutStars(status),
       withoutStars(mark)
     )
+  };
+}
+
+/** Marks every saved segment of a session that was removed from it. */
+function markRemoved(panel: NotebookPanel, link: ILink, words: IWords): void {
+  const mark = words.__('Removed from the session');
+  for (const [saved, session] of segmentsOfIdleSessions(panel, link)) {
+    const { segment, change } = saved;
+    if (segment.removed !== true && isRemoved(segment, session)) {
+      change(data => removedBundle(data, mark));
+    }
+  }
+}
+
+/** Adds the mark to every format of an output, above the content that other programs show. */
+export function removedBundle(
+  data: Record<string, PartialJSONValue>,
+  mark: string
+): Record<string, PartialJSONValue> {
+  return {
+    ...data,
+    [SEGMENT_MIME]: {
+      ...(data[SEGMENT_MIME] as Record<string, PartialJSONValue>),
+      removed: true
+    },
+    'text/markdown': `*${mark}*\n\n${savedText(data['text/markdown'])}`,
+    'text/plain': `${mark}\n\n${savedText(data['text/plain'])}`
   };
 }
 
