@@ -23,21 +23,21 @@ export type ActOnCells = (
 ) => CellsAnswer | Promise<CellsAnswer> | undefined;
 
 /** Characters of one message, except where one cell is larger. */
-const PIECE_CHARS = 250_000;
+const MAX_PIECE_CHARS = 250_000;
 
 /** Returns notebooks in pieces of bounded size, at least one; cells keep their order. */
 export function inPieces(notebooks: readonly PageNotebook[]): PageNotebook[][] {
   const pieces: PageNotebook[][] = [[]];
-  let room = PIECE_CHARS;
+  let room = MAX_PIECE_CHARS;
   for (const notebook of notebooks) {
     let cells: PageCell[] = [];
     pieces.at(-1)?.push({ ...notebook, cells });
     for (const cell of notebook.cells) {
       const size = JSON.stringify(cell).length;
-      if (size > room && room < PIECE_CHARS) {
+      if (size > room && room < MAX_PIECE_CHARS) {
         cells = [];
         pieces.push([{ ...notebook, cells }]);
-        room = PIECE_CHARS;
+        room = MAX_PIECE_CHARS;
       }
       cells.push(cell);
       room -= size;

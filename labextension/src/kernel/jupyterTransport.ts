@@ -187,6 +187,7 @@ export class JupyterTransport implements ITransport {
   };
 }
 
+/** Milliseconds for which a second connection remains for the replies to its requests. */
 const LINGER_MS = 2000;
 
 /** Opens a second connection that does not wait for the shell channel. */

@@ -31,6 +31,7 @@ import type { ITransport, TransportEvent } from './transport';
 
 /** Milliseconds after which a kernel without an answer counts as one without the package. */
 export const SILENCE_MS = 1000;
+/** Milliseconds between two watches, between two greetings while the package loads, and until records are missed. */
 const RENEW_MS = 10_000;
 const LOADING_MS = 200;
 const BEHIND_MS = 300;
@@ -105,19 +106,22 @@ export class KernelLink implements ILink {
   private readonly _client: string;
   private readonly _newId: () => string;
   private readonly _notebooks = new Set<ReadCells>();
-  private _answered = '';
+  /** The last request that was answered. */
+  private _answeredRequest = '';
   private readonly _actors = new Set<ActOnCells>();
-  private _served = '';
+  /** The last request that was carried out. */
+  private _servedRequest = '';
   private readonly _outcomes = new Map<
     string,
     (outcome: IOutcome<never>) => void
   >();
   private readonly _progress = new Map<string, OnProgress>();
+  /** The number of the last greeting; the replies to earlier ones are ignored. */
   private _greeting = 0;
   private _isNewKernel = false;
   private _watchers = 0;
   private _renewal: ReturnType<typeof setInterval> | undefined;
-  private _disposed = false;
+  private _isDisposed = false;
 
   constructor(
     private readonly _transport: ITransport,
@@ -184,8 +188,7 @@ export class KernelLink implements ILink {
       }
       void this._send(id, type, fields).then(reply => {
         if (reply.status !== 'ok') {
-          const error = reply.error ?? NO_ANSWER;
-          this._settle(id, { error });
+          this._settle(id, { error: reply.error ?? NO_ANSWER });
         }
       });
     });
@@ -199,10 +202,10 @@ export class KernelLink implements ILink {
       }, RENEW_MS);
       this._watch();
     }
-    let over = false;
+    let isOver = false;
     return () => {
-      if (!over) {
-        over = true;
+      if (!isOver) {
+        isOver = true;
         this._watchers -= 1;
         this._unwatch();
       }
@@ -235,10 +238,10 @@ export class KernelLink implements ILink {
   }
 
   dispose(): void {
-    if (!this._disposed) {
+    if (!this._isDisposed) {
       this._watchers = 0;
       this._unwatch();
-      this._disposed = true;
+      this._isDisposed = true;
       this._loseOutcomes();
       this._transport.dispose();
     }
@@ -272,7 +275,7 @@ export class KernelLink implements ILink {
   private _greet(): void {
     this._greeting += 1;
     const greeting = this._greeting;
-    const isOver = () => this._disposed || greeting !== this._greeting;
+    const isOver = () => this._isDisposed || greeting !== this._greeting;
     const markAbsent = () => {
       clearTimeout(silence);
       if (!isOver()) {
@@ -343,7 +346,7 @@ export class KernelLink implements ILink {
 
   /** Renews the watch; the reply shows whether notices were missed. */
   private _watch(): void {
-    if (this.state !== 'ready' || this._watchers === 0 || this._disposed) {
+    if (this.state !== 'ready' || this._watchers === 0 || this._isDisposed) {
       return;
     }
     const cells = this._notebooks.size > 0;
@@ -354,7 +357,7 @@ export class KernelLink implements ILink {
       }
       // Records that the head counts may still be on their way.
       setTimeout(() => {
-        if (!this._disposed) {
+        if (!this._isDisposed) {
           this._noteHead(reply, false);
         }
       }, this._catchUpMs(reply));
@@ -368,7 +371,7 @@ export class KernelLink implements ILink {
   private _lookForRestart(): void {
     void this._transport.knowsUs().then(
       known => {
-        if (!known && !this._disposed && this.state === 'ready') {
+        if (!known && !this._isDisposed && this.state === 'ready') {
           this._onEvent('restarted');
           this.store.update({ link: 'absent' });
         }
@@ -381,8 +384,8 @@ export class KernelLink implements ILink {
   private _tellCells(wanted: CellsRequestNotice): void {
     const { request } = wanted;
     // Two connections of a page that was just opened receive each notice twice.
-    if (this._notebooks.size > 0 && request !== this._answered) {
-      this._answered = request;
+    if (this._notebooks.size > 0 && request !== this._answeredRequest) {
+      this._answeredRequest = request;
       inPieces([...this._notebooks].map(read => read(wanted))).forEach(
         (notebooks, index, { length }) => {
           const last = index === length - 1;
@@ -396,10 +399,10 @@ export class KernelLink implements ILink {
   private async _serveCells(notice: CellsAction): Promise<void> {
     const { client, request } = notice;
     // Two connections of a page that was just opened receive each notice twice.
-    if (client !== this._client || request === this._served) {
+    if (client !== this._client || request === this._servedRequest) {
       return;
     }
-    this._served = request;
+    this._servedRequest = request;
     let answer: ReturnType<ActOnCells>;
     for (const act of this._actors) {
       answer ??= act(notice);
@@ -423,7 +426,7 @@ export class KernelLink implements ILink {
   private _unwatch(): void {
     if (this._watchers === 0) {
       clearInterval(this._renewal);
-      if (this.state === 'ready' && !this._disposed) {
+      if (this.state === 'ready' && !this._isDisposed) {
         void this.command('unwatch');
       }
     }
@@ -437,10 +440,10 @@ export class KernelLink implements ILink {
     const client = CLIENT[type] === true ? { client: this._client } : {};
     const content = { ...fields, ...client, id, type };
     return Promise.race([
-      this._transport.ask(content).catch(() => noAnswerReply(id)),
+      this._transport.ask(content).catch(() => errorReply(NO_ANSWER)),
       new Promise<CommandReply>(resolve => {
         setTimeout(() => {
-          resolve(noAnswerReply(id));
+          resolve(errorReply(NO_ANSWER));
         }, SILENCE_MS * 5);
       })
     ]);
@@ -490,11 +493,11 @@ const CLIENT: Partial<Record<Command['type'], true>> = {
   inspect: true
 };
 
-function noAnswerReply(id: string): CommandReply {
+/** Returns the reply to a command that did not reach a kernel. */
+export function errorReply(error: string): CommandReply {
   return {
     status: 'error',
-    id,
-    error: NO_ANSWER,
+    error,
     protocol: PROTOCOL_VERSION,
     version: '',
     repeated: false

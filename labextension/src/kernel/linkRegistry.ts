@@ -9,6 +9,7 @@ import {
 } from '../state/store/kernelStore';
 import type { ActOnCells, ReadCells } from './cellAnswers';
 import {
+  errorReply,
   KernelLink,
   type CommandFields,
   type ILink,
@@ -105,13 +106,7 @@ class NotebookLink implements ILink {
   command<T extends Command['type']>(type: T, fields?: CommandFields<T>) {
     return (
       this._link?.command(type, fields) ??
-      Promise.resolve({
-        status: 'error' as const,
-        error: NO_KERNEL,
-        protocol: 0,
-        version: '',
-        repeated: false
-      })
+      Promise.resolve(errorReply(NO_KERNEL))
     );
   }
 

@@ -1,15 +1,15 @@
 /** Announces to a kernel that a prompt is likely, so that it imports the model's libraries meanwhile. */
 import type { ILink } from './kernelLink';
 
-/** Links whose kernel was notified; a restarted kernel is notified again. */
+/** Links whose kernel was told of a likely prompt; a restarted kernel is told again. */
 const preparedLinks = new WeakSet<ILink>();
 
-/** Returns whether a kernel is ready and was not notified yet. */
+/** Returns whether a kernel is ready and was not told of a likely prompt. */
 export function needsPreparation(link: ILink): boolean {
   return link.state === 'ready' && !preparedLinks.has(link);
 }
 
-/** Notifies the kernel, once. */
+/** Tells the kernel of a likely prompt, once. */
 export function prepareModel(link: ILink, session?: string): void {
   if (!needsPreparation(link)) {
     return;

@@ -3,15 +3,15 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
 import { prepareModel, needsPreparation } from '../kernel/modelPreparation';
 
-const ASKS = /^\s*%{1,2}agent\b/;
+const AGENT_MAGIC = /^\s*%{1,2}agent\b/;
 
-/** Prepares the kernel for such cells, now and while they are written; returns a function that ends this. */
+/** Prepares the kernel for prompts of a notebook's cells, now and while they are written; returns a function that ends this. */
 export function expectPrompts(panel: NotebookPanel, link: ILink): () => void {
   const { model } = panel.context;
   let state = '';
   const onEdited = () => {
     const active = panel.content.activeCell?.model.sharedModel.getSource();
-    if (needsPreparation(link) && ASKS.test(active ?? '')) {
+    if (needsPreparation(link) && AGENT_MAGIC.test(active ?? '')) {
       prepareModel(link);
     }
   };
@@ -22,7 +22,7 @@ export function expectPrompts(panel: NotebookPanel, link: ILink): () => void {
     state = link.state;
     if (
       needsPreparation(link) &&
-      model.sharedModel.cells.some(cell => ASKS.test(cell.getSource()))
+      model.sharedModel.cells.some(cell => AGENT_MAGIC.test(cell.getSource()))
     ) {
       prepareModel(link);
     }

@@ -12,7 +12,9 @@ import { openQuestion } from './waitingQuestions';
 /** Milliseconds for which a question must be visible, so that a key meant for something else does not answer it. */
 const SEEN_MS = 500;
 
-const TYPES = 'input, textarea, select, [contenteditable="true"], .cm-editor';
+/** Where keys are text. */
+const TEXT_FIELDS =
+  'input, textarea, select, [contenteditable="true"], .cm-editor';
 
 /** Listens to a notebook's keys; returns a function that stops this. */
 export function addQuestionShortcuts(
@@ -34,7 +36,7 @@ export function addQuestionShortcuts(
       event.repeat ||
       !(target instanceof Element) ||
       !panel.node.contains(target) ||
-      target.closest(TYPES) !== null ||
+      target.closest(TEXT_FIELDS) !== null ||
       seenQuestion.id === '' ||
       performance.now() - seenQuestion.since < SEEN_MS
     ) {

@@ -32,21 +32,15 @@ export function usePrinting(container: HTMLElement): boolean {
         setPrinted(isPrinting);
       });
     };
-    const begin = () => {
-      setPrinting(true);
+    const follow = ({ type }: Event) => {
+      setPrinting(type === 'change' ? paper.matches : type === 'beforeprint');
     };
-    const end = () => {
-      setPrinting(false);
-    };
-    const follow = () => {
-      setPrinting(paper.matches);
-    };
-    window.addEventListener('beforeprint', begin);
-    window.addEventListener('afterprint', end);
+    window.addEventListener('beforeprint', follow);
+    window.addEventListener('afterprint', follow);
     paper.addEventListener('change', follow);
     return () => {
-      window.removeEventListener('beforeprint', begin);
-      window.removeEventListener('afterprint', end);
+      window.removeEventListener('beforeprint', follow);
+      window.removeEventListener('afterprint', follow);
       paper.removeEventListener('change', follow);
     };
   }, [container]);

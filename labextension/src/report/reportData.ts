@@ -6,6 +6,7 @@ import type {
   TimelineView,
   TrackStop
 } from '../protocol/generated';
+import { isObject } from '../protocol/jsonValues';
 
 /** The names that answers used, with the items that contain them; each use is a row of the last three columns. */
 export interface IReportUses {
@@ -85,8 +86,4 @@ function withColumns(value: unknown, columns: readonly unknown[]): unknown {
       withColumns(element, columns)
     ])
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

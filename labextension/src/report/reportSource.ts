@@ -113,7 +113,7 @@ export class ReportSource implements IInspectorSource {
         : [
             {
               item,
-              count: timesIn(whole, text),
+              count: whole.toLowerCase().split(text.toLowerCase()).length - 1,
               excerpt: whole.slice(from, from + EXCERPT_CHARS)
             }
           ];
@@ -155,15 +155,16 @@ export class ReportSource implements IInspectorSource {
       return errorAnswer(this._words.__('Texts are not in this report.'));
     }
     const states = this._statesOf(query.policy, query.numbers);
-    const whole = this._data.items[query.item] ?? '';
-    const definition = query.definition ?? null;
+    const { definition, item, offset } = query;
+    const whole = this._data.items[item] ?? '';
     const text =
-      definition === null ? whole : (definitionTexts(whole)[definition] ?? '');
-    const offset = query.offset;
+      definition === undefined
+        ? whole
+        : (definitionTexts(whole)[definition] ?? '');
     return answerWith({
       item: {
-        item: query.item,
-        state: states.stateAt(query.item, query.request) ?? 'whole',
+        item,
+        state: states.stateAt(item, query.request) ?? 'whole',
         text: text.slice(offset),
         offset,
         chars: text.length
@@ -176,7 +177,8 @@ export class ReportSource implements IInspectorSource {
     const states = this._statesOf(query.policy, query.numbers);
     const searched = query.find.toLowerCase();
     const matches: RequestItem[] = [];
-    for (const item of orderOrAll(view.items.order, view.items.id.length)) {
+    const { id: ids, order } = view.items;
+    for (const item of order.length > 0 ? order : ids.keys()) {
       const block = this._itemBlock(states, item, query.request);
       const definitions =
         block === null ? [] : this._definitionBlocks(block, item);
@@ -193,7 +195,7 @@ export class ReportSource implements IInspectorSource {
         matches.push(block);
       }
     }
-    const first = query.first;
+    const { first } = query;
     const isFact =
       states.track.facts_until === undefined ||
       query.request < states.track.facts_until;
@@ -295,11 +297,6 @@ function declaredTools(tool: unknown): unknown[] {
   return Array.isArray(declared) ? declared : [tool];
 }
 
-/** Returns how often a text holds another, whatever the case of the letters. */
-function timesIn(whole: string, text: string): number {
-  return whole.toLowerCase().split(text.toLowerCase()).length - 1;
-}
-
 /** Returns the first answers from a request on that used names of an item, as a kernel answers it. */
 function usesOfItem(
   { names, items, request, name, sources }: IReportUses,
@@ -320,15 +317,6 @@ function usesOfItem(
     names: usedNames.slice(0, MAX_USED_NAMES),
     total: usedNames.length
   }));
-}
-
-function orderOrAll(
-  itemOrder: readonly number[],
-  count: number
-): readonly number[] {
-  return itemOrder.length > 0
-    ? itemOrder
-    : Array.from({ length: count }, (_, at) => at);
 }
 
 function answerWith(fields: Partial<ViewAnswer>): ViewAnswer {

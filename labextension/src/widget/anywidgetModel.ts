@@ -7,6 +7,27 @@ export interface IAnyWidgetModel {
   off(event: string, callback: (content: unknown) => void): void;
 }
 
+/** The events of a comm that was closed or cut off; Backbone calls its listeners with them. */
+const ENDS = ['comm_live_update', 'comm:close', 'destroy'];
+
+/** Follows the messages of a comm and its end; returns a function that stops this. */
+export function followComm(
+  model: IAnyWidgetModel,
+  onMessage: (content: unknown) => void,
+  onEnd: () => void
+): () => void {
+  model.on('msg:custom', onMessage);
+  ENDS.forEach(end => {
+    model.on(end, onEnd);
+  });
+  return () => {
+    model.off('msg:custom', onMessage);
+    ENDS.forEach(end => {
+      model.off(end, onEnd);
+    });
+  };
+}
+
 /** The model of `session.inspect()`. */
 export type InspectorWidgetModel = IAnyWidgetModel & {
   /**

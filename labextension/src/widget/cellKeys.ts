@@ -1,5 +1,7 @@
 /** Keeps keys pressed in a cell's views from the notebook; Escape moves the focus back to the cell. */
 
+import { listenWhileFocused } from '../views/dom/focusedKeys';
+
 /** JupyterLab runs no command for a key that was pressed in an element with it. */
 const SUPPRESS_SHORTCUTS = 'data-lm-suppress-shortcuts';
 
@@ -27,21 +29,7 @@ export function keepPlainKeys(views: HTMLElement): () => void {
       marked.setAttribute(SUPPRESS_SHORTCUTS, '');
     }
   };
-  // JupyterLab listens at the document, which is asked after the window.
-  const enter = () => {
-    window.addEventListener('keydown', decide, true);
-  };
-  const leave = () => {
-    window.removeEventListener('keydown', decide, true);
-    unmark();
-  };
-  views.addEventListener('focusin', enter);
-  views.addEventListener('focusout', leave);
-  return () => {
-    leave();
-    views.removeEventListener('focusin', enter);
-    views.removeEventListener('focusout', leave);
-  };
+  return listenWhileFocused(views, decide, unmark);
 }
 
 function isPlain(event: KeyboardEvent): boolean {

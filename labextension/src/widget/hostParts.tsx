@@ -1,4 +1,4 @@
-/** The parts that hosts outside JupyterLab share: icons, words and the clipboard. */
+/** What hosts outside JupyterLab share: icons, words and the clipboard; and the host that shows every text as it is. */
 import type { IconName, IHost, IWords } from '../views/host';
 
 /** SVG paths in a view box of 24 by 24. */
@@ -42,3 +42,22 @@ function fillValues(text: string, values: (string | number)[]): string {
     String(values[Number(number) - 1] ?? placeholder)
   );
 }
+
+function PlainText({ text }: { text: string }) {
+  return (
+    <pre className="plm-PlainText" dir="auto">
+      {text}
+    </pre>
+  );
+}
+
+/** The Host for the inspector outside JupyterLab: every text is shown as it is, none is read as markup. */
+export const PLAIN_TEXT_HOST: IHost = {
+  ...COPY,
+  Markdown: PlainText,
+  Html: PlainText,
+  Code: PlainText,
+  Printed: PlainText,
+  Icon: SvgIcon,
+  words: WORDS
+};

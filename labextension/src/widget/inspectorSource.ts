@@ -6,19 +6,18 @@
  */
 import type { ViewAnswer, ViewQuery } from '../protocol/generated';
 import { newId } from '../protocol/ids';
+import { isObject } from '../protocol/jsonValues';
 import type {
   ComparedSide,
   EditAction,
   IInspectorSource,
   INoteWords
 } from '../state/inspector/source';
-import type { IAnyWidgetModel } from './anywidgetModel';
+import { followComm, type IAnyWidgetModel } from './anywidgetModel';
 import { ReaderSet } from '../state/store/readerSet';
 
 /** After so long without an answer the kernel is said to be busy. */
 const BUSY_MS = 1_500;
-/** The events of a comm that was closed or cut off; Backbone calls its listeners with them. */
-const ENDS = ['comm_live_update', 'comm:close', 'destroy'];
 
 export interface ISourceWords {
   /** Said while the kernel does not answer. */
@@ -43,6 +42,7 @@ export class CommSource implements IInspectorSource {
   private readonly _questions = new Map<string, IOpenQuestion<ViewAnswer>>();
   private readonly _edits = new Map<string, IOpenQuestion<string>>();
   private readonly _readers = new ReaderSet();
+  private readonly _leaveComm: () => void;
   private _hasEnded = false;
 
   constructor(
@@ -53,12 +53,7 @@ export class CommSource implements IInspectorSource {
     private readonly _side: ComparedSide = 'first'
   ) {
     if (_side === 'first') {
-      this.note = words =>
-        this._send(
-          this._questions,
-          { kind: 'note', words },
-          errorAnswer(this._words.ended)
-        );
+      this.note = words => this._sendQuestion({ kind: 'note', words });
     }
     if (isOwn) {
       this.edit = (action, part) =>
@@ -68,10 +63,7 @@ export class CommSource implements IInspectorSource {
           this._words.ended
         );
     }
-    _model.on('msg:custom', this._onMessage);
-    for (const end of ENDS) {
-      _model.on(end, this._onEnd);
-    }
+    this._leaveComm = followComm(_model, this._onMessage, this._onEnd);
   }
 
   get waits(): string | undefined {
@@ -82,24 +74,22 @@ export class CommSource implements IInspectorSource {
   }
 
   readonly ask = (query: ViewQuery): Promise<ViewAnswer> =>
-    this._send(
-      this._questions,
-      {
-        kind: 'ask',
-        query,
-        ...(this._side === 'first' ? {} : { side: this._side })
-      },
-      errorAnswer(this._words.ended)
-    );
+    this._sendQuestion({
+      kind: 'ask',
+      query,
+      ...(this._side === 'first' ? {} : { side: this._side })
+    });
 
   readonly subscribe = this._readers.subscribe;
 
   dispose(): void {
-    this._model.off('msg:custom', this._onMessage);
-    for (const end of ENDS) {
-      this._model.off(end, this._onEnd);
-    }
+    this._leaveComm();
     this._onEnd();
+  }
+
+  private _sendQuestion(content: object): Promise<ViewAnswer> {
+    const otherwise = errorAnswer(this._words.ended);
+    return this._send(this._questions, content, otherwise);
   }
 
   private _send<T>(
@@ -127,11 +117,12 @@ export class CommSource implements IInspectorSource {
     if (!isMessage(content)) {
       return;
     }
-    if (content.kind === 'answer') {
-      settle(this._questions, content.id, content.answer ?? errorAnswer(''));
-    } else if (content.kind === 'edited') {
-      settle(this._edits, content.id, content.error ?? '');
-    } else if (content.kind === 'changed') {
+    const { kind, id = '', answer, error = '' } = content;
+    if (kind === 'answer') {
+      settle(this._questions, id, answer ?? errorAnswer(''));
+    } else if (kind === 'edited') {
+      settle(this._edits, id, error);
+    } else if (kind === 'changed') {
       this._readers.notify();
     }
   };
@@ -155,19 +146,16 @@ interface IMessage {
 }
 
 function isMessage(content: unknown): content is IMessage {
-  return typeof content === 'object' && content !== null && 'kind' in content;
+  return isObject(content) && 'kind' in content;
 }
 
 function settle<T>(
   waiting: Map<string, IOpenQuestion<T>>,
-  id: string | undefined,
+  id: string,
   value: T
 ): void {
-  const question = id === undefined ? undefined : waiting.get(id);
-  if (id !== undefined && question !== undefined) {
-    waiting.delete(id);
-    question.resolve(value);
-  }
+  waiting.get(id)?.resolve(value);
+  waiting.delete(id);
 }
 
 function errorAnswer(error: string): ViewAnswer {

@@ -23,7 +23,7 @@ for (const [name, language] of Object.entries(LANGUAGES)) {
 }
 
 /** A longer listing is not coloured, since that would block the page. */
-const COLOURED_CHARS = 50_000;
+const MAX_COLOURED_CHARS = 50_000;
 
 /** The placeholder of a formula: an unguessable prefix, followed by the formula's number. */
 const FORMULA_PREFIX = [...crypto.getRandomValues(new Uint32Array(4))].join(
@@ -58,7 +58,7 @@ export function drawMarkdown(text: string): DocumentFragment {
 
 /** Returns code with colours, as HTML in which every character of the code is escaped. */
 export function highlightedCode(code: string, language: string): string {
-  return code.length > COLOURED_CHARS ||
+  return code.length > MAX_COLOURED_CHARS ||
     hljs.getLanguage(language) === undefined
     ? escapeHtml(code)
     : hljs.highlight(code, { language, ignoreIllegals: true }).value;

@@ -18,15 +18,12 @@ interface IWidgetModule {
 /** The large module, once it is asked for; each widget loads its own copy. */
 let largeModule: Promise<IWidgetModule> | undefined;
 
-function initialize(props: IWidgetProps): () => void {
-  return whenLoaded(props, module => module.initialize(props));
-}
-
-function render(props: IWidgetProps): () => void {
-  return whenLoaded(props, module => module.render(props));
-}
-
-export default { initialize, render };
+export default {
+  initialize: (props: IWidgetProps) =>
+    whenLoaded(props, module => module.initialize(props)),
+  render: (props: IWidgetProps) =>
+    whenLoaded(props, module => module.render(props))
+};
 
 /** Begins once the module is loaded, unless the end came before; returns what ends it. */
 function whenLoaded(

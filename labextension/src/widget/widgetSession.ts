@@ -5,19 +5,20 @@
  * when its cell is done, and until then the page shows the saved state.
  */
 import { newId } from '../protocol/ids';
-import type { KernelNotice } from '../state/store/kernelStore';
-import { KernelStore, type IReadable } from '../state/store/kernelStore';
+import { isObject } from '../protocol/jsonValues';
+import {
+  KernelStore,
+  type IReadable,
+  type KernelNotice
+} from '../state/store/kernelStore';
 import { EMPTY_TRANSCRIPT, type ITranscript } from '../state/store/transcript';
-import type { IAnyWidgetModel } from './anywidgetModel';
+import { followComm, type IAnyWidgetModel } from './anywidgetModel';
 import { ReaderSet } from '../state/store/readerSet';
 
 /** The interval between watches; the kernel sends notices for 20 s after one. */
 const WATCH_MS = 10_000;
 /** The interval until the first answer: the kernel may be busy. */
-const FIRST_MS = 1_000;
-
-/** The events of a comm that was closed or cut off; Backbone calls its listeners with them. */
-const ENDS = ['comm_live_update', 'comm:close', 'destroy'];
+const FIRST_WATCH_MS = 1_000;
 
 interface IWidgetSession {
   transcript: ITranscript;
@@ -36,13 +37,14 @@ export class WidgetSession implements IReadable<IWidgetSession> {
   private readonly _store: KernelStore;
   private readonly _session: string;
   private readonly _readers = new ReaderSet();
+  private readonly _leaveComm: () => void;
   private _state: IWidgetSession = {
     transcript: EMPTY_TRANSCRIPT,
     known: false,
     hasEnded: false
   };
   private _watchers = 0;
-  private _timer: ReturnType<typeof setTimeout> | null = null;
+  private _timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly _model: IAnyWidgetModel) {
     this._session = _model.get('session');
@@ -51,10 +53,7 @@ export class WidgetSession implements IReadable<IWidgetSession> {
       this._send({ kind: 'resync', id: newId(), after });
     });
     this._store.subscribe(this._changed);
-    _model.on('msg:custom', this._onMessage);
-    for (const end of ENDS) {
-      _model.on(end, this._onEnd);
-    }
+    this._leaveComm = followComm(_model, this._onMessage, this._onEnd);
   }
 
   readonly subscribe = this._readers.subscribe;
@@ -80,10 +79,7 @@ export class WidgetSession implements IReadable<IWidgetSession> {
   dispose(): void {
     this._watchers = 0;
     this._stopIfUnwatched();
-    this._model.off('msg:custom', this._onMessage);
-    for (const end of ENDS) {
-      this._model.off(end, this._onEnd);
-    }
+    this._leaveComm();
   }
 
   private _watch(): void {
@@ -95,14 +91,13 @@ export class WidgetSession implements IReadable<IWidgetSession> {
       () => {
         this._watch();
       },
-      this._state.known ? WATCH_MS : FIRST_MS
+      this._state.known ? WATCH_MS : FIRST_WATCH_MS
     );
   }
 
   private _stopIfUnwatched(): void {
-    if (this._watchers === 0 && this._timer !== null) {
+    if (this._watchers === 0) {
       clearTimeout(this._timer);
-      this._timer = null;
     }
   }
 
@@ -137,5 +132,5 @@ export class WidgetSession implements IReadable<IWidgetSession> {
 }
 
 function isNotice(content: unknown): content is KernelNotice {
-  return typeof content === 'object' && content !== null && 'kind' in content;
+  return isObject(content) && 'kind' in content;
 }

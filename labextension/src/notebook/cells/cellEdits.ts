@@ -3,7 +3,7 @@ import type { Cell } from '@jupyterlab/cells';
 import type { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { ICellActions } from '../../views/actions/cells';
 import type { IWords } from '../../views/host';
-import { showCellAt } from './shownCell';
+import { cellOf, showCellAt } from './shownCell';
 import { beginUndoStep } from './undoSteps';
 
 /** Runs cells as the notebook's own commands do. */
@@ -33,7 +33,16 @@ export function cellEdits(
           : change(panel)
     );
   };
-  const missing = words.__('The cell is no longer in the notebook.');
+  const editCell = (
+    id: string,
+    change: (cell: Cell, panel: NotebookPanel) => string
+  ) =>
+    edit(panel => {
+      const cell = cellOf(panel, id);
+      return cell === undefined
+        ? words.__('The cell is no longer in the notebook.')
+        : change(cell, panel);
+    });
   return {
     insertBelow: code =>
       edit(panel => {
@@ -52,11 +61,8 @@ export function cellEdits(
         return '';
       }),
     replace: (id, expected, code) =>
-      edit(panel => {
-        const cell = cellOf(panel, id)?.model.sharedModel;
-        if (cell === undefined) {
-          return missing;
-        }
+      editCell(id, ({ model }) => {
+        const cell = model.sharedModel;
         const source = cell.getSource();
         if (source === code) {
           return '';
@@ -72,12 +78,7 @@ export function cellEdits(
         return '';
       }),
     run: id =>
-      edit(panel => {
-        const { content, sessionContext } = panel;
-        const cell = cellOf(panel, id);
-        if (cell === undefined) {
-          return missing;
-        }
+      editCell(id, (cell, { content, sessionContext }) => {
         if (!sessionContext.session?.kernel) {
           return words.__('The notebook has no kernel.');
         }
@@ -86,12 +87,8 @@ export function cellEdits(
         return '';
       }),
     focus: id =>
-      edit(panel => {
+      editCell(id, (cell, panel) => {
         const { content } = panel;
-        const cell = cellOf(panel, id);
-        if (cell === undefined) {
-          return missing;
-        }
         showCellAt(panel, content.widgets.indexOf(cell));
         content.mode = 'edit';
         // A cell that was out of view gets its editor a little later.
@@ -101,8 +98,4 @@ export function cellEdits(
         return '';
       })
   };
-}
-
-function cellOf({ content }: NotebookPanel, id: string): Cell | undefined {
-  return content.widgets.find(({ model }) => model.id === id);
 }

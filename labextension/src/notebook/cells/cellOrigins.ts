@@ -1,6 +1,7 @@
 /** Where the source of a cell came from, in the cell's metadata. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { CellOrigin } from '../../protocol/generated';
+import { isObject } from '../../protocol/jsonValues';
 import { oneUndoStep } from './undoSteps';
 
 /** The key in a cell's metadata. */
@@ -13,10 +14,10 @@ export type SharedCell = SharedNotebook['cells'][number];
 /** Returns where a cell's source came from; null for a cell that a person wrote, and for metadata of another form. */
 export function originOf(cell: SharedCell): CellOrigin | null {
   const value: unknown = cell.getMetadata(ORIGIN_KEY);
-  if (typeof value !== 'object' || value === null) {
+  if (!isObject(value)) {
     return null;
   }
-  const { session, message, call, request } = value as Record<string, unknown>;
+  const { session, message, call, request } = value;
   return typeof session === 'string' &&
     typeof message === 'string' &&
     typeof call === 'string'
@@ -77,18 +78,18 @@ export function dropOrigins(notebook: SharedNotebook): void {
 }
 
 /** The notebooks that the agent changes at this moment. */
-const changing = new WeakSet<object>();
+const notebooksOfAgent = new WeakSet<object>();
 
 /** Changes cells of a notebook in the agent's name: their origins stay. */
 export function changeAsAgent(
   notebook: SharedNotebook,
   change: () => void
 ): void {
-  changing.add(notebook);
+  notebooksOfAgent.add(notebook);
   try {
     change();
   } finally {
-    changing.delete(notebook);
+    notebooksOfAgent.delete(notebook);
   }
 }
 
@@ -125,7 +126,7 @@ export function dropRewrittenOrigins(panel: NotebookPanel): () => void {
       const source = ymodel?.get('source');
       if (
         local &&
-        !changing.has(notebook) &&
+        !notebooksOfAgent.has(notebook) &&
         events.some(({ target }) => target === source) &&
         !events.some(({ keys }) => keys.has(ORIGIN_KEY)) &&
         originOf(cell) !== null

@@ -7,18 +7,19 @@ import type { ICellModel, ICodeCellModel } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ReadCells } from '../../kernel/cellAnswers';
 import type { CellsRequestNotice, PageCell } from '../../protocol/generated';
+import { textOrEmpty } from '../../protocol/jsonValues';
 import { isAgentCell } from '../../state/session/missingAnswers';
 import { originOf } from './cellOrigins';
 import { isHiddenCell } from './errorPrompts';
 
 /** Characters of a source; the kernel's recorder keeps as many, cut in the same way. */
-const SOURCE_CHARS = 40_000;
+const MAX_SOURCE_CHARS = 40_000;
 /** Characters of all sources, and of all outputs; what is beyond is left out. */
-const ALL_CHARS = 400_000;
+const MAX_ALL_CHARS = 400_000;
 const MAX_OUTPUTS = 60;
 const MAX_IMAGES = 4;
 /** Characters of a picture in base64; a larger one is named only. */
-const IMAGE_CHARS = 1_000_000;
+const MAX_IMAGE_CHARS = 1_000_000;
 
 const TEXTS = ['text/plain', 'text/markdown', 'text/latex', 'text/html'];
 const IMAGES = ['image/png', 'image/jpeg'];
@@ -29,7 +30,7 @@ type RawOutput = Record<string, unknown>;
 export function cellReader(panel: NotebookPanel): ReadCells {
   return request => {
     const { model } = panel.context;
-    const room = { sources: ALL_CHARS, outputs: ALL_CHARS };
+    const room = { sources: MAX_ALL_CHARS, outputs: MAX_ALL_CHARS };
     const cells: PageCell[] = [];
     for (const cell of model.cells) {
       if (request.cell === undefined || request.cell === cell.id) {
@@ -55,7 +56,7 @@ function readCell(
     return { ...cell, hidden: true };
   }
   const fullSource = model.sharedModel.getSource();
-  const source = cutMiddle(fullSource, SOURCE_CHARS);
+  const source = cutMiddle(fullSource, MAX_SOURCE_CHARS);
   room.sources -= source.length;
   const pageCell: PageCell = {
     ...cell,
@@ -107,7 +108,7 @@ function cutOutput(output: RawOutput, chars: number, most: number) {
     const data: RawOutput = {};
     for (const [mime, value] of Object.entries(cutOutputs.data as RawOutput)) {
       const picture = IMAGES.includes(mime) ? textOf(value) : '';
-      const fits = images < most && picture.length <= IMAGE_CHARS;
+      const fits = images < most && picture.length <= MAX_IMAGE_CHARS;
       images += picture !== '' && fits ? 1 : 0;
       data[mime] = TEXTS.includes(mime) ? text(value) : fits ? picture : '';
     }
@@ -126,11 +127,7 @@ function cutOutput(output: RawOutput, chars: number, most: number) {
 }
 
 function textOf(value: unknown): string {
-  return Array.isArray(value)
-    ? value.join('')
-    : typeof value === 'string'
-      ? value
-      : '';
+  return Array.isArray(value) ? value.join('') : textOrEmpty(value);
 }
 
 /** Leaves out the middle of a long text, counting characters as Python does. */

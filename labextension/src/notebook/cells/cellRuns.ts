@@ -17,6 +17,7 @@ import { isAgentCell } from '../../state/session/missingAnswers';
 import type { RunCells } from './cellEdits';
 import { isHiddenCell } from './errorPrompts';
 import { keepReader } from './keptReader';
+import { cellOf } from './shownCell';
 
 /** Lets the kernel run cells of a notebook; returns a function that ends this. */
 export function runRequestedCells(
@@ -42,7 +43,7 @@ function runCell(
   }
   const { content, sessionContext } = panel;
   const problem = problemOf(panel, notice);
-  const cell = content.widgets.find(({ model }) => model.id === notice.cell);
+  const cell = cellOf(panel, notice.cell);
   if (problem !== null || cell === undefined) {
     return { results: [problem ?? { cell: notice.cell, problem: 'missing' }] };
   }

@@ -6,12 +6,7 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { CellsAnswer } from '../../kernel/cellAnswers';
 import type { ILink } from '../../kernel/kernelLink';
-import type {
-  CellChange,
-  CellOrigin,
-  CellResult,
-  ChangeCellsNotice
-} from '../../protocol/generated';
+import type { CellOrigin, ChangeCellsNotice } from '../../protocol/generated';
 import {
   changeAsAgent,
   originMetadata,
@@ -77,8 +72,20 @@ function changeCells(
   const keepPlace = keepReader(panel, index => !staying.has(index), keptIds);
   arrange(panel, cells, staying, origin, removed);
   keepPlace();
-  noteDeleted(panel, [...removals.keys()], keptIds);
-  return { results: withRemoved(results, changes, removals) };
+  // The notebook's own command for deleting notes the cells, too, for the next run of a cell.
+  const deleted = [...model.deletedCells, ...removals.keys()];
+  model.deletedCells.splice(
+    0,
+    model.deletedCells.length,
+    ...deleted.filter(id => !keptIds.has(id))
+  );
+  return {
+    results: results.map((result, index) =>
+      changes[index]?.action === 'delete'
+        ? { ...result, removed: removals.get(result.cell) }
+        : result
+    )
+  };
 }
 
 /**
@@ -179,31 +186,4 @@ function newCell(
       }
     })
   };
-}
-
-/** Tells the notebook of deleted cells as its own command does, for the next run of a cell. */
-function noteDeleted(
-  { context: { model } }: NotebookPanel,
-  gone: readonly string[],
-  present: ReadonlySet<string>
-): void {
-  const deleted = [...model.deletedCells, ...gone];
-  model.deletedCells.splice(
-    0,
-    model.deletedCells.length,
-    ...deleted.filter(id => !present.has(id))
-  );
-}
-
-/** Adds to the results of deletions what was deleted. */
-function withRemoved(
-  results: readonly CellResult[],
-  changes: readonly CellChange[],
-  removals: ReadonlyMap<string, Record<string, unknown>>
-): CellResult[] {
-  return results.map((result, index) =>
-    changes[index]?.action === 'delete'
-      ? { ...result, removed: removals.get(result.cell) }
-      : result
-  );
 }

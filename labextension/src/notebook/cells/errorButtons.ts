@@ -8,6 +8,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { IOutputModel } from '@jupyterlab/rendermime';
 import type { ILink } from '../../kernel/kernelLink';
 import type { IWords } from '../../views/host';
+import { CellMarks } from './cellMarks';
 import {
   errorOf,
   errorPrompt,
@@ -16,9 +17,6 @@ import {
 } from './errorPrompts';
 import { keepButtonKeys } from '../rendering/buttonKeys';
 
-/** Milliseconds between a change of the notebook and the next look at its errors. */
-const PAUSE_MS = 50;
-
 /** Adds the buttons while the kernel has the package; returns a function that removes them. */
 export function addErrorButtons(
   panel: NotebookPanel,
@@ -26,44 +24,23 @@ export function addErrorButtons(
   words: IWords,
   showPanel: () => void
 ): () => void {
-  const { model } = panel.context;
-  const bars = new Map<Cell, IErrorBar>();
   /** Errors of a kernel before, or of cells that ran before the package was loaded: it knows none of them. */
   const unknownErrors = new WeakSet<IOutputModel>();
-  let timer: ReturnType<typeof setTimeout> | null = null;
   let wasRecording = false;
   const ask = (cell: Cell, request: ErrorRequest) => {
     showPanel();
     return sendPrompt(link, errorPrompt(request, cell.model));
   };
-  const updateBars = () => {
-    timer = null;
-    if (panel.isDisposed) {
-      return;
-    }
-    const { widgets } = panel.content;
-    for (const cell of widgets) {
-      const error = errorOf(cell.model);
-      const bar = bars.get(cell);
-      if (error === (bar?.error ?? null)) {
-        continue;
-      }
-      bar?.remove();
-      bars.delete(cell);
-      if (error !== null && recordsErrors(link) && !unknownErrors.has(error)) {
-        bars.set(cell, errorBar(cell, error, words, ask));
-      }
-    }
-    for (const [cell, bar] of bars) {
-      if (!widgets.includes(cell)) {
-        bar.remove();
-        bars.delete(cell);
-      }
-    }
-  };
-  const updateSoon = () => {
-    timer ??= setTimeout(updateBars, PAUSE_MS);
-  };
+  const bars = new CellMarks(
+    panel,
+    ({ model }) => {
+      const error = errorOf(model);
+      return error !== null && recordsErrors(link) && !unknownErrors.has(error)
+        ? error
+        : null;
+    },
+    cell => addErrorBar(cell, words, ask)
+  );
   const follow = () => {
     const isRecording = recordsErrors(link);
     if (isRecording === wasRecording && link.state !== 'absent') {
@@ -78,26 +55,16 @@ export function addErrorButtons(
       }
     }
     if (wasRecording && !isRecording) {
-      bars.forEach(bar => {
-        bar.remove();
-      });
-      bars.clear();
+      bars.removeAll();
     }
     wasRecording = isRecording;
-    updateSoon();
+    bars.updateSoon();
   };
-  model.contentChanged.connect(updateSoon);
   const unsubscribe = link.store.subscribe(follow);
   follow();
   return () => {
     unsubscribe();
-    model.contentChanged.disconnect(updateSoon);
-    if (timer !== null) {
-      clearTimeout(timer);
-    }
-    bars.forEach(bar => {
-      bar.remove();
-    });
+    bars.dispose();
   };
 }
 
@@ -111,18 +78,15 @@ interface IOutputs {
   outputArea: { node: HTMLElement };
 }
 
-interface IErrorBar {
-  error: IOutputModel;
-  remove: () => void;
-}
-
-/** Puts the buttons behind the last output, where JupyterLab's layout of the outputs does not count them. */
-function errorBar(
+/**
+ * Puts the buttons behind the last output, where JupyterLab's layout of the outputs does not count them; returns a
+ * function that removes them.
+ */
+function addErrorBar(
   cell: Cell,
-  error: IOutputModel,
   words: IWords,
   ask: (cell: Cell, request: ErrorRequest) => Promise<string>
-): IErrorBar {
+): () => void {
   const bar = document.createElement('div');
   bar.className = 'plm-ErrorBar';
   bar.setAttribute('role', 'group');
@@ -164,11 +128,8 @@ function errorBar(
   );
   const leaveKeys = keepButtonKeys(bar);
   (cell as Partial<IOutputs>).outputArea?.node.append(bar);
-  return {
-    error,
-    remove: () => {
-      leaveKeys();
-      bar.remove();
-    }
+  return () => {
+    leaveKeys();
+    bar.remove();
   };
 }

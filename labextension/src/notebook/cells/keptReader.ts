@@ -1,6 +1,7 @@
 /** Keeps what a reader does in a notebook while its cells are changed around it: cursor, selection, place, keyboard. */
 import type { Cell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
+import { cellOf } from './shownCell';
 
 /** What a cell of a certain kind has beyond a cell. */
 interface ICellParts {
@@ -181,7 +182,7 @@ function keepScrollPlace(
   const { id } = cell.model;
   const height = cell.node.getBoundingClientRect().top;
   const scroll = () => {
-    const now = content.widgets.find(({ model }) => model.id === id);
+    const now = cellOf({ content }, id);
     if (!content.isDisposed && now?.node.isConnected === true) {
       outerNode.scrollTop += now.node.getBoundingClientRect().top - height;
     }

@@ -12,12 +12,10 @@ import { shownPlace } from '../../state/display/shownPlace';
 import type { IInspectorTarget } from '../../views/actions/inspector';
 import type { IWords } from '../../views/host';
 import { keepButtonKeys } from '../rendering/buttonKeys';
+import { CellMarks } from './cellMarks';
 import { originOf } from './cellOrigins';
 
-/** Milliseconds between a change of the notebook and the next look at its origins. */
-const PAUSE_MS = 50;
-
-/** Milliseconds in which a session that is opened tells its messages. */
+/** Milliseconds in which the kernel sends the messages of a session that is opened. */
 const OPENING_MS = 10_000;
 
 /** Where the signs lead. */
@@ -29,12 +27,6 @@ interface IOriginPlaces {
   report: (sentence: string) => void;
 }
 
-interface ISign {
-  /** The origin as text. */
-  key: string;
-  remove: () => void;
-}
-
 /** Adds the signs; returns a function that removes them. */
 export function addOriginSigns(
   panel: NotebookPanel,
@@ -42,48 +34,18 @@ export function addOriginSigns(
   words: IWords,
   places: IOriginPlaces
 ): () => void {
-  const { model } = panel.context;
-  const signs = new Map<Cell, ISign>();
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const update = () => {
-    timer = null;
-    if (panel.isDisposed) {
-      return;
-    }
-    const { widgets } = panel.content;
-    for (const cell of widgets) {
-      const origin = originOf(cell.model.sharedModel);
-      const key = origin === null ? '' : JSON.stringify(origin);
-      if (key === (signs.get(cell)?.key ?? '')) {
-        continue;
-      }
-      signs.get(cell)?.remove();
-      signs.delete(cell);
-      if (origin !== null) {
-        const remove = addSign(cell, origin, link, words, places);
-        signs.set(cell, { key, remove });
-      }
-    }
-    for (const [cell, { remove }] of signs) {
-      if (!widgets.includes(cell)) {
-        remove();
-        signs.delete(cell);
-      }
-    }
-  };
-  const updateSoon = () => {
-    timer ??= setTimeout(update, PAUSE_MS);
-  };
-  model.contentChanged.connect(updateSoon);
-  updateSoon();
+  const signs = new CellMarks(
+    panel,
+    ({ model }) => {
+      const origin = originOf(model.sharedModel);
+      return origin === null ? null : JSON.stringify(origin);
+    },
+    (cell, origin) =>
+      addSign(cell, JSON.parse(origin) as CellOrigin, link, words, places)
+  );
+  signs.updateSoon();
   return () => {
-    model.contentChanged.disconnect(updateSoon);
-    if (timer !== null) {
-      clearTimeout(timer);
-    }
-    signs.forEach(({ remove }) => {
-      remove();
-    });
+    signs.dispose();
   };
 }
 
@@ -125,10 +87,11 @@ function addSign(
   // Asked anew each time: the session may load later, and a person may review the change.
   const describe = () => {
     node.classList.toggle('plm-mod-top', isNearTop(node));
+    // The style shows the labels under the pointer and with the keyboard, which a title would not do.
     const sentence = originSentence(origin, cell.model.id, link, words);
-    label(sign, sentence);
-    label(
-      lens,
+    sign.setAttribute('aria-label', sentence);
+    lens.setAttribute(
+      'aria-label',
       origin.request === undefined
         ? words.__('Inspect the request that wrote this cell')
         : words.__('Inspect request %1, which wrote this cell', origin.request)
@@ -168,11 +131,6 @@ function isNearTop(node: HTMLElement): boolean {
     node.getBoundingClientRect().top - outer.getBoundingClientRect().top <
       SENTENCE_HEIGHT
   );
-}
-
-/** Names a button; the style shows the name under the pointer and with the keyboard, which a title would not do. */
-function label(element: HTMLElement, text: string): void {
-  element.setAttribute('aria-label', text);
 }
 
 /** Returns what is known of an origin: the turn, the request, the approval. */
@@ -237,7 +195,7 @@ async function showTurn(
   }
 }
 
-/** Resolves to the key of a turn as soon as its session has told its messages; to null where it has no such turn. */
+/** Resolves to the key of a turn as soon as its session's messages are here; to null where it has no such turn. */
 function turnOnceLoaded(
   link: ILink,
   origin: CellOrigin,

@@ -63,13 +63,11 @@ function planChange(
     if (at < 0) {
       return { cell: id, problem: 'missing' };
     }
-    const source = change.new ?? '';
-    const isEdited = false;
     cells.splice(at, 0, {
       id,
-      source,
+      source: change.new ?? '',
       before: null,
-      isEdited,
+      isEdited: false,
       inserted: change
     });
     return { cell: id };

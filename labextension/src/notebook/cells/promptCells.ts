@@ -82,7 +82,7 @@ class PromptWatcher implements PluginValue {
 
   private _update(): void {
     const { doc } = this._view.state;
-    const isPrompt = PROMPT.test(doc.sliceString(0, HEAD));
+    const isPrompt = PROMPT.test(doc.sliceString(0, MAX_HEAD_CHARS));
     if (isPrompt === this._isPrompt) {
       return;
     }
@@ -98,8 +98,8 @@ class PromptWatcher implements PluginValue {
   }
 }
 
-/** The number of letters at the beginning that are looked at after each change. */
-const HEAD = 200;
+/** Characters at the beginning of a cell that are looked at after each change. */
+const MAX_HEAD_CHARS = 200;
 
 async function promptColours(
   languages: IEditorLanguageRegistry

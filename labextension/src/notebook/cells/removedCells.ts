@@ -1,13 +1,14 @@
-/** Cells that the agent deleted: what the kernel keeps of them, and how they come back. */
+/** Cells that the agent deleted: what the kernel is sent of them, and how they come back. */
 import { JSONExt, type ReadonlyJSONValue } from '@lumino/coreutils';
 import type { CellChange } from '../../protocol/generated';
+import { isObject } from '../../protocol/jsonValues';
 import type { SharedCell } from './cellOrigins';
 
-/** Characters of all outputs that are told of the cells of one request. */
-const OUTPUT_CHARS = 200_000;
+/** Characters of all outputs that the kernel is sent of the cells of one request. */
+const MAX_OUTPUT_CHARS = 200_000;
 
 /** Characters of outputs that a page remembers; older ones are forgotten. */
-const REMEMBERED_CHARS = 20_000_000;
+const MAX_REMEMBERED_CHARS = 20_000_000;
 
 type RawCell = Record<string, unknown>;
 
@@ -22,15 +23,15 @@ interface IRemembered {
 /**
  * The cells that were deleted in this page.
  *
- * Responsibilities: leave out of what is told the outputs that are too large for a message, and bring back a whole cell,
- * with its trust, where the kernel asks for just the one that it was told.
+ * Responsibilities: leave out outputs that are too large for a message to the kernel, and bring back a whole cell, with
+ * its trust, where the kernel asks for just the one that it was sent.
  */
 export class RemovedCells {
   private readonly _cells = new Map<string, IRemembered>();
 
-  /** Remembers cells that are about to be deleted; returns what is told of each, by id. */
+  /** Remembers cells that are about to be deleted; returns what the kernel is sent of each, by id. */
   remember(cells: readonly SharedCell[]): Map<string, RawCell> {
-    let room = OUTPUT_CHARS;
+    let room = MAX_OUTPUT_CHARS;
     const sentCells = new Map<string, RawCell>();
     for (const cell of cells) {
       const whole: RawCell = { ...cell.toJSON() };
@@ -45,7 +46,7 @@ export class RemovedCells {
     let remembered = 0;
     for (const [id, { chars }] of [...this._cells].reverse()) {
       remembered += chars;
-      if (remembered > REMEMBERED_CHARS) {
+      if (remembered > MAX_REMEMBERED_CHARS) {
         this._cells.delete(id);
       }
     }
@@ -90,11 +91,11 @@ export function restoredCell(
   const { metadata, attachments, outputs, execution_count } = isOwn
     ? remembered.whole
     : restored;
-  const { trusted: wasTrusted, ...others } = isRecord(metadata) ? metadata : {};
+  const { trusted: wasTrusted, ...others } = isObject(metadata) ? metadata : {};
   if (kind !== 'code') {
     return {
       metadata: others,
-      ...(isRecord(attachments) ? { attachments } : {})
+      ...(isObject(attachments) ? { attachments } : {})
     };
   }
   const valid = Array.isArray(outputs) ? outputs.filter(isOutput) : [];
@@ -108,7 +109,7 @@ export function restoredCell(
 }
 
 function isOutput(value: unknown): value is RawCell {
-  return isRecord(value) && OUTPUT_TYPES.has(value.output_type);
+  return isObject(value) && OUTPUT_TYPES.has(value.output_type);
 }
 
 const OUTPUT_TYPES = new Set<unknown>([
@@ -117,7 +118,3 @@ const OUTPUT_TYPES = new Set<unknown>([
   'execute_result',
   'error'
 ]);
-
-function isRecord(value: unknown): value is RawCell {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,5 +1,14 @@
-/** Brings a cell into view. */
+/** Finds a cell of a notebook, and brings it into view. */
+import type { Cell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
+
+/** Returns the cell with an id; undefined where the notebook does not hold it. */
+export function cellOf(
+  { content }: Pick<NotebookPanel, 'content'>,
+  id: string | undefined
+): Cell | undefined {
+  return content.widgets.find(({ model }) => model.id === id);
+}
 
 /** Scrolls to a cell and selects it; nothing where the notebook does not hold it. */
 export function showCell(panel: NotebookPanel, id: string): void {

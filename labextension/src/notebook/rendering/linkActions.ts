@@ -1,6 +1,6 @@
 /** A user's actions in one session as commands to its kernel; shared by cell and panel. */
-import type { ILink } from '../../kernel/kernelLink';
-import type { CellDecision } from '../../protocol/generated';
+import type { CommandFields, ILink, IOutcome } from '../../kernel/kernelLink';
+import type { CellDecision, Command } from '../../protocol/generated';
 import type { IReviewedChange } from '../../state/review/cellReview';
 import { pendingDecisions, replyOf } from '../../state/review/pendingDecisions';
 import type { IAnswerActions } from '../../views/actions/answers';
@@ -27,33 +27,55 @@ export interface ICommandTarget {
   readonly report: (outcome: { error?: string }) => void;
 }
 
+type CommandType = Command['type'];
+
+/** Sends a command about the session; undefined where there is no link. */
+async function outcomeOf<T extends CommandType>(
+  { link, session }: ICommandTarget,
+  type: T,
+  fields: CommandFields<T> = {}
+): Promise<IOutcome<T> | undefined> {
+  return link?.outcome(type, { session, ...fields });
+}
+
+/** Sends a command about the session; resolves to its error, or to an empty string. */
+async function errorAfter<T extends CommandType>(
+  target: ICommandTarget,
+  type: T,
+  fields?: CommandFields<T>
+): Promise<string> {
+  return (await outcomeOf(target, type, fields))?.error ?? '';
+}
+
+/** Sends a command about the session; an error is reported. */
+function send<T extends CommandType>(
+  target: ICommandTarget,
+  type: T,
+  fields?: CommandFields<T>
+): void {
+  void outcomeOf(target, type, fields).then(outcome => {
+    if (outcome !== undefined) {
+      target.report(outcome);
+    }
+  });
+}
+
 export function answerActions(target: ICommandTarget): IAnswerActions {
   return {
     reply: (ask_id, answer, feedback, scope) => {
-      const { session } = target;
-      // What was said of single changes before stays said.
+      // An approval carries the decisions on single changes that were made before.
       const cells = [...pendingDecisions.of(ask_id).values()];
-      void target.link
-        ?.outcome('reply', {
-          session,
-          ask_id,
-          answer,
-          feedback,
-          scope,
-          ...(answer === 'once' && cells.length > 0 ? { cells } : {})
-        })
-        .then(target.report);
+      send(target, 'reply', {
+        ask_id,
+        answer,
+        feedback,
+        scope,
+        ...(answer === 'once' && cells.length > 0 ? { cells } : {})
+      });
       pendingDecisions.forget(ask_id);
     },
     answer: (question_id, answers) => {
-      const { session } = target;
-      void target.link
-        ?.outcome('answer', {
-          session,
-          question_id,
-          answers: answers ?? undefined
-        })
-        .then(target.report);
+      send(target, 'answer', { question_id, answers: answers ?? undefined });
     }
   };
 }
@@ -130,17 +152,11 @@ function decisionOf(
 export function turnActions(target: ICommandTarget): ITurnActions {
   return {
     stop: () => {
-      const { session } = target;
-      void target.link?.outcome('cancel', { session }).then(target.report);
+      send(target, 'cancel');
     },
-    retry: async () => {
-      const { session } = target;
-      return (await target.link?.outcome('retry', { session }))?.error ?? '';
-    },
+    retry: () => errorAfter(target, 'retry'),
     retryTurn: async (turn, overwrite, choice) => {
-      const { session } = target;
-      const outcome = await target.link?.outcome('retry', {
-        session,
+      const outcome = await outcomeOf(target, 'retry', {
         target: turn,
         overwrite: [...overwrite],
         ...choice
@@ -154,10 +170,8 @@ export function turnActions(target: ICommandTarget): ITurnActions {
 
 export function contextEditor(target: ICommandTarget): IContextEditor {
   return {
-    edit: async (action, part, hold) => {
-      const fields = { session: target.session, action, target: part, hold };
-      return (await target.link?.outcome('context-edit', fields))?.error ?? '';
-    }
+    edit: (action, part, hold) =>
+      errorAfter(target, 'context-edit', { action, target: part, hold })
   };
 }
 
@@ -166,36 +180,16 @@ export function heldRequestActions(
 ): IHeldRequestActions {
   return {
     release: hold => {
-      const { session } = target;
-      void target.link
-        ?.outcome('release', { session, hold })
-        .then(target.report);
+      send(target, 'release', { hold });
     },
-    askForAnotherSummary: async hold => {
-      const fields = { session: target.session, hold };
-      return (
-        (await target.link?.outcome('another-summary', fields))?.error ?? ''
-      );
-    },
-    useOlderSummary: async hold => {
-      const fields = { session: target.session, hold };
-      return (await target.link?.outcome('older-summary', fields))?.error ?? '';
-    },
-    changeNumber: async (hold, name, value) => {
-      const fields = {
-        session: target.session,
-        hold,
-        words: [`${name}=${value}`]
-      };
-      return (await target.link?.outcome('policy', fields))?.error ?? '';
-    },
-    changeLimit: async (usd, tokens) => {
-      const fields = { session: target.session, usd, tokens };
-      return (await target.link?.outcome('budget', fields))?.error ?? '';
-    },
+    askForAnotherSummary: hold =>
+      errorAfter(target, 'another-summary', { hold }),
+    useOlderSummary: hold => errorAfter(target, 'older-summary', { hold }),
+    changeNumber: (hold, name, value) =>
+      errorAfter(target, 'policy', { hold, words: [`${name}=${value}`] }),
+    changeLimit: (usd, tokens) => errorAfter(target, 'budget', { usd, tokens }),
     setStepMode: on => {
-      const { session } = target;
-      void target.link?.outcome('step', { session, on }).then(target.report);
+      send(target, 'step', { on });
     }
   };
 }
@@ -203,8 +197,7 @@ export function heldRequestActions(
 export function compactionActions(target: ICommandTarget): ICompactionActions {
   return {
     compact: () => {
-      const { session } = target;
-      void target.link?.outcome('compact', { session }).then(target.report);
+      send(target, 'compact');
     }
   };
 }
@@ -215,8 +208,7 @@ export function revertActions(target: ICommandTarget): IRevertActions {
     message = '',
     overwrite: readonly string[] = []
   ) => {
-    const outcome = await target.link?.outcome('revert', {
-      session: target.session,
+    const outcome = await outcomeOf(target, 'revert', {
       action,
       target: message,
       overwrite: [...overwrite]
@@ -233,9 +225,7 @@ export function revertActions(target: ICommandTarget): IRevertActions {
 
 export function pictureLoader(target: ICommandTarget): IPictureLoader {
   return {
-    load: async url => {
-      const fields = { session: target.session, url };
-      return (await target.link?.outcome('image', fields))?.answer?.image ?? '';
-    }
+    load: async url =>
+      (await outcomeOf(target, 'image', { url }))?.answer?.image ?? ''
   };
 }

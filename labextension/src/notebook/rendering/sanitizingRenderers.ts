@@ -13,10 +13,17 @@ import { sanitizeText, type ISanitizeOptions } from '../../views/dom/sanitizer';
 export function sanitizingRenderers(
   registry: IRenderMimeRegistry
 ): IRenderMimeRegistry {
-  const { latexTypesetter, markdownParser } = registry;
+  const { latexTypesetter, markdownParser, sanitizer } = registry;
   const ourOptions = sanitizeOptions(registry);
   return registry.clone({
-    sanitizer: chainedSanitizer(registry.sanitizer, ourOptions),
+    sanitizer: {
+      getAutolink: () => sanitizer.getAutolink?.() ?? true,
+      // A heading's id must not name an element of the page.
+      allowNamedProperties: false,
+      allowCommandLinker: false,
+      sanitize: (dirty, options) =>
+        sanitizeText(sanitizer.sanitize(dirty, options), ourOptions)
+    },
     ...(latexTypesetter === null
       ? {}
       : { latexTypesetter: carefulTypesetter(latexTypesetter, ourOptions) }),
@@ -31,21 +38,6 @@ export function sanitizeOptions(
   registry: IRenderMimeRegistry
 ): ISanitizeOptions {
   return { local: registry.resolver !== null };
-}
-
-/** Wraps a sanitizer: our sanitizer processes its result. */
-function chainedSanitizer(
-  inner: IRenderMime.ISanitizer,
-  ourOptions: ISanitizeOptions
-): IRenderMime.ISanitizer {
-  return {
-    getAutolink: () => inner.getAutolink?.() ?? true,
-    // A heading's id must not name an element of the page.
-    allowNamedProperties: false,
-    allowCommandLinker: false,
-    sanitize: (dirty, options) =>
-      sanitizeText(inner.sanitize(dirty, options), ourOptions)
-  };
 }
 
 /** Wraps a maths typesetter: it typesets what is new, and elements are sanitized in the page before and after it. */

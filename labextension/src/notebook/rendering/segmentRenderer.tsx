@@ -3,7 +3,6 @@ import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
-import { Widget } from '@lumino/widgets';
 import { useMemo, useSyncExternalStore } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { flushSync } from 'react-dom';
@@ -61,7 +60,7 @@ import {
 import { ProposedFixProvider } from '../../views/parts/codeActions';
 import { ResendButtons } from '../../views/transcript/resendButtons';
 import { SegmentView } from '../../views/segment/segmentView';
-import { keepButtonKeys } from './buttonKeys';
+import { ButtonKeysWidget } from './buttonKeysWidget';
 import { CellOutputs, outputsOfTurn } from './cellOutputs';
 import { labHost } from './labHost';
 import {
@@ -101,12 +100,11 @@ type CellActionsOf = (node: HTMLElement) => IOwnCellActions;
  * JupyterLab keeps the widget while a display is updated, so disclosures that the user opened stay
  * open.
  */
-class SegmentWidget extends Widget implements IRenderMime.IRenderer {
+class SegmentWidget extends ButtonKeysWidget implements IRenderMime.IRenderer {
   private readonly _root: Root;
   private readonly _host: IHost;
   private readonly _cells: IOwnCellActions | null;
   private readonly _outputs = new CellOutputs();
-  private _leaveKeys: () => void = () => undefined;
 
   constructor(
     registry: IRenderMimeRegistry,
@@ -164,15 +162,12 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
     super.dispose();
   }
 
-  /** Stops keys that operate our buttons from reaching the notebook. */
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
-    this._leaveKeys = keepButtonKeys(this.node);
     this._outputs.attach(this);
   }
 
   protected override onBeforeDetach(message: Message): void {
-    this._leaveKeys();
     this._outputs.detach();
     super.onBeforeDetach(message);
   }
@@ -186,12 +181,17 @@ function Saved({
   segment: ISegment;
   outputs: CellOutputs;
 }) {
-  const all = useSyncExternalStore(readable.subscribe, readable.getSnapshot);
-  const [outputs, index] = useMemo(
-    () => outputsOfTurn(all, segment),
-    [all, segment]
-  );
+  const [outputs, index] = useTurnOutputs(readable, segment);
   return <SegmentView segment={segment} outputs={outputs} place={index} />;
+}
+
+/** Returns the outputs of a segment's turn in its cell, and the segment's place among them. */
+function useTurnOutputs(
+  { subscribe, getSnapshot }: CellOutputs,
+  segment: ISegment
+): [outputs: TurnOutputs, place: number] {
+  const all = useSyncExternalStore(subscribe, getSnapshot);
+  return useMemo(() => outputsOfTurn(all, segment), [all, segment]);
 }
 
 /** Renders a segment from the store, as far as the store is newer than the saved data. */
@@ -208,14 +208,10 @@ function Live({
   cells: IOwnCellActions | null;
   places: IOtherPlaces;
 }) {
-  const all = useSyncExternalStore(readable.subscribe, readable.getSnapshot);
-  const [saved, index] = useMemo(
-    () => outputsOfTurn(all, segment),
-    [all, segment]
-  );
-  const read = useMemo(() => displayedSelector(saved), [saved]);
+  const [saved, index] = useTurnOutputs(readable, segment);
+  const displayedOf = useMemo(() => displayedSelector(saved), [saved]);
   const displayed = useSyncExternalStore(link.store.subscribe, () =>
-    read(link.store.getSnapshot())
+    displayedOf(link.store.getSnapshot())
   );
   const shown = displayed[index] ?? displayedSegment(segment, UNKNOWN_KERNEL);
   const outputs = useMemo(

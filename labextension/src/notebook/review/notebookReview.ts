@@ -29,12 +29,10 @@ import type {
   IChangeVerdict,
   ICellReviewActions
 } from '../../views/actions/cells';
-import type { IHost } from '../../views/host';
-import type {
-  IChangeBarActions,
-  IChangeBarState
-} from '../../views/review/changeBar';
+import type { IHost, IWords } from '../../views/host';
+import type { IChangeBarActions } from '../../views/review/changeBar';
 import type { RunCells } from '../cells/cellEdits';
+import { cellOf } from '../cells/shownCell';
 import { ChangeBarWidget, SourceWidget } from './reviewWidgets';
 
 /** Milliseconds between a change of the notebook and the next look at its review. */
@@ -84,7 +82,7 @@ export class NotebookReview {
   private _current = '';
   /** A cell that was accepted last, and in whose frame it was proposed. */
   private _followed: { cell: string; frame: string } | null = null;
-  private _timer: ReturnType<typeof setTimeout> | null = null;
+  private _timer: ReturnType<typeof setTimeout> | undefined;
   private readonly _disposers: (() => void)[];
 
   constructor(
@@ -116,9 +114,7 @@ export class NotebookReview {
     this._disposers.forEach(end => {
       end();
     });
-    if (this._timer !== null) {
-      clearTimeout(this._timer);
-    }
+    clearTimeout(this._timer);
     this._drawn.forEach(remove);
     this._drawn.clear();
     this._voice.remove();
@@ -160,7 +156,7 @@ export class NotebookReview {
 
   /** Accepts the review at which the person is, if all of it was on the screen. */
   acceptCurrent(): void {
-    const review = this._here();
+    const review = this._reviewInFocus();
     if (review !== null) {
       this._accept(review);
     }
@@ -168,7 +164,7 @@ export class NotebookReview {
 
   /** Asks why the review at which the person is should be rejected. */
   rejectCurrent(): void {
-    const review = this._here();
+    const review = this._reviewInFocus();
     if (review !== null) {
       this._rejections.set(
         review.key,
@@ -211,13 +207,7 @@ export class NotebookReview {
   }
 
   /** Returns whether a review can be accepted: what is only proposed was on the screen to its end. */
-  private _isSeen({
-    before,
-    isInserted,
-    key,
-    now,
-    state
-  }: ICellReview): boolean {
+  private _isSeen({ before, isInserted, key, now, state }: ICellReview) {
     return (
       state === 'open' ||
       (before === now && !isInserted) ||
@@ -227,13 +217,10 @@ export class NotebookReview {
 
   /** Returns whether a proposed change finds its cell as it was; accepted, another one would fail its whole call. */
   private _canBeMade({ before, cell: id, isInserted, state }: ICellReview) {
-    const cell = this._panel.content.widgets.find(
-      ({ model }) => model.id === id
-    );
     return (
       state === 'open' ||
       isInserted ||
-      cell?.model.sharedModel.getSource() === before
+      cellOf(this._panel, id)?.model.sharedModel.getSource() === before
     );
   }
 
@@ -262,7 +249,7 @@ export class NotebookReview {
   }
 
   /** Returns the review of the active cell, else the one that was visited last, else the first. */
-  private _here(): ICellReview | null {
+  private _reviewInFocus(): ICellReview | null {
     const { reviews } = this;
     const active = this._panel.content.activeCell?.model.id;
     const focused = [...this._drawn].find(([, { bar, source }]) =>
@@ -281,7 +268,7 @@ export class NotebookReview {
 
   private readonly _updateSoon = (): void => {
     this._timer ??= setTimeout(() => {
-      this._timer = null;
+      this._timer = undefined;
       this._update();
     }, PAUSE_MS);
   };
@@ -353,10 +340,13 @@ export class NotebookReview {
     for (const [key, { place, cell }] of wanted) {
       this._draw(key, place, cell);
     }
-    const changes = transcript?.entries.flatMap(({ message }) =>
-      this._runs.size === 0 ? [] : changesOfMessage(message)
-    );
-    this._runAccepted(changes ?? []);
+    if (this._runs.size > 0) {
+      this._runAccepted(
+        (transcript?.entries ?? []).flatMap(({ message }) =>
+          changesOfMessage(message)
+        )
+      );
+    }
     this._followInserted();
     this._rejectGone();
   }
@@ -418,16 +408,11 @@ export class NotebookReview {
       this._drawn.set(key, drawn);
     }
     if (isMark) {
+      const name = nameOf(review, words);
       drawn.bar.drawMark(
         review.state === 'proposed'
-          ? words.__(
-              'The agent wants to move %1 here.',
-              nameOf(review, this._host)
-            )
-          : words.__(
-              'The agent moved %1 away from here.',
-              nameOf(review, this._host)
-            )
+          ? words.__('The agent wants to move %1 here.', name)
+          : words.__('The agent moved %1 away from here.', name)
       );
       return;
     }
@@ -437,7 +422,15 @@ export class NotebookReview {
     const isEditing = this._editing.has(review.key);
     if (hasDifference && !isEditing) {
       drawn.source ??= this._addSource(drawn, key, cell, isGhost);
-      void drawn.source.showSource(shownSource(review, isGhost, this._panel));
+      void drawn.source.showSource({
+        // A ghost shows the source alone.
+        before: isGhost ? null : review.before,
+        now: review.isDeleted ? review.before : review.now,
+        language:
+          review.kind === 'code'
+            ? this._panel.content.codeMimetype
+            : 'text/x-ipythongfm'
+      });
     } else {
       drawn.source?.dispose();
       drawn.source = null;
@@ -451,7 +444,14 @@ export class NotebookReview {
     }
     drawn.bar.draw(
       review,
-      this._barState(review, isGhost ? null : cell, isEditing),
+      {
+        isEditing,
+        problem: this._problems.get(review.key) ?? '',
+        note: this._note(review, isGhost ? null : cell),
+        isSeen: this._isSeen(review),
+        canBeMade: this._canBeMade(review),
+        rejections: this._rejections.get(review.key) ?? 0
+      },
       this._barActions(review, isGhost, hasDifference)
     );
   }
@@ -468,32 +468,18 @@ export class NotebookReview {
       this._updateSoon,
       isGhost
         ? undefined
-        : left => {
-            this._decideParts(key, left);
+        : source => {
+            this._decideParts(key, source);
           }
     );
     if (isGhost) {
       source.addClass('plm-ChangeGhost-source');
-      insertBehind(bar, source);
+      const layout = bar.parent?.layout as PanelLayout | undefined;
+      layout?.insertWidget(layout.widgets.indexOf(bar) + 1, source);
     } else {
       insertBeforeEditor(cell, source);
     }
     return source;
-  }
-
-  private _barState(
-    review: ICellReview,
-    cell: Cell | null,
-    isEditing: boolean
-  ): IChangeBarState {
-    return {
-      isEditing,
-      problem: this._problems.get(review.key) ?? '',
-      note: this._note(review, cell),
-      isSeen: this._isSeen(review),
-      canBeMade: this._canBeMade(review),
-      rejections: this._rejections.get(review.key) ?? 0
-    };
   }
 
   /** Returns what a person should know of a cell that is not as the change expects it. */
@@ -561,7 +547,7 @@ export class NotebookReview {
     };
   }
 
-  /** Decides a change of which each part was kept or dropped. */
+  /** Decides a change of which each part was kept or dropped; `source` is what is left. */
   private _decideParts(key: string, source: string): void {
     const review = this.reviews.find(other => other.key === key);
     if (review === undefined) {
@@ -582,10 +568,10 @@ export class NotebookReview {
     runs = false
   ): void {
     const { words } = this._host;
-    const own = this._drawn.get(review.key)?.source?.source ?? review.now;
+    const shown = this._drawn.get(review.key)?.source?.source ?? review.now;
     const isPart =
-      verdict.accept && review.changes.length === 1 && own !== review.now;
-    const decided = isPart ? { ...verdict, source: own } : verdict;
+      verdict.accept && review.changes.length === 1 && shown !== review.now;
+    const decided = isPart ? { ...verdict, source: shown } : verdict;
     const source = decided.source ?? review.now;
     if (runs) {
       const call = review.changes.at(-1)?.call ?? '';
@@ -626,7 +612,7 @@ export class NotebookReview {
       const state = changes.findLast(
         reviewed => reviewed.call === call && reviewed.change.cell === id
       )?.change.state;
-      const cell = content.widgets.find(({ model }) => model.id === id);
+      const cell = cellOf(this._panel, id);
       if (state === 'rejected') {
         this._runs.delete(key);
       } else if (
@@ -639,8 +625,8 @@ export class NotebookReview {
     }
   }
 
-  /** Scrolls to a review and puts the keyboard into its bar. */
-  private async _visit(review: ICellReview, before = ''): Promise<void> {
+  /** Scrolls to a review and puts the keyboard into its bar; announces both what was `done` before and the review. */
+  private async _visit(review: ICellReview, done = ''): Promise<void> {
     const { words } = this._host;
     const { content } = this._panel;
     const place = this._places.find(
@@ -654,13 +640,13 @@ export class NotebookReview {
     const { reviews } = this;
     this._announce(
       [
-        before,
+        done,
         words.__(
           'Change %1 of %2: %3, %4.',
           reviews.indexOf(review) + 1,
           reviews.length,
           reviewTitle(review, words),
-          nameOf(review, this._host)
+          nameOf(review, words)
         )
       ]
         .filter(text => text !== '')
@@ -695,11 +681,8 @@ function keyOf({ isMark, review }: IReviewPlace): string {
   return isMark ? `${review.key} mark` : review.key;
 }
 
-function nameOf(review: ICellReview, { words }: IHost): string {
-  return cellName(
-    { number: review.number, old: review.before, new: review.now },
-    words
-  );
+function nameOf({ number, before, now }: ICellReview, words: IWords): string {
+  return cellName({ number, old: before, new: now }, words);
 }
 
 function actionOf(review: ICellReview): string {
@@ -710,20 +693,6 @@ function actionOf(review: ICellReview): string {
       : review.before === review.now
         ? 'move'
         : 'edit';
-}
-
-/** Returns what is shown of a review: a difference, or in a ghost the source alone. */
-function shownSource(
-  review: ICellReview,
-  isGhost: boolean,
-  { content }: NotebookPanel
-) {
-  return {
-    before: isGhost ? null : review.before,
-    now: review.isDeleted ? review.before : review.now,
-    language:
-      review.kind === 'code' ? content.codeMimetype : 'text/x-ipythongfm'
-  };
 }
 
 /** Puts a bar above a cell's input, or as a ghost's above or below the cell; returns it. */
@@ -737,17 +706,8 @@ function barIn(
   const input = widgets.findIndex(widget =>
     widget.hasClass('jp-Cell-inputWrapper')
   );
-  switch (position) {
-    case 'in':
-      layout.insertWidget(Math.max(0, input), bar);
-      break;
-    case 'above':
-      layout.insertWidget(0, bar);
-      break;
-    case 'below':
-      layout.addWidget(bar);
-      break;
-  }
+  const indexes = { in: Math.max(0, input), above: 0, below: widgets.length };
+  layout.insertWidget(indexes[position], bar);
   return bar;
 }
 
@@ -758,11 +718,6 @@ function insertBeforeEditor({ inputArea }: Cell, source: Widget): void {
     widget.hasClass('jp-InputArea-editor')
   );
   layout?.insertWidget(editor ?? 0, source);
-}
-
-function insertBehind(bar: Widget, widget: Widget): void {
-  const layout = bar.parent?.layout as PanelLayout | undefined;
-  layout?.insertWidget(layout.widgets.indexOf(bar) + 1, widget);
 }
 
 function remove({ bar, cell, position, source }: IDrawnPlace): void {

@@ -1,7 +1,5 @@
 /** The widgets of a review, which lie in the layouts of the cells that they are about. */
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
-import type { Message } from '@lumino/messaging';
-import { Widget } from '@lumino/widgets';
 import type { ReactElement } from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
@@ -13,14 +11,13 @@ import {
   type IChangeBarState
 } from '../../views/review/changeBar';
 import { HostProvider, type IHost } from '../../views/host';
-import { keepButtonKeys } from '../rendering/buttonKeys';
+import { ButtonKeysWidget } from '../rendering/buttonKeysWidget';
 import type { IShownSource, ISourceEditor } from './sourceEditor';
 
 /** A bar above a cell, or in a ghost. */
-export class ChangeBarWidget extends Widget {
+export class ChangeBarWidget extends ButtonKeysWidget {
   private readonly _root: Root;
   private _drawn: readonly unknown[] = [];
-  private _leaveKeys: () => void = () => undefined;
 
   constructor(
     private readonly _host: IHost,
@@ -37,10 +34,7 @@ export class ChangeBarWidget extends Widget {
     state: IChangeBarState,
     actions: IChangeBarActions
   ): void {
-    const drawn: readonly unknown[] = [
-      review,
-      ...(Object.values(state) as unknown[])
-    ];
+    const drawn: unknown[] = [review, ...Object.values<unknown>({ ...state })];
     if (drawn.every((value, index) => value === this._drawn[index])) {
       return;
     }
@@ -72,16 +66,6 @@ export class ChangeBarWidget extends Widget {
     super.dispose();
   }
 
-  protected override onAfterAttach(message: Message): void {
-    super.onAfterAttach(message);
-    this._leaveKeys = keepButtonKeys(this.node);
-  }
-
-  protected override onBeforeDetach(message: Message): void {
-    this._leaveKeys();
-    super.onBeforeDetach(message);
-  }
-
   private _draw(content: ReactElement): void {
     flushSync(() => {
       this._root.render(
@@ -92,15 +76,14 @@ export class ChangeBarWidget extends Widget {
 }
 
 /** For how many frames the end of a source is followed. */
-const FRAMES = 60;
+const MAX_FRAMES = 60;
 
 /** A difference in the place of a cell's editor, or the source of a ghost. */
-export class SourceWidget extends Widget {
+export class SourceWidget extends ButtonKeysWidget {
   private _editor: ISourceEditor | null = null;
   private _shown: IShownSource | null = null;
   private _isEndSeen = false;
   private _observer: IntersectionObserver | null = null;
-  private _leaveKeys: () => void = () => undefined;
 
   constructor(
     private readonly _languages: IEditorLanguageRegistry | null,
@@ -126,7 +109,7 @@ export class SourceWidget extends Widget {
   }
 
   /** Scrolls to the end of the source, which moves while lines that come into view are measured. */
-  showEnd(frames = FRAMES): void {
+  showEnd(frames = MAX_FRAMES): void {
     this.node.lastElementChild?.scrollIntoView({ block: 'nearest' });
     if (!this._isEndSeen && !this.isDisposed && frames > 0) {
       requestAnimationFrame(() => {
@@ -183,15 +166,5 @@ export class SourceWidget extends Widget {
       this._editor = null;
     }
     super.dispose();
-  }
-
-  protected override onAfterAttach(message: Message): void {
-    super.onAfterAttach(message);
-    this._leaveKeys = keepButtonKeys(this.node);
-  }
-
-  protected override onBeforeDetach(message: Message): void {
-    this._leaveKeys();
-    super.onBeforeDetach(message);
   }
 }

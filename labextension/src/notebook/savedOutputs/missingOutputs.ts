@@ -22,7 +22,7 @@ const PAUSE_MS = 250;
 export class CellObserver {
   private _panel: NotebookPanel | null = null;
   private _cells: readonly ICellContents[] | null = null;
-  private _timer: ReturnType<typeof setTimeout> | null = null;
+  private _timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly _changed: () => void) {}
 
@@ -43,7 +43,11 @@ export class CellObserver {
   /** The code cells; null when the notebook is not writable. */
   get cells(): readonly ICellContents[] | null {
     const panel = this._panel;
-    if (panel === null || panel.isDisposed || !isWritable(panel)) {
+    if (panel === null || panel.isDisposed) {
+      return null;
+    }
+    const { isReady, model } = panel.context;
+    if (!isReady || model.readOnly) {
       return null;
     }
     this._cells ??= contentsOfCells(panel).filter(cell => cell !== null);
@@ -52,7 +56,7 @@ export class CellObserver {
 
   /** Whether the cells were read since their last change. */
   get isSettled(): boolean {
-    return this._timer === null;
+    return this._timer === undefined;
   }
 
   dispose(): void {
@@ -68,10 +72,8 @@ export class CellObserver {
   };
 
   private _stopTimer(): void {
-    if (this._timer !== null) {
-      clearTimeout(this._timer);
-      this._timer = null;
-    }
+    clearTimeout(this._timer);
+    this._timer = undefined;
   }
 }
 
@@ -102,10 +104,6 @@ export function insertOutputs(
   cell.outputs.clear();
   outputs.forEach(output => cell.outputs.add(output));
   showCellAt(panel, index);
-}
-
-function isWritable({ context }: NotebookPanel): boolean {
-  return context.isReady && !context.model.readOnly;
 }
 
 /** Returns the relevant contents of each cell; null for cells without code. */

@@ -1,5 +1,5 @@
 /**
- * Writes the final output of a turn into the notebook when its cell did not receive it.
+ * Writes the final output of a turn into the notebook when its cell did not receive it, and marks what was removed.
  *
  * Output updates reach only the page that ran the cell. After a reload the page asks the kernel for
  * the final form of the outputs, and writes it into the document.
@@ -13,9 +13,12 @@ import {
   isStale,
   isWhole
 } from '../../state/display/liveSegment';
+import { isBusy } from '../../state/session/status';
+import { isRemoved } from '../../state/session/reverts';
 import type { IWords } from '../../views/host';
-import { markRemoved } from './removedMarks';
 import {
+  savedText,
+  segmentsOfIdleSessions,
   segmentsIn,
   segmentsInCell,
   type ISavedSegment
@@ -33,13 +36,12 @@ export function completeOutputs(
   link: ILink,
   words: IWords
 ): () => void {
-  let timer: ReturnType<typeof setTimeout> | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let isWorking = false;
   let wasReady = false;
   let before = link.state;
   let restarting: ReturnType<typeof setTimeout> | undefined;
   const completeStale = () => {
-    timer = null;
     if (!isWorking && !panel.isDisposed) {
       isWorking = true;
       void writeStale(panel, link).finally(() => {
@@ -70,25 +72,23 @@ export function completeOutputs(
     } else if (link.state === 'connecting' && wasReady) {
       restarting ??= setTimeout(interrupt, RESTART_MS);
     }
-    if (timer !== null) {
-      clearTimeout(timer);
-      timer = null;
-    }
-    if (link.state === 'ready' && !isBusy(link)) {
+    clearTimeout(timer);
+    if (link.state === 'ready' && !isCurrentBusy(link)) {
       timer = setTimeout(completeStale, OUTPUT_WAIT_MS);
     }
   });
   return () => {
     unsubscribe();
     clearTimeout(restarting);
-    if (timer !== null) {
-      clearTimeout(timer);
-    }
+    clearTimeout(timer);
   };
 }
 
 async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
-  for (const saved of [...staleSegments(panel, link)]) {
+  const stale = [...segmentsOfIdleSessions(panel, link)].filter(
+    ([{ segment }, { transcript }]) => isStale(segment, transcript)
+  );
+  for (const [saved] of stale) {
     const { segment } = saved;
     const { answer } = await link.outcome('close', {
       session: segment.session,
@@ -98,7 +98,7 @@ async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
       first_step: segment.first_step,
       first_seq: segment.seq[0]
     });
-    if (answer !== undefined && !isBusy(link)) {
+    if (answer !== undefined && !isCurrentBusy(link)) {
       writeBundle(saved, answer.bundle as Record<string, PartialJSONValue>);
     }
   }
@@ -151,8 +151,7 @@ export function interruptedBundle(
     from: string,
     to: string
   ) => {
-    const lines = Array.isArray(text) ? text : [text];
-    const written = lines.filter(line => typeof line === 'string').join('');
+    const written = savedText(text);
     const content = written.endsWith(from)
       ? written.slice(0, written.length - from.length).trimEnd()
       : written;
@@ -173,21 +172,31 @@ export function interruptedBundle(
   };
 }
 
-function* staleSegments(
-  panel: NotebookPanel,
-  link: ILink
-): Iterable<ISavedSegment> {
-  const { sessions } = link.store.getSnapshot();
-  for (const saved of segmentsIn(panel)) {
-    const session = sessions.get(saved.segment.session);
-    if (
-      session?.known === true &&
-      session.transcript.status.type === 'idle' &&
-      isStale(saved.segment, session.transcript)
-    ) {
-      yield saved;
+/** Marks every saved segment of a session that was removed from it. */
+function markRemoved(panel: NotebookPanel, link: ILink, words: IWords): void {
+  const mark = words.__('Removed from the session');
+  for (const [saved, session] of segmentsOfIdleSessions(panel, link)) {
+    const { segment, change } = saved;
+    if (segment.removed !== true && isRemoved(segment, session)) {
+      change(data => removedBundle(data, mark));
     }
   }
+}
+
+/** Adds the mark to every format of an output, above the content that other programs show. */
+export function removedBundle(
+  data: Record<string, PartialJSONValue>,
+  mark: string
+): Record<string, PartialJSONValue> {
+  return {
+    ...data,
+    [SEGMENT_MIME]: {
+      ...(data[SEGMENT_MIME] as Record<string, PartialJSONValue>),
+      removed: true
+    },
+    'text/markdown': `*${mark}*\n\n${savedText(data['text/markdown'])}`,
+    'text/plain': `${mark}\n\n${savedText(data['text/plain'])}`
+  };
 }
 
 /** Writes a bundle into its segment's present output; the cell may have changed since. */
@@ -208,8 +217,9 @@ function writeBundle(
   }
 }
 
-function isBusy(link: ILink): boolean {
-  const { current, sessions } = link.store.getSnapshot();
-  const session = current === null ? undefined : sessions.get(current);
-  return session !== undefined && session.transcript.status.type !== 'idle';
+/** Returns whether the session that the notebook's cells go on with does something. */
+function isCurrentBusy({ store }: ILink): boolean {
+  const { current, sessions } = store.getSnapshot();
+  const session = sessions.get(current ?? '');
+  return session !== undefined && isBusy(session.transcript);
 }

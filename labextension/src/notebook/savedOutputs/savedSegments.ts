@@ -2,11 +2,14 @@
 import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { PartialJSONValue } from '@lumino/coreutils';
+import type { ILink } from '../../kernel/kernelLink';
 import {
   readSegment,
   SEGMENT_MIME,
   type ISegment
 } from '../../protocol/segment';
+import { isBusy } from '../../state/session/status';
+import type { ISessionView } from '../../state/store/kernelStore';
 
 type Data = Record<string, PartialJSONValue>;
 
@@ -18,6 +21,20 @@ export interface ISavedSegment {
   change: (make: (data: Data) => Data) => void;
 }
 
+/** Yields the saved segments whose session is read completely and does nothing now, with that session. */
+export function* segmentsOfIdleSessions(
+  panel: NotebookPanel,
+  { store }: ILink
+): Iterable<[ISavedSegment, ISessionView]> {
+  const { sessions } = store.getSnapshot();
+  for (const saved of segmentsIn(panel)) {
+    const session = sessions.get(saved.segment.session);
+    if (session?.known === true && !isBusy(session.transcript)) {
+      yield [saved, session];
+    }
+  }
+}
+
 /** Yields all saved segments of a notebook, cell by cell. */
 export function* segmentsIn(panel: NotebookPanel): Iterable<ISavedSegment> {
   for (const { model } of panel.content.widgets) {
@@ -25,6 +42,13 @@ export function* segmentsIn(panel: NotebookPanel): Iterable<ISavedSegment> {
       yield* segmentsInCell(model as ICodeCellModel);
     }
   }
+}
+
+/** Returns the text of an output's format, which a file may hold in lines; an empty one if there is none. */
+export function savedText(text: PartialJSONValue | undefined): string {
+  return (Array.isArray(text) ? text : [text])
+    .filter(line => typeof line === 'string')
+    .join('');
 }
 
 /** Yields all saved segments of a cell. */

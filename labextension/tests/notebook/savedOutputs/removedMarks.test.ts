@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** The mark in a saved cell whose session no longer holds it. */
 import { describe, expect, it } from 'vitest';
-import { removedBundle } from '../../../src/notebook/savedOutputs/removedMarks';
+import { removedBundle } from '../../../src/notebook/savedOutputs/outputCompletion';
 import { readSegment, SEGMENT_MIME } from '../../../src/protocol/segment';
 import { displayedSegment } from '../../../src/state/display/liveSegment';
 import { isRemoved } from '../../../src/state/session/reverts';
