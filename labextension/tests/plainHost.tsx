@@ -13,6 +13,6 @@ export const HOST: IHost = {
   words: {
     __: (words, ...values) => fill(words, values),
     _n: (singular, plural, n, ...values) =>
-      fill(n === 1 ? singular : plural, values)
+      fill(n === 1 ? singular : plural, [n, ...values])
   }
 };

@@ -186,7 +186,6 @@ export class NotebookReview {
     const done = words._n(
       '%1 change accepted.',
       '%1 changes accepted.',
-      seen.length,
       seen.length
     );
     void this._actions

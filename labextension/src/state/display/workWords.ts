@@ -56,18 +56,11 @@ export function workWords(
         ]
       : [],
     searches > 0
-      ? plainPiece(
-          words._n('searched once', 'searched %1 times', searches, searches)
-        )
+      ? plainPiece(words._n('searched once', 'searched %1 times', searches))
       : [],
     recalled > 0
       ? plainPiece(
-          words._n(
-            'recalled an output',
-            'recalled %1 outputs',
-            recalled,
-            recalled
-          )
+          words._n('recalled an output', 'recalled %1 outputs', recalled)
         )
       : [],
     successfulLooks('todos').length > 0
@@ -83,9 +76,7 @@ export function workWords(
       : [],
     plainPiece(thoughtText(lines, words)),
     resends > 0
-      ? plainPiece(
-          words._n('sent again once', 'sent again %1 times', resends, resends)
-        )
+      ? plainPiece(words._n('sent again once', 'sent again %1 times', resends))
       : [],
     failures > 0 ? plainPiece(words.__('%1 failed, then mended', failures)) : []
   ].filter(pieces => pieces.some(({ text }) => text !== ''));

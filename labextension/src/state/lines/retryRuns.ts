@@ -113,12 +113,7 @@ export function reasonWords(
   return [
     sentences.slice(0, MAX_REASONS).join(` ${words.__('Then:')} `),
     unnamed > 0
-      ? words._n(
-          'And another reason.',
-          'And %1 other reasons.',
-          unnamed,
-          unnamed
-        )
+      ? words._n('And another reason.', 'And %1 other reasons.', unnamed)
       : ''
   ]
     .filter(piece => piece !== '')
@@ -139,7 +134,7 @@ function endWords(
   waited: number | undefined,
   words: ITranslations
 ): string {
-  const failures = words._n('Failed once', 'Failed %1 times', failed, failed);
+  const failures = words._n('Failed once', 'Failed %1 times', failed);
   switch (ended) {
     case 'open':
       return words.__('%1; it is sent again.', failures);

@@ -84,8 +84,8 @@ function replacedWords(preview: RevertPreview, words: IWords): string {
   if (turns === 0 && files === 0) {
     return words.__('Its answer goes when it is sent.');
   }
-  const later = words._n('%1 later turn', '%1 later turns', turns, turns);
-  const changed = words._n('%1 file', '%1 files', files, files);
+  const later = words._n('%1 later turn', '%1 later turns', turns);
+  const changed = words._n('%1 file', '%1 files', files);
   return turns === 0
     ? words.__('Its answer and %1 go when it is sent.', changed)
     : files === 0

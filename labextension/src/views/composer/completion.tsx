@@ -242,7 +242,7 @@ export function CompletionStatus({ list }: { list: ICompletion | null }) {
   const count = list === null ? 0 : countOf(list);
   return (
     <span className="plm-Hidden" role="status">
-      {count > 0 && words._n('%1 suggestion', '%1 suggestions', count, count)}
+      {count > 0 && words._n('%1 suggestion', '%1 suggestions', count)}
     </span>
   );
 }

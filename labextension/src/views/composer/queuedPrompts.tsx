@@ -49,7 +49,7 @@ export function QueuedPrompts(props: IQueuedPromptsProps) {
   const head = (
     <>
       <span className="plm-Strip-count">
-        {words._n('1 waiting', '%1 waiting', prompts.length, prompts.length)}
+        {words._n('1 waiting', '%1 waiting', prompts.length)}
       </span>
       {next.delivery === 'steer' && (
         <span className="plm-Strip-count">

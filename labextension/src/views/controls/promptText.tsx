@@ -42,12 +42,7 @@ export function PromptText(props: {
         >
           {open
             ? words.__('Show less')
-            : words._n(
-                'Show the whole word',
-                'Show all %1 words',
-                count,
-                count
-              )}
+            : words._n('Show the whole word', 'Show all %1 words', count)}
         </LinkButton>
       )}
     </>

@@ -164,9 +164,7 @@ function keptText(decision: Decision, words: IWords): string {
         : turns === 1
           ? words.__('the newest turn (%1)', shortCount(tokens))
           : words.__('the newest %1 turns (%2)', turns, shortCount(tokens)),
-    pinned === 0
-      ? ''
-      : words._n('%1 pinned part', '%1 pinned parts', pinned, pinned)
+    pinned === 0 ? '' : words._n('%1 pinned part', '%1 pinned parts', pinned)
   ].filter(text => text !== '');
   return phrases.length === 0
     ? ''

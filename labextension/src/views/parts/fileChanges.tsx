@@ -13,12 +13,7 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
       className="plm-FileChanges"
       head={
         <span>
-          {words._n(
-            '%1 file changed',
-            '%1 files changed',
-            changes.length,
-            changes.length
-          )}{' '}
+          {words._n('%1 file changed', '%1 files changed', changes.length)}{' '}
           <LineNumbers {...totals(changes)} />
         </span>
       }

@@ -44,7 +44,7 @@ export function SubagentCall(props: { part: ToolPart; isOver: boolean }) {
     >
       {earlier > 0 && (
         <p className="plm-Muted">
-          {words._n('%1 earlier call', '%1 earlier calls', earlier, earlier)}
+          {words._n('%1 earlier call', '%1 earlier calls', earlier)}
         </p>
       )}
       {calls.length > 0 && (

@@ -81,7 +81,6 @@ export function ChangeList(props: {
           {words._n(
             '%1 change in the notebook',
             '%1 changes in the notebook',
-            changes.length,
             changes.length
           )}
         </span>

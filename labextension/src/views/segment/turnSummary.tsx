@@ -64,7 +64,7 @@ export function TurnSummary(props: ITurnSummaryProps) {
               );
             }}
           >
-            {words._n('%1 step', '%1 steps', figures.steps, figures.steps)}
+            {words._n('%1 step', '%1 steps', figures.steps)}
           </LinkButton>
           {figureWords(figures, words).map(fact => (
             <span key={fact.text} className="plm-TurnSummary-fact">

@@ -205,7 +205,6 @@ function ImportResult({ importResult }: { importResult: IImportResult }) {
           {words._n(
             '%1 more could not be read.',
             '%1 more could not be read.',
-            unshown,
             unshown
           )}
         </p>

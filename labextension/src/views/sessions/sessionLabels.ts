@@ -8,7 +8,7 @@ export function sessionSummary(row: SessionSummary, words: IWords): string {
   return [
     timeOrDay(new Date(row.updated)),
     row.forked_from === undefined ? undefined : words.__('a fork'),
-    words._n('%1 message', '%1 messages', messages, messages),
+    words._n('%1 message', '%1 messages', messages),
     row.shared ? words.__('shared') : undefined,
     row.imported_from
       ? words.__('imported from %1', row.imported_from)

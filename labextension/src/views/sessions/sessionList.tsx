@@ -174,7 +174,7 @@ function count(
     return words.__('Looking for sessions…');
   }
   if (page.total > 0) {
-    return words._n('%1 session', '%1 sessions', page.total, page.total);
+    return words._n('%1 session', '%1 sessions', page.total);
   }
   if (searched.trim() !== '') {
     return words.__('No session holds these words.');

@@ -158,14 +158,12 @@ function announcementText(announcement: Announcement, words: IWords): string {
       return words._n(
         'One prompt waits for this turn to end.',
         '%1 prompts wait for this turn to end.',
-        announcement.waiting,
         announcement.waiting
       );
     case 'back':
       return words._n(
         'The prompt that waited is back in the text field.',
         'The %1 prompts that waited are back in the text field.',
-        announcement.prompts,
         announcement.prompts
       );
     case 'begun':

@@ -127,7 +127,7 @@ function attachedWords(
     other?.type === 'file' && others.length === 1
       ? (other.filename ?? other.mime)
       : others.length > 0
-        ? words._n('%1 part', '%1 parts', others.length, others.length)
+        ? words._n('%1 part', '%1 parts', others.length)
         : ''
   ].filter(phrase => phrase !== '');
   const listed =

@@ -147,7 +147,6 @@ export function RevertBanner({ reverted }: { reverted: IRevertedMessages }) {
         {words._n(
           '%1 message reverted.',
           '%1 messages reverted.',
-          messages.size,
           messages.size
         )}{' '}
         {kept.length > 0 &&

@@ -32,7 +32,6 @@ export function Preview(props: IPreviewProps) {
         {words._n(
           '%1 message is reverted:',
           '%1 messages are reverted:',
-          messages.length,
           messages.length
         )}
       </p>
@@ -54,7 +53,7 @@ export function Preview(props: IPreviewProps) {
       {problem !== undefined && <p className="plm-Muted">{problem}</p>}
       {files.length > 0 && (
         <>
-          <p>{words._n('%1 file:', '%1 files:', files.length, files.length)}</p>
+          <p>{words._n('%1 file:', '%1 files:', files.length)}</p>
           <ul className="plm-FileChanges-files">
             {files.map(file => (
               <li key={file.file} data-action={file.action}>
@@ -90,14 +89,7 @@ export function Preview(props: IPreviewProps) {
       )}
       {preview.cells.length > 0 && (
         <>
-          <p>
-            {words._n(
-              '%1 cell:',
-              '%1 cells:',
-              preview.cells.length,
-              preview.cells.length
-            )}
-          </p>
+          <p>{words._n('%1 cell:', '%1 cells:', preview.cells.length)}</p>
           <ul className="plm-Revert-messages">
             {preview.cells.map(cell => (
               <li key={`${cell.call}:${cell.index}`}>

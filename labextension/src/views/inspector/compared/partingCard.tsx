@@ -15,7 +15,7 @@ export function PartingCard({ compared }: { compared: IComparedView }) {
   const head = isSame
     ? words._n(
         'Both do the same in their 1 step',
-        'Both do the same in all of their %1 steps',
+        'Both do the same in all of their %2 steps',
         shared,
         count(shared)
       )
@@ -23,7 +23,7 @@ export function PartingCard({ compared }: { compared: IComparedView }) {
       ? words.__('They part at once')
       : words._n(
           'They do the same in 1 step, and then part',
-          'They do the same in %1 steps, and then part',
+          'They do the same in %2 steps, and then part',
           shared,
           count(shared)
         );

@@ -27,12 +27,7 @@ export function CacheMarkSentence() {
     <p className="plm-Muted plm-CacheMarks">
       <span className="plm-CacheMarks-sign" aria-hidden="true" />{' '}
       <TermButton term="cache mark">
-        {words._n(
-          '%1 cache mark',
-          '%1 cache marks',
-          marks.length,
-          marks.length
-        )}
+        {words._n('%1 cache mark', '%1 cache marks', marks.length)}
       </TermButton>{' '}
       {words.__('in request %1, after:', request + 1)}{' '}
       {marks.map((mark, index) => (

@@ -59,7 +59,7 @@ function costWords(
       : words.__(
           'The change at request %1, with %2,',
           since + 1,
-          words._n('%1 other item', '%1 other items', others, others)
+          words._n('%1 other item', '%1 other items', others)
         );
   return anew < 1
     ? words.__('%1 has no cache break of its own.', what)
@@ -79,8 +79,8 @@ function paidWords(
     return '';
   }
   const shown = words._n(
-    '%1 request',
-    '%1 requests',
+    '%2 request',
+    '%2 requests',
     following,
     count(following)
   );
@@ -91,7 +91,7 @@ function paidWords(
       )
     : words.__(
         'What it leaves out pays for that after %1; it stays so in %2.',
-        words._n('%1 request', '%1 requests', paidBack, count(paidBack)),
+        words._n('%2 request', '%2 requests', paidBack, count(paidBack)),
         shown
       );
 }

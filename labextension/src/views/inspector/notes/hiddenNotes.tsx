@@ -49,7 +49,6 @@ export function HiddenNotesRemark() {
       {words._n(
         '%1 note is hidden until the answers are revealed.',
         '%1 notes are hidden until the answers are revealed.',
-        hiddenCount,
         hiddenCount
       )}
     </p>

@@ -131,8 +131,8 @@ function foundWords(
       ? words.__('No text holds it.')
       : index < 0
         ? words._n(
-            '%1 item holds it.',
-            '%1 items hold it.',
+            '%2 item holds it.',
+            '%2 items hold it.',
             total,
             count(total)
           )
@@ -141,8 +141,8 @@ function foundWords(
             count(index + 1),
             count(total),
             words._n(
-              '%1 place',
-              '%1 places',
+              '%2 place',
+              '%2 places',
               items[index]?.count ?? 0,
               count(items[index]?.count ?? 0)
             )

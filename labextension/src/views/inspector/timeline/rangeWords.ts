@@ -59,7 +59,7 @@ export function rangeRest(
 function shareWords(known: number, requests: number, words: IWords): string {
   return known < requests
     ? words.__('in %1 of %2 requests', count(known), count(requests))
-    : words._n('in %1 request', 'in %1 requests', requests, count(requests));
+    : words._n('in %2 request', 'in %2 requests', requests, count(requests));
 }
 
 /** Returns how often the cache broke, or the rule of a policy acted. */
@@ -70,13 +70,13 @@ function eventWords(
   return [
     ...(breaks === null
       ? []
-      : [words._n('%1 break', '%1 breaks', breaks, count(breaks))]),
+      : [words._n('%2 break', '%2 breaks', breaks, count(breaks))]),
     ...(acted === null
       ? []
       : [
           words._n(
-            'the rule acted at %1 request',
-            'the rule acted at %1 requests',
+            'the rule acted at %2 request',
+            'the rule acted at %2 requests',
             acted,
             count(acted)
           )

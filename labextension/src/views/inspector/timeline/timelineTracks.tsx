@@ -251,18 +251,8 @@ function trackHeadline(
   );
   // Without reported usage it is only known where a request begins otherwise than the one before.
   const breaks = isFact
-    ? words._n(
-        '%1 cache break',
-        '%1 cache breaks',
-        summary.breaks,
-        summary.breaks
-      )
-    : words._n(
-        '%1 changed beginning',
-        '%1 changed beginnings',
-        summary.breaks,
-        summary.breaks
-      );
+    ? words._n('%1 cache break', '%1 cache breaks', summary.breaks)
+    : words._n('%1 changed beginning', '%1 changed beginnings', summary.breaks);
   const input = `${estimateMark}${shortCount(summary.input)}`;
   const { reported } = view.requests;
   const reportedCount = reported.filter(value => value !== null).length;

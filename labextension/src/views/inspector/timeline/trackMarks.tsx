@@ -74,7 +74,6 @@ export function recordedMarks(
         words._n(
           '%1 item was cleared or shortened',
           '%1 items were cleared or shortened',
-          items,
           items
         )
       )
