@@ -36,7 +36,7 @@ export function widgetModule<
     sources.set(key, source);
     return source;
   };
-  const drawIn = (container: HTMLElement, model: Model, source: Source) => {
+  const drawInto = (container: HTMLElement, model: Model, source: Source) => {
     const removeTheme = applyTheme(container);
     const root = createRoot(container);
     root.render(
@@ -53,7 +53,7 @@ export function widgetModule<
       const source = sourceOf(model);
       const key = model.get('key');
       const places = new MountPoints(`${savedClass}-${key}`, container =>
-        drawIn(container, model, source)
+        drawInto(container, model, source)
       );
       return () => {
         places.dispose();
@@ -63,6 +63,6 @@ export function widgetModule<
     },
     /** Draws in the widget's own element, such as in a box of widgets. */
     render: ({ model, el }: IModelProps<Model> & { el: HTMLElement }) =>
-      drawIn(el, model, sourceOf(model))
+      drawInto(el, model, sourceOf(model))
   };
 }
