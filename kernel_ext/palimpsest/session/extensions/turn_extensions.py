@@ -81,8 +81,9 @@ class TurnExtensions:
             event = SystemEvent(self._session_id(), agent, model, texts)
             texts = await self.hooks.system(event, is_fixed=is_fixed)
         servers = self._servers.connected_instructions() if self._servers is not None else ()
-        instructions = instructions_text(servers)
-        return with_further_instructions(texts, "", instructions) if servers else texts
+        if not servers:
+            return texts
+        return with_further_instructions(texts, "", instructions_text(servers))
 
     def offer(self, offer: ToolLookup) -> ToolLookup:
         """Return the tools of a step, wrapped with tool hooks where there are any."""
