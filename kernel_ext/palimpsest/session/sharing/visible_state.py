@@ -22,7 +22,7 @@ def visible_session(store: Store, session_id: str) -> tuple[State, SessionInfo]:
         changed = SessionUpdated(session=session)
         state.apply(Record(seq=state.seq + 1, ts=0, event=changed))
     state.forget_messages(set(hidden_messages.message_ids))
-    for message_id, part_id in hidden_messages.part_ids:
+    for message_id, part_id in hidden_messages.part_id_pairs:
         event = PartRemoved(message_id=message_id, part_id=part_id)
         state.apply(Record(seq=state.seq + 1, ts=0, event=event))
     return state, session
