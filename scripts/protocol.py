@@ -83,12 +83,12 @@ def modules() -> list[ModuleType]:
 def commands() -> dict[str, type[BaseModel]]:
     """Return what a page may send, by its types: operations, and what is about its connection."""
     connection = importlib.import_module(CHANNEL).CONNECTION_COMMANDS
-    return {**connection, **importlib.import_module(TABLE).TABLE.in_page}
+    return {**connection, **importlib.import_module(TABLE).TABLE.page_operations}
 
 
 def answers() -> dict[str, type[BaseModel]]:
     """Return the values that operations answer to a page, by the operations' types."""
-    found = importlib.import_module(TABLE).TABLE.in_page.items()
+    found = importlib.import_module(TABLE).TABLE.page_operations.items()
     return {name: seen_by_a_page(get_type_hints(one.run)["return"]) for name, one in found}
 
 

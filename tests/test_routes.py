@@ -45,7 +45,7 @@ def own_fields(model: type[BaseModel]) -> tuple[set[str], set[str]]:
     return needed, set(model.model_fields) - needed - BASE
 
 
-COMMAND_MODELS = {**CONNECTION_COMMANDS, **TABLE.in_page}
+COMMAND_MODELS = {**CONNECTION_COMMANDS, **TABLE.page_operations}
 EVENT_MODELS = tagged(events.Event)
 ROUTES = table(PAGE, "OpenCode's route")
 EVENTS = table(PAGE, "OpenCode's event")

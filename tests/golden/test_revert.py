@@ -151,8 +151,8 @@ def test_a_cleanup_removes_the_same_in_the_same_order() -> None:
         )
         gone = hidden_by_revert(messages, revert)
 
-        log = [["removeMessage", name] for name in gone.messages]
-        log += [["removePart", *names] for names in gone.part_ids]
+        log = [["removeMessage", name] for name in gone.message_ids]
+        log += [["removePart", *names] for names in gone.part_id_pairs]
         assert [*log, ["clearRevert"]] == case["log"], case["name"]
         left = without_reverted(messages, revert)
         assert [{"id": one.id, "parts": [part.id for part in one.parts]} for one in left] == case[

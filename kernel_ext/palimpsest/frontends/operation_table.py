@@ -66,10 +66,10 @@ class OperationTable:
                 self._operation_index.add(operation)
         return self._operation_index
 
-    def operation_type(self, kind: str) -> type[Operation] | None:
+    def operation_type(self, type_name: str) -> type[Operation] | None:
         """Return the operation of a type, importing only its module; None for an unknown type."""
-        modules = [module for module in MODULES if kind in module.types.split()]
-        return self._imported_operations(modules).by_type.get(kind)
+        modules = [module for module in MODULES if type_name in module.types.split()]
+        return self._imported_operations(modules).by_type.get(type_name)
 
     def command(self, name: str) -> tuple[Form, type[Operation]]:
         """Return the form and operation of a command of ``palimpsest``, importing only its module."""
@@ -106,9 +106,13 @@ class OperationTable:
         return {name: form.help for name, (form, _) in self.forms.items()}
 
     @property
-    def in_page(self) -> dict[str, type[Operation]]:
+    def page_operations(self) -> dict[str, type[Operation]]:
         """The operations that pages may send, by their types."""
-        return {name: operation for name, operation in self.by_type.items() if operation.in_page}
+        return {
+            type_name: operation
+            for type_name, operation in self.by_type.items()
+            if operation.in_page
+        }
 
 
 def operations_of(module: ModuleType) -> Iterator[type[Operation]]:
@@ -147,9 +151,12 @@ class ListButtons(Operation):
         """Return the buttons and slash commands of all forms that have them."""
         buttons = tuple(
             OperationButton(
-                label=form.button, help=form.help, command=name, arguments=dict(form.fixed_values)
+                label=form.button,
+                help=form.help,
+                command=type_name,
+                arguments=dict(form.fixed_values),
             )
-            for name, operation in TABLE.in_page.items()
+            for type_name, operation in TABLE.page_operations.items()
             for form in operation.forms
             if form.button
         )

@@ -102,8 +102,8 @@ class StepFiles:
         snapshot_after = await take_snapshot(self._files) if snapshot_before is not None else None
         if snapshot_before is None or snapshot_after is None:
             return False
-        changed = await _changed_paths(self._files, snapshot_before, snapshot_after)
-        self._processor.files_changed(snapshot_before, snapshot_after, changed)
+        changed_paths = await _changed_paths(self._files, snapshot_before, snapshot_after)
+        self._processor.files_changed(snapshot_before, snapshot_after, changed_paths)
         return True
 
     async def record_changes(self) -> None:
@@ -117,10 +117,10 @@ class StepFiles:
             self._processor.files_changed(snapshot_before, snapshot_before, ())
             return
         snapshot_after = await take_snapshot(self._files) if snapshot_before is not None else None
-        changed: tuple[str, ...] = ()
+        changed_paths: tuple[str, ...] = ()
         if snapshot_before is not None and snapshot_after is not None:
-            changed = await _changed_paths(self._files, snapshot_before, snapshot_after)
-        self._processor.files_changed(snapshot_before, snapshot_after, changed)
+            changed_paths = await _changed_paths(self._files, snapshot_before, snapshot_after)
+        self._processor.files_changed(snapshot_before, snapshot_after, changed_paths)
 
     def _record_snapshot(self, snapshot_before: str | None) -> None:
         """Record the snapshot before the step, and, once a turn, with its prompt."""
@@ -145,8 +145,8 @@ async def _changed_paths(files: ProjectFiles, before: str, after: str) -> tuple[
         return ()
 
 
-async def write_turn_changes(log: SessionLog, files: ProjectFiles | None) -> None:
-    """Write the turn's changes to files: with its prompt, and for the whole session."""
+async def record_turn_diffs(log: SessionLog, files: ProjectFiles | None) -> None:
+    """Record in the log which files the turn changed: with its prompt, and for the session."""
     if files is None:
         return
     turn = newest_turn(log.state.messages())
@@ -178,8 +178,8 @@ async def _journal_diffs(
     message = log.state.message(message_id)
     if message is None or not isinstance(message.info, UserMessage):
         return  # it was removed meanwhile
-    shortened_list = shortened_diffs(turn_diffs)
-    diffs = [diff.model_dump(mode="json", exclude_none=True) for diff in shortened_list]
+    short_diffs = shortened_diffs(turn_diffs)
+    diffs = [diff.model_dump(mode="json", exclude_none=True) for diff in short_diffs]
     summary = {**(message.info.summary or {}), "diffs": diffs}
     info = message.info.model_copy(update={"summary": summary})
     log.append(MessageUpdated(info=info))
@@ -240,12 +240,12 @@ def merged_diffs(
 def shortened_diffs(diffs: Iterable[FileDiff]) -> list[FileDiff]:
     """Return diffs without the lines that exceed the limits; added and deleted lines stay counted."""
     chars_left = MAX_TURN_PATCH_CHARS
-    shortened_list: list[FileDiff] = []
+    short_diffs: list[FileDiff] = []
     for diff in diffs:
         size = len(diff.patch or "")
-        if size > chars_left or len(shortened_list) >= MAX_DIFFS:
+        if size > chars_left or len(short_diffs) >= MAX_DIFFS:
             diff = diff.model_copy(update={"patch": None, "note": "%agent diff shows its lines"})
         else:
             chars_left -= size
-        shortened_list.append(diff)
-    return shortened_list
+        short_diffs.append(diff)
+    return short_diffs

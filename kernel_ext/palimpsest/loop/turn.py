@@ -29,7 +29,7 @@ from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
 from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
 from palimpsest.loop.step import StepResult, run_step
-from palimpsest.loop.step_snapshots import write_turn_changes
+from palimpsest.loop.step_snapshots import record_turn_diffs
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
 from palimpsest.loop.subtasks import SUBTASK, run_subtasks
 from palimpsest.model.interface import LazilyImportedModel
@@ -109,7 +109,7 @@ async def run_turn(run_context: RunContext, *, continues: bool = False) -> Stopp
     is_sent = any(isinstance(part, StepStartPart) for part in parts_of(new_messages))
     if turn.setup is not None and is_sent:
         _prune_at_end(requests, run_context.turn.postponed_pruning, turn.setup)
-    await write_turn_changes(log, run_context.turn.files)
+    await record_turn_diffs(log, run_context.turn.files)
     is_stopped = turn.stopped_by == "rejected" or requests.abort.is_set()
     if turn.setup is not None and turn.setup.wants_structured and not is_stopped:
         refuse_unstructured(log, turn.form_requests)

@@ -47,13 +47,13 @@ import { ReaderSet } from '../state/store/readerSet';
  */
 export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   readonly actions: IPanelActions;
-  private readonly _front: ActiveNotebook;
+  private readonly _activeNotebook: ActiveNotebook;
   private readonly _readers = new ReaderSet();
   private readonly _kernel: KernelActions;
-  private readonly _missing: MissingAnswerTracker;
+  private readonly _missingAnswers: MissingAnswerTracker;
   private readonly _switches = new PendingSwitches();
   /** The shown session, and how many switches the panel had made when it came. */
-  private _shown = { key: '', switches: 0, isByPanel: false };
+  private _shownSession = { key: '', switches: 0, isByPanel: false };
   private _sendKey: SendKey = 'Enter';
   /** The requests to search a session, until the search ends or another session is shown. */
   private _search = { key: '', count: 0 };
@@ -83,19 +83,19 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     runCells: RunCells
   ) {
     const switches = this._switches;
-    this._missing = new MissingAnswerTracker(this._changed);
+    this._missingAnswers = new MissingAnswerTracker(this._updateState);
     this._kernel = new KernelActions(
       app,
-      () => this._front,
+      () => this._activeNotebook,
       words,
-      this._fail,
-      this._changed
+      this._setFailure,
+      this._updateState
     );
     this.actions = {
       answers: answerActions(this),
       cells: cellEdits(
         {
-          notebook: () => this._front.panel,
+          notebook: () => this._activeNotebook.panel,
           index: ({ content }) => content.activeCellIndex
         },
         runCells,
@@ -104,7 +104,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       cellReviews: {
         ...cellReviewActions(this),
         show: ({ change, key }) => {
-          const { panel } = this._front;
+          const { panel } = this._activeNotebook;
           if (panel !== null) {
             showCell(panel, change.cell);
             void app.commands.execute(REVIEW_COMMANDS.show, { key });
@@ -117,20 +117,20 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       kernel: this._kernel,
       notebook: {
         focus: () => {
-          const { panel } = this._front;
+          const { panel } = this._activeNotebook;
           if (panel !== null) {
             app.shell.activateById(panel.id);
           }
         },
         showCell: id => {
-          const { panel } = this._front;
+          const { panel } = this._activeNotebook;
           if (panel !== null) {
             showCell(panel, id);
           }
         },
         mentionOf: path => {
           const contents = app.serviceManager.contents;
-          const notebook = this._front.panel?.context.path ?? '';
+          const notebook = this._activeNotebook.panel?.context.path ?? '';
           return mentionOf(
             contents.localPath(path),
             contents.localPath(notebook)
@@ -138,19 +138,23 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
         },
         readFile: path => readFile(app.serviceManager.contents, path),
         insertAnswer: turn =>
-          this._missing.insert(turn, this._front.panel, this)
+          this._missingAnswers.insert(turn, this._activeNotebook.panel, this)
       },
       opener: sessionOpener(this, switches),
       permissions: permissionActions(this),
       pictures: pictureLoader(this),
-      prompts: promptActions(this, switches, words, this._fail),
+      prompts: promptActions(this, switches, words, this._setFailure),
       reverts: revertActions(this),
       sessions: sessionActions(this, switches),
       sharing: sharingActions(this),
       turn: turnActions(this)
     };
-    this._front = new ActiveNotebook(tracker, links, this._changed);
-    this._changed();
+    this._activeNotebook = new ActiveNotebook(
+      tracker,
+      links,
+      this._updateState
+    );
+    this._updateState();
   }
 
   readonly subscribe = this._readers.subscribe;
@@ -158,7 +162,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   readonly getSnapshot = (): IPanelState => this._state;
 
   get link(): ILink | null {
-    return this._front.link;
+    return this._activeNotebook.link;
   }
 
   get session(): string | undefined {
@@ -169,33 +173,33 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   readonly report = ({ error }: { error?: string }): void => {
     // When the kernel is gone or restarting, the panel shows that instead, with a remedy.
     if (error !== undefined && this.link?.state === 'ready') {
-      this._fail(error);
+      this._setFailure(error);
     }
   };
 
   /** Sets whether the panel is visible. */
   setVisible(isVisible: boolean): void {
     this._isVisible = isVisible;
-    this._front.setVisible(isVisible);
-    this._changed();
+    this._activeNotebook.setVisible(isVisible);
+    this._updateState();
   }
 
   /** Sets the key that sends a prompt. */
   setSendKey(sendKey: SendKey): void {
     this._sendKey = sendKey;
-    this._changed();
+    this._updateState();
   }
 
   /** Opens the search in the session, or puts the keyboard back into it. */
   search(): void {
     const { key } = this._state;
     this._search = { key, count: this._state.search + 1 };
-    this._changed();
+    this._updateState();
   }
 
   readonly endSearch = (): void => {
     this._search = { key: '', count: 0 };
-    this._changed();
+    this._updateState();
   };
 
   /** Dismisses the shown error. */
@@ -203,18 +207,18 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     if (this._state.failure === this._kernelProblem) {
       this._dismissedProblem = this._kernelProblem;
     }
-    this._fail(null);
+    this._setFailure(null);
   };
 
   /** Dismisses the notice about how the session was opened. */
   readonly dismissNotice = (): void => {
     this._dismissedNotice = this._session?.head.notice ?? null;
-    this._changed();
+    this._updateState();
   };
 
   dispose(): void {
-    this._front.dispose();
-    this._missing.dispose();
+    this._activeNotebook.dispose();
+    this._missingAnswers.dispose();
     this._readers.clear();
   }
 
@@ -230,18 +234,18 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     return sessionProblem === '' ? problem : sessionProblem;
   }
 
-  private readonly _fail = (text: string | null): void => {
+  private readonly _setFailure = (text: string | null): void => {
     this._failure = text === null ? null : { key: this._notebookKey, text };
-    this._changed();
+    this._updateState();
   };
 
   private get _notebookKey(): string {
-    return this._front.panel?.id ?? '';
+    return this._activeNotebook.panel?.id ?? '';
   }
 
-  private readonly _changed = (): void => {
-    // The active notebook reports the first one before it is assigned here.
-    const front = this._front as ActiveNotebook | undefined;
+  private readonly _updateState = (): void => {
+    // ActiveNotebook calls this in its constructor, before `_activeNotebook` is set.
+    const front = this._activeNotebook as ActiveNotebook | undefined;
     if (front === undefined) {
       return;
     }
@@ -257,20 +261,20 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       this._dismissedProblem = null;
     }
     const key = `${this._notebookKey} ${session?.head.session ?? ''}`;
-    if (key !== this._shown.key) {
+    if (key !== this._shownSession.key) {
       const { count } = this._switches;
-      const isByPanel = count !== this._shown.switches;
-      this._shown = { key, switches: count, isByPanel };
+      const isByPanel = count !== this._shownSession.switches;
+      this._shownSession = { key, switches: count, isByPanel };
     }
     const state: IPanelState = {
       status: this._statusOf(front),
       notebook: context?.path.split('/').at(-1) ?? '',
       key,
-      switchedHere: this._shown.isByPanel,
+      switchedHere: this._shownSession.isByPanel,
       transcript,
       loading: session?.known !== true,
       readOnly: session?.head.read_only ?? false,
-      missingAnswers: this._missing.turns(front.panel, transcript),
+      missingAnswers: this._missingAnswers.turns(front.panel, transcript),
       failure:
         failure === '' && kernelProblem !== this._dismissedProblem
           ? kernelProblem

@@ -17,7 +17,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 from palimpsest.transcript.provider_profile.older_profiles import profile_at
 from palimpsest.transcript.provider_profile.profile import (
     ID_RULE_ORDER,
-    as_nine,
+    nine_character_id,
     profile,
     stricter_id_rule,
 )
@@ -93,8 +93,8 @@ def test_the_stricter_rule_of_ids_is_one_rule(one: IdRule, other: IdRule) -> Non
 
 
 def test_nine_letters_and_digits_stay_as_they_are() -> None:
-    assert as_nine("abcdef123") == "abcdef123"
-    assert as_nine("call_1") == "call10000"
+    assert nine_character_id("abcdef123") == "abcdef123"
+    assert nine_character_id("call_1") == "call10000"
 
 
 def test_signed_thinking_goes_where_it_can_be_checked() -> None:

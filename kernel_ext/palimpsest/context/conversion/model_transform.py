@@ -22,9 +22,9 @@ from palimpsest.transcript.context_values.neutral_messages import (
 from palimpsest.transcript.context_values.policies import TransformPolicy
 from palimpsest.transcript.provider_profile.profile import (
     ProviderProfile,
-    as_nine,
-    as_words,
+    nine_character_id,
     profile,
+    word_character_id,
 )
 from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.strings.surrogates import joined_surrogates
@@ -58,7 +58,9 @@ def _changes_for_model(target: ProviderProfile) -> list[Change]:
     if recorded_rules.opencode_refuses_empty:
         changes.append(_without_empty)
     if recorded_rules.opencode_ids != "any":
-        rewrite_id = as_nine if recorded_rules.opencode_ids == "nine" else as_words
+        rewrite_id = (
+            nine_character_id if recorded_rules.opencode_ids == "nine" else word_character_id
+        )
         changes.append(lambda messages: _with_ids(messages, rewrite_id))
     if recorded_rules.opencode_answers_results:
         changes.append(_with_answers_between)

@@ -24,8 +24,8 @@ from palimpsest.transcript.context_values.neutral_messages import (
     ResultBlock,
 )
 from palimpsest.transcript.provider_profile.profile import (
+    MAX_SHORT_ID_CHARS,
     NINE_CHARS,
-    SHORT_CHARS,
     letters_and_digits,
 )
 
@@ -134,7 +134,7 @@ class _UniqueIds:
     def make(self, seed: str) -> str:
         digest_input = tool_id(seed, self._mode)
         if self._mode == "strict":
-            digest_input = digest_input[:SHORT_CHARS]
+            digest_input = digest_input[:MAX_SHORT_ID_CHARS]
         if self.is_free(digest_input):
             return self.unique_id(digest_input)
         if self._mode == "strict9":
@@ -148,11 +148,13 @@ class _UniqueIds:
         return self.unique_id(new_id)
 
     def _make_hashed(self, digest_input: str, seed: str) -> str:
-        new_id = hashed = digest_input[: SHORT_CHARS - HASH_CHARS] + _short_hash(seed, HASH_CHARS)
+        new_id = hashed = digest_input[: MAX_SHORT_ID_CHARS - HASH_CHARS] + _short_hash(
+            seed, HASH_CHARS
+        )
         number = 2
         while not self.is_free(new_id):
             ending = f"x{number}"
-            new_id = hashed[: SHORT_CHARS - len(ending)] + ending
+            new_id = hashed[: MAX_SHORT_ID_CHARS - len(ending)] + ending
             number += 1
         return self.unique_id(new_id)
 

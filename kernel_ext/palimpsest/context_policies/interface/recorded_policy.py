@@ -39,7 +39,7 @@ class RecordedPolicy:
 
     @property
     def name(self) -> str:
-        """The name of the recording itself."""
+        """The policy's name."""
         return RECORDED
 
     def start(self, facts: SessionFacts) -> Transitions:
@@ -52,12 +52,12 @@ class RecordedPolicy:
         return by_request
 
     def step(self, state: Transitions, view: PolicyView) -> PolicyResult:
-        """Repeat the decisions that were recorded before this request."""
-        recorded_now = state.get(view.request.index, ())
+        """Repeat the transitions recorded before the view's request."""
+        transitions = state.get(view.request.index, ())
         changes = [
-            change_of(transition) for transition in recorded_now if transition.item < view.count
+            change_of(transition) for transition in transitions if transition.item < view.count
         ]
-        fired = any(transition.state not in ("whole", "reverted") for transition in recorded_now)
+        fired = any(transition.state not in ("whole", "reverted") for transition in transitions)
         return PolicyResult(state, changes, fired=fired)
 
 

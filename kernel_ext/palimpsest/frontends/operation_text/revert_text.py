@@ -133,7 +133,7 @@ def revert_state_text(snapshot: Snapshot) -> str:
     revert = standing_revert(snapshot.session)
     if revert is None:
         return ""
-    number = len(hidden_by_revert(snapshot.messages, revert).messages)
+    number = len(hidden_by_revert(snapshot.messages, revert).message_ids)
     return f"{counted_noun(number, 'message')}; %agent unrevert undoes it, the next prompt removes them"
 
 

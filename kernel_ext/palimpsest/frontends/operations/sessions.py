@@ -41,7 +41,8 @@ DEFAULT_LIMIT = 100
 """Sessions in one answer; a page requests more when the user scrolls down."""
 MESSAGE_ID = re.compile(r"\w{4,}")
 ANY_NUMBER = re.compile(r"[-+]?\d{1,18}")
-TRY_AGAIN = "try"
+RETRY_VERB = "try"
+"""Verb of the error where there is no session: begin one, and then "try" again."""
 
 
 class ListedSessions(Value):
@@ -80,7 +81,7 @@ class DeletedSessions(Done):
 
     ids: tuple[str, ...] = Field(exclude=True)
     """The deleted sessions, children before their parents; empty for a preview."""
-    family: tuple[SessionSummary, ...] = Field(exclude=True)
+    session_and_children: tuple[SessionSummary, ...] = Field(exclude=True)
     """The summaries of the session and its children; the session itself is last."""
 
 
@@ -168,7 +169,7 @@ class ListChildren(Operation):
     )
 
     async def run(self, context: OperationContext) -> ListedSessions:
-        session_id = self.session or (await context.existing_session(None, TRY_AGAIN)).id
+        session_id = self.session or (await context.existing_session(None, RETRY_VERB)).id
         children = tuple(await context.services.workspace.children(session_id))
         return ListedSessions(sessions=children, total=len(children))
 
@@ -247,8 +248,8 @@ class Retitle(Operation):
 
     async def run(self, context: OperationContext) -> SessionTitle:
         if self.title is None:
-            record = (await context.find(self.session)).snapshot(messages=False).session
-            return SessionTitle(title=record.title if record is not None else "?")
+            info = (await context.find(self.session)).snapshot(messages=False).session
+            return SessionTitle(title=info.title if info is not None else "?")
         session_id = await context.session_id(self.session)
         return SessionTitle(title=await context.services.workspace.retitle(session_id, self.title))
 
@@ -280,7 +281,7 @@ class Archive(Operation):
     )
 
     async def run(self, context: OperationContext) -> ArchivedSession:
-        session_id = self.session or (await context.existing_session(None, TRY_AGAIN)).id
+        session_id = self.session or (await context.existing_session(None, RETRY_VERB)).id
         session_id = await context.services.workspace.archive(session_id, archived=self.archived)
         return ArchivedSession(session=session_id)
 
@@ -320,19 +321,21 @@ class Delete(Operation):
 
     async def run(self, context: OperationContext) -> DeletedSessions:
         workspace = context.services.workspace
-        family = await workspace.session_and_children(self.session)
-        if family[-1].id != self.session:
-            raise UserError(f"A session is deleted by its whole id. Is {family[-1].id} meant?")
+        session_and_children = await workspace.session_and_children(self.session)
+        if session_and_children[-1].id != self.session:
+            raise UserError(
+                f"A session is deleted by its whole id. Is {session_and_children[-1].id} meant?"
+            )
         deleted_ids = () if self.preview else tuple(await workspace.delete(self.session))
         for session_id in deleted_ids:
             context.forget(session_id)
-        return DeletedSessions(ids=deleted_ids, family=family)
+        return DeletedSessions(ids=deleted_ids, session_and_children=session_and_children)
 
     def output(self, answer: DeletedSessions) -> OutputLines:
-        session = answer.family[-1]
+        session = answer.session_and_children[-1]
         if self.preview:
-            would = f"This would delete {title_and_size(session)}{with_children(len(answer.family) - 1)}."
-            return [would, f"%agent delete {session.id} --yes deletes it, for good."]
+            preview_sentence = f"This would delete {title_and_size(session)}{with_children(len(answer.session_and_children) - 1)}."
+            return [preview_sentence, f"%agent delete {session.id} --yes deletes it, for good."]
         return [f"Deleted {title_and_size(session)}{with_children(len(answer.ids) - 1)}."]
 
 
@@ -378,7 +381,7 @@ class Fork(Operation):
         return value if value is None or type(value) is int else str(value)
 
     async def run(self, context: OperationContext) -> OpenedSession:
-        session_id = self.session or (await context.existing_session(None, TRY_AGAIN)).id
+        session_id = self.session or (await context.existing_session(None, RETRY_VERB)).id
         session = await context.services.workspace.fork(
             session_id,
             self.message,

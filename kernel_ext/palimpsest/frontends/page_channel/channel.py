@@ -429,7 +429,7 @@ def _validated_command(content: dict[str, Any]) -> CommandBase:
     type_name = FORMER_TYPES.get(type_name, type_name)
     command_type = CONNECTION_COMMANDS.get(type_name) or TABLE.operation_type(type_name)
     if command_type is None or not getattr(command_type, "in_page", True):
-        known_types = ", ".join((*CONNECTION_COMMANDS, *TABLE.in_page))
+        known_types = ", ".join((*CONNECTION_COMMANDS, *TABLE.page_operations))
         raise UserError(f"Unknown command {content.get('type')!r}. Known commands: {known_types}.")
     return command_type.model_validate({"id": None, **content, "type": type_name})
 

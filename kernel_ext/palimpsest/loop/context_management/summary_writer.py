@@ -58,7 +58,7 @@ TOO_LONG = (
     "into one request). Choose a model with a larger window with --model, or begin a new session with "
     "%agent --new."
 )
-TOO_SHORT_PART = (
+TOO_SHORT_STAGE = (
     "The summary of a part of the conversation was too short to be of use ({chars} characters), so nothing "
     "was cut. Try again, name another model, or begin a new session with %agent --new."
 )
@@ -86,9 +86,9 @@ class SummaryWriter:
     session's model where the one set for summaries cannot be used; keep drafts, tokens and cost.
     """
 
-    def __init__(self, requests: RequestServices, setup: StepSetup, marker_id: str) -> None:
-        self._requests = requests
-        self._log = requests.log
+    def __init__(self, services: RequestServices, setup: StepSetup, marker_id: str) -> None:
+        self._services = services
+        self._log = services.log
         self._setup = setup
         self._marker_id = marker_id
         self._processor: StreamProcessor | None = None
@@ -104,7 +104,7 @@ class SummaryWriter:
     async def write(self) -> None:
         """Request the summary, and leave its message open; raises ModelFailed, Aborted or UserError."""
         summary_model = self._setup.summary_model
-        if summary_model is not None and self._may_use(summary_model):
+        if summary_model is not None and self._accept_model(summary_model):
             try:
                 await self._write_with_model(summary_model)
             except ModelFailed as failure:
@@ -123,7 +123,7 @@ class SummaryWriter:
             self._log.append(PartUpdated(part=rejected_part))
         numbers = {**self._newest_numbers, "lacks": list(defects)}
         await self._decide_contents(numbers, lambda: numbers)
-        await self._request(is_last=True)
+        await self._send_request(is_last=True)
 
     def close(self, error: ErrorValue | None) -> None:
         """End the message: as a good summary, or with an error."""
@@ -139,7 +139,8 @@ class SummaryWriter:
 
     # Which model writes
 
-    def _may_use(self, summary_model: SummaryModel) -> bool:
+    def _accept_model(self, summary_model: SummaryModel) -> bool:
+        """Return whether the model set for summaries can be used; note in the summary why not."""
         problem = summary_model.problem
         if not problem and summary_model.info is not None:
             problem = (
@@ -177,27 +178,27 @@ class SummaryWriter:
                 contents.numbers,
                 lambda: self._stage_selector().whole_history(self._log.view()).numbers,
             )
-            await self._request(is_last=True)
+            await self._send_request(is_last=True)
         elif summary_setup.policy.compact.stages > 1:
-            await self._write_in_parts(contents.result_chars)
+            await self._write_in_stages(contents.result_chars)
         else:
-            raise _too_long(summary_setup.info, contents.tokens, contents.limit)
+            raise _too_long_failure(summary_setup.info, contents.tokens, contents.limit)
 
-    async def _write_in_parts(self, result_chars: int) -> None:
+    async def _write_in_stages(self, result_chars: int) -> None:
         progress = self._stage_selector().stage_progress(self._log.view(), result_chars)
         while True:
             # Each answer's usage recalibrates our estimate.
             selector = self._stage_selector()
             numbers = selector.next_stage_numbers(self._log.view(), result_chars, progress)
             if numbers is None or SummaryStage.from_numbers(numbers) is None:
-                raise _too_long(self._summary_setup.info, progress.total, selector.limit)
+                raise _too_long_failure(self._summary_setup.info, progress.total, selector.limit)
             numbers_now = functools.partial(
                 self._current_stage_numbers, result_chars, progress, numbers
             )
             decided_numbers = await self._decide_contents(numbers, numbers_now)
             stage = SummaryStage.from_numbers(decided_numbers)
             assert stage is not None
-            request_id = await self._request(is_last=stage.is_final)
+            request_id = await self._send_request(is_last=stage.is_final)
             if stage.is_final:
                 return
             self._keep_draft(request_id)
@@ -221,18 +222,18 @@ class SummaryWriter:
         self, numbers: dict[str, Any], numbers_now: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
         """Decide the next request's contents; after a hold they are those that ``numbers_now`` returns then."""
-        requests, summary_setup = self._requests, self._summary_setup
+        services, summary_setup = self._services, self._summary_setup
 
         async def propose() -> ProposedRequest:
             decision = self._stage_selector().decision("dec_proposed1", numbers_now())
-            return propose_summary(requests.log, summary_setup, self._marker_id, decision)
+            return propose_summary(services.log, summary_setup, self._marker_id, decision)
 
-        hold = requests.request_hold()
+        hold = services.request_hold()
         if hold is not None:
-            if await hold.await_release(propose, requests.abort) == "older-summary":
+            if await hold.await_release(propose, services.abort) == "older-summary":
                 raise UserError(OLDER_SUMMARY_USED.message)
-            if requests.wait_for_budget is not None:
-                await requests.wait_for_budget(summary_setup.info)
+            if services.wait_for_budget is not None:
+                await services.wait_for_budget(summary_setup.info)
             numbers = numbers_now()
         self._newest_numbers = numbers
         decision = self._stage_selector().decision(self._log.ids.new("dec"), numbers)
@@ -242,33 +243,33 @@ class SummaryWriter:
 
     # One request
 
-    async def _request(self, *, is_last: bool) -> str:
+    async def _send_request(self, *, is_last: bool) -> str:
         """Send the decided request and stream its answer; returns the request's id."""
-        requests, summary_setup = self._requests, self._summary_setup
+        services, summary_setup = self._services, self._summary_setup
         assembled = build_request(
-            requests, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
+            services, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
         if not assembled.budget_check.fits:
             budget_check = assembled.budget_check
-            raise _too_long(summary_setup.info, budget_check.tokens, budget_check.budget)
+            raise _too_long_failure(summary_setup.info, budget_check.tokens, budget_check.budget)
         record, window = assembled.record, summary_setup.info.window
         cutter = output_cutter(self._log, summary_setup, record.facts)
         self._processor = StreamProcessor(
             self._log, self.message, cutter, request_id=record.id, window=window
         )
-        requests.log.append(StepRequested(request=record), sync=True)
+        services.log.append(StepRequested(request=record), sync=True)
         seconds = summary_setup.policy.recovery.compaction_seconds
         try:
             async with asyncio.timeout(seconds):
                 step_finished = await stream_answer(
-                    requests, summary_setup.model, assembled, self._processor
+                    services, summary_setup.model, assembled, self._processor
                 )
         except ModelFailed as failure:
             self._is_model_unusable = _makes_model_unusable(failure.error)
             raise
         except TimeoutError:
             # The timeout may have come during the wait before another attempt.
-            requests.log.append(SessionStatus(status=Busy()))
+            services.log.append(SessionStatus(status=Busy()))
             message = TOO_SLOW.format(seconds=seconds)
             error = ApiError(message=message, retryable=True, metadata={TIMED_OUT_KEY: True})
             raise ModelFailed(error) from None
@@ -301,7 +302,7 @@ class SummaryWriter:
             self._log.append(PartUpdated(part=draft))
         compact = self._setup.policy.compact
         if chars < (compact.min_summary_chars if compact.judge else 1):
-            raise ModelFailed(UnknownError(message=TOO_SHORT_PART.format(chars=chars)))
+            raise ModelFailed(UnknownError(message=TOO_SHORT_STAGE.format(chars=chars)))
 
     def _answer_texts(self) -> tuple[TextPart, ...]:
         message = self._log.state.message(self.message.id)
@@ -331,6 +332,6 @@ def _makes_model_unusable(error: ErrorValue) -> bool:
     return isinstance(error, AuthError | UnknownError)
 
 
-def _too_long(info: ModelInfo, tokens: int, budget: int) -> ModelFailed:
+def _too_long_failure(info: ModelInfo, tokens: int, budget: int) -> ModelFailed:
     message = TOO_LONG.format(model=info.ref.id, tokens=tokens, budget=budget)
     return ModelFailed(ContextOverflowError(message=message, tokens=tokens, budget=budget))

@@ -48,12 +48,12 @@ OPAQUE_KIND = "user"
 
 
 async def hook_decisions(
-    requests: RequestServices, setup: StepSetup, new_id: Callable[[], str]
+    services: RequestServices, setup: StepSetup, new_id: Callable[[], str]
 ) -> DecisionBatch:
     """Return the hooks' decisions about later requests, under the hooks' names; nothing is journaled yet."""
-    hooks, facts, view = requests.hooks, facts_for(requests.log, setup), requests.log.view()
+    hooks, facts, view = services.hooks, facts_for(services.log, setup), services.log.view()
     event = DecideEvent(
-        session_id=requests.log.session_id,
+        session_id=services.log.session_id,
         model=setup.info.ref.id,
         messages=view.messages,
         decisions=view.decisions,
@@ -159,15 +159,15 @@ def _reduction_decision(
 
 
 async def with_compacting_hooks(
-    requests: RequestServices, setup: StepSetup, part: CompactionPart
+    services: RequestServices, setup: StepSetup, part: CompactionPart
 ) -> StepSetup:
     """Add the hooks' text for a summary to the policy that the request records."""
-    if not requests.hooks.has_hook("compacting"):
+    if not services.hooks.has_hook("compacting"):
         return setup
     event = CompactingEvent(
-        requests.log.session_id, requests.log.state.messages(), part.focus or "", auto=part.auto
+        services.log.session_id, services.log.state.messages(), part.focus or "", auto=part.auto
     )
-    answer = await requests.hooks.compacting(event)
+    answer = await services.hooks.compacting(event)
     if answer is None or not (answer.context or answer.prompt):
         return setup
     policy = setup.policy.compact
@@ -180,24 +180,24 @@ async def with_compacting_hooks(
 
 
 async def with_request_hooks(
-    requests: RequestServices, setup: StepSetup, assembled: Assembled
+    services: RequestServices, setup: StepSetup, assembled: Assembled
 ) -> Assembled:
     """Let hooks replace a request's messages; such a request is stored whole."""
     plain_messages = tuple(without_marks(message) for message in assembled.request.messages)
-    answer = await requests.hooks.request(setup.info.ref.id, plain_messages)
+    answer = await services.hooks.request(setup.info.ref.id, plain_messages)
     if answer is None:
         return assembled
-    rule, changed = answer
-    messages = redacted_value(changed, requests.log.clean)
+    rule, new_messages = answer
+    messages = redacted_value(new_messages, services.log.clean)
     record = assembled.record
     message_tokens = [MESSAGE_TOKENS + setup.count(prompt_text((message,))) for message in messages]
     tokens = sum(message_tokens) + assembled.projection.tools_tokens
     budget_check = check_budget(tokens, record.facts)
     if not budget_check.fits:
-        requests.hooks.note_skipped(rule, "its messages do not fit into the model's window")
+        services.hooks.note_skipped(rule, "its messages do not fit into the model's window")
         return assembled
     hashes = tuple(message_hash(message) for message in messages)
-    blob = requests.log.blobs.put_blob(_json(messages), JSON)
+    blob = services.log.blobs.put_blob(_json(messages), JSON)
     items = tuple(
         ContextItem(role=str(message["role"]), sha256=sha256, tokens=item_tokens)
         for message, sha256, item_tokens in zip(messages, hashes, message_tokens, strict=True)

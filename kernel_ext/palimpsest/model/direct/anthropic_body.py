@@ -14,9 +14,9 @@ from palimpsest.model.direct.tool_rules import anthropic_tool
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.native_blocks import NATIVE_ITEM
 from palimpsest.model.wire.provider_messages import CACHE_MARK_FIELD, can_think, sendable_messages
-from palimpsest.model.wire.tool_call_text import SIGNATURE
+from palimpsest.model.wire.tool_call_text import SIGNATURE_SEPARATOR
 from palimpsest.model.wire.tool_schema import tool_definition
-from palimpsest.transcript.provider_profile.profile import as_words, profile
+from palimpsest.transcript.provider_profile.profile import profile, word_character_id
 from palimpsest.transcript.values import ModelRef
 
 Body = dict[str, Any]
@@ -171,7 +171,7 @@ def _answer_blocks(message: Body, called_ids: set[str]) -> Iterator[Body]:
 
 
 def _id(identifier: str) -> str:
-    return as_words(identifier.partition(SIGNATURE)[0])
+    return word_character_id(identifier.partition(SIGNATURE_SEPARATOR)[0])
 
 
 def _block(item: Body) -> Body:

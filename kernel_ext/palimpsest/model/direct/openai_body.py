@@ -19,7 +19,7 @@ from palimpsest.model.direct.supported_models import (
 from palimpsest.model.direct.tool_rules import (
     with_parameters,
     without_closed_objects,
-    without_odd_patterns,
+    without_invalid_patterns,
 )
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
@@ -28,7 +28,7 @@ from palimpsest.model.wire.provider_messages import (
     sendable_messages,
     without_marks,
 )
-from palimpsest.model.wire.tool_call_text import SIGNATURE
+from palimpsest.model.wire.tool_call_text import SIGNATURE_SEPARATOR
 from palimpsest.model.wire.tool_schema import tool_definition
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelRef
@@ -155,15 +155,17 @@ def _message(message: Body, ref: ModelRef) -> Body:
     if message["role"] == "assistant":
         return _answer_message(message)
     identifier = message.get("tool_call_id")
-    if isinstance(identifier, str) and SIGNATURE in identifier:
-        return {**message, "tool_call_id": identifier.partition(SIGNATURE)[0]}
+    if isinstance(identifier, str) and SIGNATURE_SEPARATOR in identifier:
+        return {**message, "tool_call_id": identifier.partition(SIGNATURE_SEPARATOR)[0]}
     return message
 
 
 def _answer_message(message: Body) -> Body:
     calls = message.get("tool_calls")
-    if calls and any(SIGNATURE in call["id"] for call in calls):
-        unsigned_calls = [{**call, "id": call["id"].partition(SIGNATURE)[0]} for call in calls]
+    if calls and any(SIGNATURE_SEPARATOR in call["id"] for call in calls):
+        unsigned_calls = [
+            {**call, "id": call["id"].partition(SIGNATURE_SEPARATOR)[0]} for call in calls
+        ]
         message = {**message, "tool_calls": unsigned_calls}
     # Some servers refuse a field that is null.
     return {name: value for name, value in message.items() if value is not None}
@@ -183,5 +185,5 @@ def _marked_inside(message: Body) -> Body:
 
 def _tool(tool: Body, provider: str, is_openai_form: bool) -> Body:  # noqa: FBT001 - one of two forms
     if is_openai_form:
-        return with_parameters(tool, without_odd_patterns)
+        return with_parameters(tool, without_invalid_patterns)
     return with_parameters(tool, without_closed_objects) if provider == "hosted_vllm" else tool

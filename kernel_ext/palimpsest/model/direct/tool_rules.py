@@ -12,8 +12,9 @@ from palimpsest.model.wire.schema_repair import SCHEMA_KEYWORDS, SCHEMA_LISTS, S
 
 Json = dict[str, Any]
 
-NAMED_SCHEMAS = SCHEMA_MAPS | {"$defs", "definitions"}
-SCHEMAS = SCHEMA_KEYWORDS | SCHEMA_LISTS
+SCHEMA_MAP_KEYWORDS = SCHEMA_MAPS | {"$defs", "definitions"}
+"""Keywords whose value is an object with a schema under each name."""
+SCHEMA_VALUE_KEYWORDS = SCHEMA_KEYWORDS | SCHEMA_LISTS
 """Keywords whose value is a schema or a list of schemas."""
 ANTHROPIC_FIELDS = ("type", "properties", "additionalProperties", "required", "$defs", "strict")
 """The fields that Anthropic accepts at the top of an input's schema."""
@@ -25,30 +26,32 @@ def with_parameters(tool: Json, change: Callable[[Any], Any]) -> Json:
     return {**tool, "function": {**function, "parameters": change(function["parameters"])}}
 
 
-def without_odd_patterns(schema: Any) -> Any:
+def without_invalid_patterns(schema: Any) -> Any:
     """Return a schema without the regular expressions that Python cannot compile; OpenAI would refuse the request."""
     if isinstance(schema, list):
-        return [without_odd_patterns(item) for item in schema]
+        return [without_invalid_patterns(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     changed_schema: Json = {}
     for key, value in schema.items():
-        if key == "pattern" and isinstance(value, str) and not _is_pattern(value):
+        if key == "pattern" and isinstance(value, str) and not _is_valid_pattern(value):
             continue
-        if key in NAMED_SCHEMAS and isinstance(value, dict):
+        if key in SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
             is_pattern_map = key == "patternProperties"
             changed_schema[key] = {
-                name: without_odd_patterns(inner)
+                name: without_invalid_patterns(inner)
                 for name, inner in value.items()
-                if not is_pattern_map or _is_pattern(name)
+                if not is_pattern_map or _is_valid_pattern(name)
             }
         else:
-            changed_schema[key] = without_odd_patterns(value) if key in SCHEMAS else value
+            changed_schema[key] = (
+                without_invalid_patterns(value) if key in SCHEMA_VALUE_KEYWORDS else value
+            )
     return changed_schema
 
 
 @lru_cache(maxsize=512)
-def _is_pattern(pattern: str) -> bool:
+def _is_valid_pattern(pattern: str) -> bool:
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):

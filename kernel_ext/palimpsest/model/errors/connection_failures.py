@@ -72,9 +72,9 @@ def connection_failure(
     ``request_url`` the address that the request was sent to.
     """
     names = {cls.__name__ for cause in causes for cls in type(cause).__mro__}
-    named_address = configured_address or shown_address
+    address_to_correct = configured_address or shown_address
     failure = _tls_failure(causes, names, shown_address, request_url)
-    if failure := failure or _address_failure(names, named_address):
+    if failure := failure or _address_failure(names, address_to_correct):
         return failure
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         host = urlsplit(request_url or "").hostname
@@ -84,7 +84,7 @@ def connection_failure(
         )
         return ConnectionFailure("unknown_host", message, is_temporary=True)
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return _refused_connection(named_address, request_url)
+        return _refused_connection(address_to_correct, request_url)
     if any(isinstance(cause, OSError) and cause.errno in NO_NETWORK_ERRNOS for cause in causes):
         message = f"There is no way to {shown_address} from here. Check the network, or a VPN that it needs."
         return ConnectionFailure("no_network", message, is_temporary=True)
@@ -117,27 +117,27 @@ def _tls_failure(
     return None
 
 
-def _address_failure(names: set[str], shown_address: str) -> ConnectionFailure | None:
+def _address_failure(names: set[str], address_to_correct: str) -> ConnectionFailure | None:
     if names & {"UnsupportedProtocol", "InvalidURL", "InvalidUrlClientError"}:
         message = (
-            f"{shown_address} is no address of a server. Write it with http:// or https:// before it, such as "
+            f"{address_to_correct} is no address of a server. Write it with http:// or https:// before it, such as "
             "http://localhost:8000/v1."
         )
         return ConnectionFailure("no_address", message, is_temporary=False)
     if "TooManyRedirects" in names:
-        message = f"{shown_address} leads from one address to another without end. Set the server's final address as api_base."
+        message = f"{address_to_correct} leads from one address to another without end. Set the server's final address as api_base."
         return ConnectionFailure("redirects", message, is_temporary=False)
     return None
 
 
-def _refused_connection(shown_address: str, request_url: str | None) -> ConnectionFailure:
+def _refused_connection(address_to_correct: str, request_url: str | None) -> ConnectionFailure:
     if is_loopback(request_url):
         message = (
-            f"The model server at {shown_address} is not running. Start it ({HOW_TO_START}), or choose "
+            f"The model server at {address_to_correct} is not running. Start it ({HOW_TO_START}), or choose "
             "another model."
         )
         return ConnectionFailure("not_running", message, is_temporary=False)
-    message = f"{shown_address} refuses connections. Check its address and port, and that the server runs."
+    message = f"{address_to_correct} refuses connections. Check its address and port, and that the server runs."
     return ConnectionFailure("refused", message, is_temporary=True)
 
 

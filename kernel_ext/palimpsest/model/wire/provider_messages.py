@@ -17,8 +17,8 @@ from palimpsest.model.wire.sequential_calls import sequential_calls
 from palimpsest.model.wire.tool_call_text import (
     allowed_ids,
     arguments,
+    json_string,
     json_value,
-    quoted,
     tool_name,
     uninterpreted_text,
 )
@@ -344,9 +344,9 @@ def _text_form(value: dict[str, Any]) -> str | None:
     if type(role) is not str or type(content) is not str:
         return None
     if len(value) == 2:
-        return f'{{"content":{quoted(content)},"role":{quoted(role)}}}'
+        return f'{{"content":{json_string(content)},"role":{json_string(role)}}}'
     if len(value) == 3 and type(call) is str:
-        text = f'"content":{quoted(content)},"role":{quoted(role)},"tool_call_id":{quoted(call)}'
+        text = f'"content":{json_string(content)},"role":{json_string(role)},"tool_call_id":{json_string(call)}'
         return f"{{{text}}}"
     return None
 

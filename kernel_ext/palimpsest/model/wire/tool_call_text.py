@@ -14,21 +14,21 @@ from typing import Any, assert_never
 
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.provider_profile.profile import (
-    SHORT_CHARS,
+    MAX_SHORT_ID_CHARS,
     ProviderProfile,
-    as_nine,
-    as_words,
+    nine_character_id,
+    word_character_id,
 )
 from palimpsest.transcript.provider_profile.provider_table import IdRule
 from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 MAX_NAME_CHARS = 64
 """Maximum characters of a tool's name."""
-SIGNATURE = "__thought__"
+SIGNATURE_SEPARATOR = "__thought__"
 """Separates an id from the signature that Gemini gave a call, in litellm's ids."""
 
 
-quoted = json.encoder.encode_basestring
+json_string = json.encoder.encode_basestring
 """Returns a text as JSON, with non-ASCII characters unescaped."""
 _STRICT = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False)
 PERHAPS_UNREPRESENTABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
@@ -41,7 +41,7 @@ def arguments(inputs: dict[str, Any]) -> str:
         # Half of all calls have one argument, which is a text: code, a command, a path.
         [(name, value)] = inputs.items()
         if type(name) is str and type(value) is str:
-            return joined_surrogates(f"{{{quoted(name)}: {quoted(value)}}}")
+            return joined_surrogates(f"{{{json_string(name)}: {json_string(value)}}}")
     try:
         text = _STRICT.encode(inputs)
     except ValueError:
@@ -105,7 +105,9 @@ def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[
 
 def _received_id(identifier: str, target: ProviderProfile) -> str:
     """Return the id that the server receives: litellm cuts a signature off for servers that do not use it."""
-    return identifier if target.ids_contain_signature else identifier.partition(SIGNATURE)[0]
+    return (
+        identifier if target.ids_contain_signature else identifier.partition(SIGNATURE_SEPARATOR)[0]
+    )
 
 
 def _allowed_id(identifier: str, rule: IdRule) -> str:
@@ -113,22 +115,22 @@ def _allowed_id(identifier: str, rule: IdRule) -> str:
         case "any":
             return joined_surrogates(identifier)
         case "short":
-            if len(identifier) <= SHORT_CHARS:
+            if len(identifier) <= MAX_SHORT_ID_CHARS:
                 return joined_surrogates(identifier)
             return _shortened_id(identifier)
         case "words":
-            return as_words(identifier)
+            return word_character_id(identifier)
         case "short_words":
-            new_id = as_words(identifier)
-            return new_id if len(new_id) <= SHORT_CHARS else _shortened_id(identifier)
+            new_id = word_character_id(identifier)
+            return new_id if len(new_id) <= MAX_SHORT_ID_CHARS else _shortened_id(identifier)
         case "nine":
-            return as_nine(identifier)
+            return nine_character_id(identifier)
         case _:
             assert_never(rule)
 
 
 def _shortened_id(identifier: str) -> str:
-    return "call_" + _id_hash(identifier)[: SHORT_CHARS - 5]
+    return "call_" + _id_hash(identifier)[: MAX_SHORT_ID_CHARS - 5]
 
 
 def _id_hash(identifier: str) -> str:

@@ -16,8 +16,8 @@ SUBAGENT_FOLDER = "subagents"
 MAX_CHILDREN = 200
 """Maximum subagents that are read for one conversation, including subagents of subagents."""
 MAX_LEVELS = 8
-SEARCHED_EVENTS = 20
-"""Number of first events that are searched for the first message."""
+MAX_SEARCHED_EVENTS = 20
+"""Maximum first events that are searched for the first message."""
 ReadDocument = Callable[[Path, Report], JsonValue]
 
 
@@ -30,7 +30,7 @@ class SubagentFolder:
     """The id of the parent conversation, then the subagent's own."""
     parent: str
     prompt: str
-    created: int
+    created_ms: int
 
 
 def subagent_folders(
@@ -41,27 +41,32 @@ def subagent_folders(
     if folder.is_symlink() or not folder.is_dir():
         return []
     folders: list[SubagentFolder] = []
-    children = sorted(
-        child for child, _ in zip(folder.iterdir(), range(max_count * 10 + 1), strict=False)
+    subagent_paths = sorted(
+        subagent_path
+        for subagent_path, _ in zip(folder.iterdir(), range(max_count * 10 + 1), strict=False)
     )
-    for child in children:
-        events = child / "events"
-        if child.is_symlink() or events.is_symlink() or not events.is_dir():
-            report(f"{SUBAGENT_FOLDER}/{child.name}", "It is no conversation and was left out.")
+    for subagent_path in subagent_paths:
+        events = subagent_path / "events"
+        if subagent_path.is_symlink() or events.is_symlink() or not events.is_dir():
+            report(
+                f"{SUBAGENT_FOLDER}/{subagent_path.name}", "It is no conversation and was left out."
+            )
         elif len(folders) >= max_count:
             report("", f"Only the first {MAX_CHILDREN} of its subagents were read.")
             break
         else:
-            prompt, created = _first_message(events, read_document)
+            prompt, created_ms = _first_message(events, read_document)
             folders.append(
-                SubagentFolder(child, f"{parent}/{child.name}", parent, prompt, created or 0)
+                SubagentFolder(
+                    subagent_path, f"{parent}/{subagent_path.name}", parent, prompt, created_ms or 0
+                )
             )
-    return sorted(folders, key=lambda subagent: subagent.created)
+    return sorted(folders, key=lambda subagent: subagent.created_ms)
 
 
 def _first_message(events: Path, read_document: ReadDocument) -> tuple[str, int | None]:
     names = sorted(child.name for child in events.iterdir() if child.name.startswith("event-"))
-    for name in names[:SEARCHED_EVENTS]:
+    for name in names[:MAX_SEARCHED_EVENTS]:
         event = read_document(events / name, discard_report)
         if event.get("kind") == "MessageEvent" and event.get("source") == "user":
             content = event.objects("llm_message", "content")
@@ -71,39 +76,39 @@ def _first_message(events: Path, read_document: ReadDocument) -> tuple[str, int 
 
 
 @dataclass(slots=True)
-class GivenTasks:
+class SubagentCalls:
     """The calls of a conversation that started or resumed subagents."""
 
-    children: Sequence[SubagentFolder] = ()
+    subagents: Sequence[SubagentFolder] = ()
     calls: dict[str, str] = field(default_factory=dict)
     """The first call of each subagent."""
-    _child_by_call: dict[str, str] = field(default_factory=dict)
-    _child_by_task: dict[str, str] = field(default_factory=dict)
+    _subagent_id_by_call: dict[str, str] = field(default_factory=dict)
+    _subagent_id_by_task: dict[str, str] = field(default_factory=dict)
 
     def add_call(self, call: str, event: JsonValue) -> None:
         """Add a call, with its action."""
         action = event.at("action")
         if action.get("kind") == "TaskAction":
-            child = self._child_by_task.get(action.id("resume")) or self._subagent_without_call(
-                action.text("prompt")
-            )
-            if child:
-                self._child_by_call[call] = child
-                self.calls.setdefault(child, call)
+            subagent_id = self._subagent_id_by_task.get(
+                action.id("resume")
+            ) or self._subagent_without_call(action.text("prompt"))
+            if subagent_id:
+                self._subagent_id_by_call[call] = subagent_id
+                self.calls.setdefault(subagent_id, call)
         elif action.get("kind") == "DelegateAction":
             # One call can give work to several subagents.
             for task in action.fields("tasks").values():
-                if child := self._subagent_without_call(JsonValue(task).text()):
-                    self.calls[child] = call
+                if subagent_id := self._subagent_without_call(JsonValue(task).text()):
+                    self.calls[subagent_id] = call
 
     def add_result(self, call: str, event: JsonValue) -> str | None:
         """Add a call's result; return the subagent to which the call gave work, if there is one."""
-        child = self._child_by_call.get(call)
-        if child and (task := event.id("observation", "task_id")):
-            self._child_by_task[task] = child
-        return child
+        subagent_id = self._subagent_id_by_call.get(call)
+        if subagent_id and (task_id := event.id("observation", "task_id")):
+            self._subagent_id_by_task[task_id] = subagent_id
+        return subagent_id
 
     def _subagent_without_call(self, prompt: str) -> str:
         """Return the id of the first subagent that begins with a prompt and has no call yet; empty where there is none."""
-        ids = (subagent.id for subagent in self.children if subagent.prompt == prompt)
+        ids = (subagent.id for subagent in self.subagents if subagent.prompt == prompt)
         return next((name for name in ids if prompt and name not in self.calls), "")

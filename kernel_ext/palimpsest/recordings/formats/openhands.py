@@ -14,7 +14,7 @@ from palimpsest.recordings.format_parts.openhands_subagents import (
     MAX_CHILDREN,
     MAX_LEVELS,
     SUBAGENT_FOLDER,
-    GivenTasks,
+    SubagentCalls,
     SubagentFolder,
     subagent_folders,
 )
@@ -105,7 +105,7 @@ class OpenHandsImporter:
             raise UserError(f"{str(path)!r} holds no events of OpenHands.")
         begin = SessionBegin(recorded_name(path.stem), self.name, "v0")
         if any("kind" in event for event in events):
-            yield from _conversation(events, NO_VALUE, begin, GivenTasks())
+            yield from _conversation(events, NO_VALUE, begin, SubagentCalls())
         else:
             yield from event_session(events, begin, NO_VALUE, report)
 
@@ -140,7 +140,7 @@ def _folder(path: Path, report: Report) -> Iterator[Recorded]:
             folder_report("", f"Its subagents are deeper than {MAX_LEVELS} levels; left out.")
             children = []
         children_left -= len(children)
-        tasks = GivenTasks(children)
+        tasks = SubagentCalls(children)
         begin = SessionBegin(
             name, "openhands", parent=child.parent if child else None, parent_call=call
         )
@@ -182,7 +182,7 @@ def _document(path: Path, report: Report) -> JsonValue:
 
 
 def _conversation(
-    events: Iterable[JsonValue], state: JsonValue, begin: SessionBegin, tasks: GivenTasks
+    events: Iterable[JsonValue], state: JsonValue, begin: SessionBegin, tasks: SubagentCalls
 ) -> Iterator[Recorded]:
     requests_by_answer: dict[str, ReportedRequest] = {}
     for metrics in state.fields("stats", "usage_to_metrics").values():
@@ -249,7 +249,7 @@ class _ConversationReader:
 
     requests_by_answer: dict[str, ReportedRequest]
     model: str
-    tasks: GivenTasks
+    tasks: SubagentCalls
     index: EventIndex = field(default_factory=EventIndex)
     branch: dict[str, None] = field(default_factory=dict)
     """The ids of the conversation's events so far, in order."""

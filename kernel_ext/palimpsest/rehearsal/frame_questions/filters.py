@@ -11,6 +11,10 @@ from palimpsest.rehearsal.parsing.word_matching import Word, number_of
 
 EQUAL = {"=", "==", "equal", "equals", "is", "exactly"}
 FILLERS = {"than", "to", "a", "of", "or", "about", "the", "value"}
+MAX_SEARCHED_WORDS = 9
+"""Maximum words before a number that are searched for a comparison, including those of column names."""
+MAX_WORDS_BEFORE = 6
+"""Maximum words of these that are compared, without those of column names."""
 
 
 @dataclass(frozen=True)
@@ -18,50 +22,54 @@ class Filter:
     """A condition on one column."""
 
     column: Column
-    test: str
+    operator: str
     """``==``, ``>``, ``>=``, ``<``, ``<=`` or ``in``."""
     value: Any
 
 
 def parse_filters(
-    words: Sequence[Word], columns: Sequence[ColumnMention], values: Sequence[ValueMention]
+    words: Sequence[Word],
+    column_mentions: Sequence[ColumnMention],
+    value_mentions: Sequence[ValueMention],
 ) -> tuple[list[Filter], set[int]]:
     """Return the conditions, and the start indices of column mentions that only belong to conditions."""
-    filters, used_starts = _value_filters(columns, values)
+    filters, used_starts = _value_filters(column_mentions, value_mentions)
     for position, word in enumerate(words):
         number = number_of(word.text)
-        is_in_name = any(mention.start <= position < mention.end for mention in columns)
+        is_in_name = any(mention.start <= position < mention.end for mention in column_mentions)
         if number is None or is_in_name or _counts_rows(words, position):
             continue
         nearest = min(
-            (mention for mention in columns if mention.column.is_numeric),
+            (mention for mention in column_mentions if mention.column.is_numeric),
             key=lambda mention, position=position: (
                 mention.start > position,
                 abs(mention.start - position),
             ),  # type: ignore[misc]
             default=None,
         )
-        if nearest and (test := _comparator(words, columns, position)):
-            filters.append(Filter(nearest.column, test, number))
+        if nearest and (operator := _operator(words, column_mentions, position)):
+            filters.append(Filter(nearest.column, operator, number))
             used_starts.add(nearest.start)
     return filters, used_starts
 
 
 def _value_filters(
-    columns: Sequence[ColumnMention], values: Sequence[ValueMention]
+    column_mentions: Sequence[ColumnMention], value_mentions: Sequence[ValueMention]
 ) -> tuple[list[Filter], set[int]]:
     filters: list[Filter] = []
     used_starts: set[int] = set()
     by_column: dict[Any, list[ValueMention]] = {}
-    for value in values:
-        by_column.setdefault(value.column.key, []).append(value)
+    for value_mention in value_mentions:
+        by_column.setdefault(value_mention.column.key, []).append(value_mention)
     for mentions in by_column.values():
         column = mentions[0].column
         if len(mentions) > 1:
             filters.append(Filter(column, "in", [mention.value for mention in mentions]))
         else:
             filters.append(Filter(column, "==", mentions[0].value))
-            used_starts |= {mention.start for mention in columns if mention.column == column}
+            used_starts |= {
+                mention.start for mention in column_mentions if mention.column == column
+            }
     return filters, used_starts
 
 
@@ -72,11 +80,11 @@ def _counts_rows(words: Sequence[Word], position: int) -> bool:
     return before in ranks or after in {"row", "line", "bin"}
 
 
-def _comparator(
-    words: Sequence[Word], columns: Sequence[ColumnMention], position: int
+def _operator(
+    words: Sequence[Word], column_mentions: Sequence[ColumnMention], position: int
 ) -> str | None:
     """Return the comparison operator in the words before a number, or None."""
-    words_before = _words_before(words, columns, position)
+    words_before = _words_before(words, column_mentions, position)
     if words_before[-2:] == ["at", "least"] or words_before[-1:] in (["between"], [">="]):
         return ">="
     if words_before[-2:] == ["at", "most"] or words_before[-1:] == ["<="]:
@@ -100,10 +108,12 @@ def _comparator(
 
 
 def _words_before(
-    words: Sequence[Word], columns: Sequence[ColumnMention], position: int
+    words: Sequence[Word], column_mentions: Sequence[ColumnMention], position: int
 ) -> list[str]:
     """Return the words before a number, without those of column names."""
-    start = max(0, position - 9)
-    column_indexes = {index for mention in columns for index in range(mention.start, mention.end)}
+    start = max(0, position - MAX_SEARCHED_WORDS)
+    column_indexes = {
+        index for mention in column_mentions for index in range(mention.start, mention.end)
+    }
     indexes = [index for index in range(start, position) if index not in column_indexes]
-    return [words[index].text for index in indexes[-6:]]
+    return [words[index].text for index in indexes[-MAX_WORDS_BEFORE:]]

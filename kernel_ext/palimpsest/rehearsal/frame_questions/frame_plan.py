@@ -227,7 +227,7 @@ def rule_thought(spec: QuerySpec) -> str:
     """Return the model's thinking: the rule, its columns and conditions."""
     measures = ", ".join(column.label for column in spec.measures) or "none"
     groups = ", ".join(column.label for column in spec.groups) or "none"
-    where = ", ".join(f"{f.column.label} {f.test} {f.value!r}" for f in spec.filters)
+    where = ", ".join(f"{f.column.label} {f.operator} {f.value!r}" for f in spec.filters)
     condition = f"; condition: {where}" if where else ""
     chart = f" ({chart_of(spec)})" if spec.op == "plot" else ""
     return f"Rule: {spec.op}{chart} on {spec.table.name}. Measured: {measures}; grouped by: {groups}{condition}."

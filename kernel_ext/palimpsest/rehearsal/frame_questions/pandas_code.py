@@ -41,9 +41,9 @@ def rows_source(spec: QuerySpec) -> str:
 
 def _test_code(name: str, condition: Filter) -> str:
     column = f"{name}[{as_source(condition.column.key)}]"
-    if condition.test == "in":
+    if condition.operator == "in":
         return f"{column}.isin([{', '.join(as_source(value) for value in condition.value)}])"
-    return f"{column} {condition.test} {as_source(condition.value)}"
+    return f"{column} {condition.operator} {as_source(condition.value)}"
 
 
 def key_source(columns: tuple[Column, ...]) -> str:

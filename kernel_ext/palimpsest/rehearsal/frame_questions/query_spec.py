@@ -47,7 +47,7 @@ def make_query_spec(request: DataRequest, linked_prompt: LinkedPrompt, table: Ta
         linked_prompt, [m for m in linked_prompt.columns if m.start not in used_starts]
     )
     # Two or more compared values of a column are separated by grouping.
-    split_columns = [condition.column for condition in filters if condition.test == "in"][:1]
+    split_columns = [condition.column for condition in filters if condition.operator == "in"][:1]
     groups += tuple(column for column in split_columns if column not in groups)
     statistic = request.statistic
     if all(column.is_text for column in (*measures, *groups)):

@@ -23,7 +23,7 @@ from palimpsest.rehearsal.parsing.tool_outputs import (
 ROWS_IN_TABLE = 15
 STATISTIC_NAMES = {"mean": "mean", "median": "median", "sum": "sum", "min": "smallest value", "max": "largest value", "std": "standard deviation", "var": "variance"}  # fmt: skip
 CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart", "box": "box plot", "line": "line chart", "pie": "pie chart"}  # fmt: skip
-TEST_WORDS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
+OPERATOR_WORDS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
 TextRows = list[tuple[str, ...]]
 EMPTY_RESULTS = ("Empty DataFrame", "Series([]")
 """Beginnings of pandas' output for a result without rows."""
@@ -46,7 +46,9 @@ def condition_text(spec: QuerySpec) -> str:
 def _condition(condition: Filter) -> str:
     values = condition.value if isinstance(condition.value, list) else [condition.value]
     values_text = ", ".join(inline_code(value) for value in values)
-    return f"{inline_code(condition.column.label)} {TEST_WORDS[condition.test]} {values_text}"
+    return (
+        f"{inline_code(condition.column.label)} {OPERATOR_WORDS[condition.operator]} {values_text}"
+    )
 
 
 def column_names(columns: Sequence[Column]) -> str:

@@ -10,7 +10,7 @@ from palimpsest.rehearsal.frame_questions.table_search import (
 )
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tool_outputs import inline_code
-from palimpsest.rehearsal.parsing.vocabulary import GLUE
+from palimpsest.rehearsal.parsing.vocabulary import NON_CONTENT_WORDS
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner
 from palimpsest.rehearsal.small_talk import spoken_answer
 
@@ -29,8 +29,8 @@ def variables_plan(runner: PlanRunner) -> Plan:
     """Return the plan that lists the variables, or a table's columns when the prompt names a table."""
     variables = yield from list_variables(runner)
     name_scores = link_variables(runner.prompt.words, variables)
-    tables = [variable.name for variable in variables if variable.is_table]
-    if any(name_scores.get(name, 0) >= MIN_NAME_SCORE for name in tables):
+    table_names = [variable.name for variable in variables if variable.is_table]
+    if any(name_scores.get(name, 0) >= MIN_NAME_SCORE for name in table_names):
         request = DataRequest("columns", "variables of a table")
         return (yield from frame_plan(runner, request, variables))
     if not variables:
@@ -52,10 +52,10 @@ def name_plan(runner: PlanRunner) -> Plan:
     name_scores = link_variables(runner.prompt.words, variables)
     if any(score >= MIN_NAME_SCORE for score in name_scores.values()):
         return (yield from frame_plan(runner, DataRequest("describe", "a name"), variables))
-    names = [variable.name for variable in variables if variable.is_table]
-    tables = (yield from describe_tables(runner, names)) if len(names) == 1 else []
+    table_names = [variable.name for variable in variables if variable.is_table]
+    tables = (yield from describe_tables(runner, table_names)) if len(table_names) == 1 else []
     table = next(iter(tables), None)
-    words = [word for word in runner.prompt.words if word.text not in GLUE]
+    words = [word for word in runner.prompt.words if word.text not in NON_CONTENT_WORDS]
     links = link_columns(runner.prompt.words, table.columns) if table else ()
     if links and len(words) <= 2 * sum(link.end - link.start for link in links):
         request = DataRequest(None, "names of columns")

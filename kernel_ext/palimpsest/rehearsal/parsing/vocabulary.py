@@ -121,7 +121,7 @@ ABOVE = word_set(
     """
 )
 BELOW = word_set("< <= before below fewer less lighter lower most shorter smaller under younger")
-GLUE = word_set(
+NON_CONTENT_WORDS = word_set(
     """
     load loaded loading import imported read python pandas file files analyse explore mainly roughly
     ' , ; = == a about above according across actually add again against aggregate aggregated ah all
@@ -151,4 +151,4 @@ OPERATIONS = frozenset[str]().union(
     *(STATISTICS, CHARTS, QUALITIES, MOST_WORDS, LEAST_WORDS, PLOT, COUNT, ROWS, MISSING),
     *(DISTINCT, DESCRIBE, COLUMNS, HEAD, CORRELATE, COMPARE, GROUP, DATA, BY, ABOVE, BELOW),
 )
-KNOWN_WORDS = GLUE | OPERATIONS
+KNOWN_WORDS = NON_CONTENT_WORDS | OPERATIONS

@@ -43,6 +43,9 @@ ANSWER_LEVEL = 3
 """Level of the heading above each answer."""
 MAX_SUMMARY_CHARS = 2_000
 """Maximum characters of the model's summary of the session."""
+MAX_PROMPT_CHARS = 120
+"""Maximum characters of a prompt in the list of prompts."""
+MAX_TODO_CHARS = 600
 MAX_LINE_CHARS = 32
 """Maximum characters of a line that is assumed to fit into 280 pixels; a longer one is made scrollable, since a page
 without scripts cannot measure."""
@@ -128,7 +131,7 @@ _META = (
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddedFile:
     """An attachment as the page includes it."""
 
     kind: Literal["picture", "text", "file", "left-out"]
@@ -140,7 +143,7 @@ class Embedded:
     """Why it is left out, or not complete."""
 
 
-Embed = Callable[[Attachment | FilePart], Embedded]
+Embed = Callable[[Attachment | FilePart], EmbeddedFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,10 @@ def share_page(
     density: Density = "quiet",
     closing_lines: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[str]:
-    """Yield the page in pieces, in order; ``closing_lines`` is called last and returns the lines of the footer."""
+    """Yield the page in pieces, in order.
+
+    ``time_text`` formats milliseconds; ``closing_lines`` is called last and returns the lines of the footer.
+    """
     yield from _head_html(head, scrub)
     writer = _BodyWriter(scrub, embed, time_text)
     yield '<main id="transcript" aria-label="Transcript">\n'
@@ -201,7 +207,7 @@ def _head_html(head: SharePageHead, scrub: Scrub) -> Iterator[str]:
         yield '<nav aria-label="Prompts"><details><summary>'
         yield f"{counted_noun(len(head.prompts), 'prompt')}</summary>\n<ol>\n"
         for number, prompt in enumerate(head.prompts, start=1):
-            title = line_in_html(one_line(scrub(prompt), 120)) or "Without words"
+            title = line_in_html(one_line(scrub(prompt), MAX_PROMPT_CHARS)) or "Without words"
             yield f'<li><a href="#prompt-{number}">{title}</a></li>\n'
         yield "</ol></details></nav>\n"
 
@@ -211,7 +217,7 @@ def _todo_html(todos: Sequence[Todo], scrub: Scrub) -> str:
     rows = "".join(
         f'<li class="{"done" if todo.status in ("completed", "cancelled") else ""}">'
         f'<span role="img" aria-label="{_TODO_SIGNS[todo.status][1]}">{_TODO_SIGNS[todo.status][0]}</span> '
-        f"{line_in_html(one_line(scrub(todo.content), 600))}</li>"
+        f"{line_in_html(one_line(scrub(todo.content), MAX_TODO_CHARS))}</li>"
         for todo in todos
     )
     return (
@@ -242,34 +248,34 @@ class _BodyWriter:
     def message_html(self, rows: MessageRows) -> str:
         """Return one message as HTML; empty where there is nothing to show."""
         message, info = rows.message, rows.message.info
-        items = [self._row_html(row) for row in rows.rows]
-        items += [self._file_html(self._embed(file)) for file in self._files.pop(message.id, ())]
-        items_html = "\n".join(filter(None, items))
-        if not items_html:
+        pieces = [self._row_html(row) for row in rows.rows]
+        pieces += [self._file_html(self._embed(file)) for file in self._files.pop(message.id, ())]
+        pieces_html = "\n".join(filter(None, pieces))
+        if not pieces_html:
             return ""
         if is_prompt(message):
-            return f"{self._prompt_heading(info.time.created)}{items_html}\n</section>\n"
+            return f"{self._prompt_heading(info.time.created)}{pieces_html}\n</section>\n"
         label = "Summary" if info.role == "assistant" and info.summary else "Answer"
-        return f'<section class="answer">\n<h3>{label}</h3>\n{items_html}\n</section>\n'
+        return f'<section class="answer">\n<h3>{label}</h3>\n{pieces_html}\n</section>\n'
 
-    def _prompt_heading(self, created: int) -> str:
+    def _prompt_heading(self, created_ms: int) -> str:
         self._prompt_count += 1
-        time = html.escape(self._format_time(created))
+        time = html.escape(self._format_time(created_ms))
         return (
             f'<section class="prompt" id="prompt-{self._prompt_count}">\n'
             f"<h2>Prompt {count(self._prompt_count)}<time>{time}</time></h2>\n"
         )
 
-    def _row_html(self, item: Row) -> str:
-        if isinstance(item, WorkRow):
-            return work_row(item, self._items_html(item))
-        if isinstance(item, TurnEnd):
-            return end_row(item, self._items_html(item))
-        if not isinstance(item, OutlineCall):
-            return _scrollable_html(_renumbered_headings(render_item(item)))
-        figures = [self._file_html(self._embed(figure)) for figure in item.pictures]
-        call = replace(item, pictures=(), reductions=(), record_hint=_omitted_text(item))
-        sentences, reduced_output = item.reductions, ""
+    def _row_html(self, row: Row) -> str:
+        if isinstance(row, WorkRow):
+            return work_row(row, self._items_html(row))
+        if isinstance(row, TurnEnd):
+            return end_row(row, self._items_html(row))
+        if not isinstance(row, OutlineCall):
+            return _scrollable_html(_renumbered_headings(render_item(row)))
+        figures = [self._file_html(self._embed(figure)) for figure in row.pictures]
+        call = replace(row, pictures=(), reductions=(), record_hint=_omitted_text(row))
+        sentences, reduced_output = row.reductions, ""
         if sentences and call.output is not None:
             reduced_output = _scrollable_html(_labelled_text(sentences[-1], call.output.text))
             sentences, call = sentences[:-1], replace(call, output=None)
@@ -280,7 +286,7 @@ class _BodyWriter:
     def _items_html(self, row: WorkRow | TurnEnd) -> str:
         return "\n".join(map(self._row_html, row.items))
 
-    def _file_html(self, embedded_file: Embedded) -> str:
+    def _file_html(self, embedded_file: EmbeddedFile) -> str:
         name = line_in_html(one_line(self._scrub(embedded_file.name)) or "file")
         mime = line_in_html(one_line(embedded_file.mime))
         reason = line_in_html(embedded_file.omission_reason)

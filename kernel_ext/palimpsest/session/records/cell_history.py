@@ -28,7 +28,7 @@ MAX_PROMPT_CHARS = 120
 
 
 def named_cell(name: str, runs: Iterable[CellRun]) -> tuple[str, int | None]:
-    """Return the id and the number of the cell that ran last with a number, or of that id."""
+    """Return id and number of the cell whose newest run has ``name`` as its number or id; ``name`` itself and None where none ran."""
     with_id = [run for run in runs if run.cell_id]
     newest = next(
         (run for run in reversed(with_id) if name in (str(run.number), run.cell_id)), None
@@ -45,9 +45,9 @@ def cell_history(
 ) -> CellHistory:
     """Return what the calls of a session did to a cell, without what was rejected before it was made."""
     records = tuple(records)
-    answers = numbered_requests(records)
-    requests = {message_id: place for place, message_id in enumerate(answers, 1)}
-    replies = _repliers(records)
+    message_ids = numbered_requests(records)
+    request_numbers = {message_id: place for place, message_id in enumerate(message_ids, 1)}
+    repliers = _repliers(records)
     changes: list[WrittenCell] = []
     prompt = ""
     for message in messages:
@@ -64,9 +64,9 @@ def cell_history(
                     title=session.title,
                     message=message.id,
                     call=part.call_id,
-                    request=requests.get(message.id),
+                    request=request_numbers.get(message.id),
                     prompt=prompt,
-                    approved_by=replies.get(part.call_id, ""),
+                    approved_by=repliers.get(part.call_id, ""),
                     change=change,
                 )
                 for change in changes_of_call(part)

@@ -94,7 +94,10 @@ def _planned_cells(
 ) -> tuple[RevertedCell, ...]:
     """Return the changes that undo those of hidden calls, newest first, without those that are undone already."""
     removal = hidden_by_revert(messages, target)
-    hidden_messages, hidden_parts = set(removal.messages), {part for _, part in removal.part_ids}
+    hidden_messages, hidden_parts = (
+        set(removal.message_ids),
+        {part for _, part in removal.part_id_pairs},
+    )
     done = {(cell.call, cell.index) for cell in (standing.cells if standing is not None else ())}
     planned: list[RevertedCell] = []
     for message in messages:

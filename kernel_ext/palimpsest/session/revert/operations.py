@@ -159,14 +159,16 @@ class LiveReverts:
         messages = self._log.state.messages()
         hidden_messages = hidden_by_revert(messages, revert)
         session = self._log.state.session
-        events: list[Any] = [MessageRemoved(message_id=name) for name in hidden_messages.messages]
-        events += [PartRemoved(message_id=m, part_id=p) for m, p in hidden_messages.part_ids]
+        events: list[Any] = [
+            MessageRemoved(message_id=name) for name in hidden_messages.message_ids
+        ]
+        events += [PartRemoved(message_id=m, part_id=p) for m, p in hidden_messages.part_id_pairs]
         if session is not None:
-            summary = without_turns(session.summary, hidden_messages.messages, messages)
+            summary = without_turns(session.summary, hidden_messages.message_ids, messages)
             update = {"revert": None, "summary": summary}
             events.append(SessionUpdated(session=session.model_copy(update=update)))
         self._log.append(*events, sync=True)
-        return len(hidden_messages.messages)
+        return len(hidden_messages.message_ids)
 
     async def make_final(self) -> None:
         """Make a revert final before the session is continued.
@@ -266,7 +268,7 @@ class LiveReverts:
         return RevertPreview(
             message_id=plan.message_id,
             part_id=plan.part_id,
-            messages=tuple(_excerpt(by_id[message]) for message in hidden_messages.messages),
+            messages=tuple(_excerpt(by_id[message]) for message in hidden_messages.message_ids),
             files=files,
             cells=cells,
             problem=self.problem,

@@ -34,8 +34,8 @@ class RevertPlan:
 class Removal:
     """The messages and parts that a cleanup removes, in order."""
 
-    messages: tuple[str, ...] = ()
-    part_ids: tuple[tuple[str, str], ...] = ()
+    message_ids: tuple[str, ...] = ()
+    part_id_pairs: tuple[tuple[str, str], ...] = ()
     """Pairs of message id and part id."""
 
 
@@ -50,10 +50,10 @@ def plan_revert(
     target = _target(messages, message_id, part_id)
     if target is None:
         return None
-    index, kept_part_id = target
+    index, first_hidden_part_id = target
     first_message = messages[index]
     part_ids = [message_part.id for message_part in first_message.parts]
-    visible_count = part_ids.index(kept_part_id) if kept_part_id in part_ids else 0
+    visible_count = part_ids.index(first_hidden_part_id) if first_hidden_part_id in part_ids else 0
     hidden_messages = [
         first_message.model_copy(update={"parts": first_message.parts[visible_count:]}),
         *messages[index + 1 :],
@@ -61,7 +61,7 @@ def plan_revert(
     parts = list(parts_of(hidden_messages))
     return RevertPlan(
         messages[index].id,
-        kept_part_id,
+        first_hidden_part_id,
         standing_revert.snapshot if standing_revert is not None else None,
         tuple(part for part in parts if isinstance(part, PatchPart)),
         tuple(dict.fromkeys(_written_files(parts))),
@@ -69,7 +69,7 @@ def plan_revert(
 
 
 def hidden_by_revert(messages: Messages, revert: RevertState) -> Removal:
-    """Return the messages and parts that a cleanup removes; none where the revert's target no longer exists."""
+    """Return the messages and parts that a revert hides and a cleanup removes; none where the revert's target no longer exists."""
     index = next((i for i, message in enumerate(messages) if message.id == revert.message_id), None)
     if index is None:
         return Removal()
@@ -86,7 +86,7 @@ def without_reverted(messages: Messages, revert: RevertState | None) -> Messages
     if revert is None:
         return messages
     removal = hidden_by_revert(messages, revert)
-    message_ids, part_ids = set(removal.messages), {part for _, part in removal.part_ids}
+    message_ids, part_ids = set(removal.message_ids), {part for _, part in removal.part_id_pairs}
     return tuple(
         message.model_copy(
             update={"parts": tuple(p for p in message.parts if p.id not in part_ids)}

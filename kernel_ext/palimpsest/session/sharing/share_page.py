@@ -20,7 +20,7 @@ from urllib.parse import unquote_to_bytes
 from palimpsest import __version__
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.content.phrases import count, money, size_text
-from palimpsest.render.formats.share_page import Embedded, SharePageHead, share_page
+from palimpsest.render.formats.share_page import EmbeddedFile, SharePageHead, share_page
 from palimpsest.session.sharing.visible_state import visible_session
 from palimpsest.store.exchange.json_export import full_output
 from palimpsest.store.interface import Store
@@ -334,7 +334,7 @@ class Attachments:
         self._bytes_left = MAX_ATTACHMENTS_BYTES
         self.left_out_count = 0
 
-    def embed_file(self, file: Attachment | FilePart) -> Embedded:
+    def embed_file(self, file: Attachment | FilePart) -> EmbeddedFile:
         """Return how an attachment is shown."""
         name, mime = file.filename or _file_name(file.url), file.mime
         content = self._content(file.url)
@@ -352,17 +352,17 @@ class Attachments:
             return self._omitted_file(name, mime, "it holds what looks like a key or a home folder")
         self._bytes_left -= len(content)
         kind: Literal["picture", "file"] = "picture" if mime in PICTURE_TYPES else "file"
-        return Embedded(kind, name, mime, _data_url(mime, content))
+        return EmbeddedFile(kind, name, mime, _data_url(mime, content))
 
-    def _embedded_text(self, name: str, mime: str, content: bytes) -> Embedded:
+    def _embedded_text(self, name: str, mime: str, content: bytes) -> EmbeddedFile:
         text = self._clean(content.decode("utf-8", "replace"))
         if mime in PICTURE_TYPES:
             self._bytes_left -= len(content)
-            return Embedded("picture", name, mime, _data_url(mime, text.encode()))
+            return EmbeddedFile("picture", name, mime, _data_url(mime, text.encode()))
         self._bytes_left -= min(len(content), MAX_TEXT_CHARS)
         more = len(text) - MAX_TEXT_CHARS
         reason = f"{count(more)} more characters are not on this page" if more > 0 else ""
-        return Embedded("text", name, mime, text[:MAX_TEXT_CHARS], reason)
+        return EmbeddedFile("text", name, mime, text[:MAX_TEXT_CHARS], reason)
 
     def _content(self, url: str) -> bytes | None:
         if url.startswith("blob:"):
@@ -384,9 +384,9 @@ class Attachments:
             return f"it was not kept with the session; it is at {self._clean(url)[:300]}"
         return "its content is gone"
 
-    def _omitted_file(self, name: str, mime: str, reason: str) -> Embedded:
+    def _omitted_file(self, name: str, mime: str, reason: str) -> EmbeddedFile:
         self.left_out_count += 1
-        return Embedded("left-out", name, mime, omission_reason=reason)
+        return EmbeddedFile("left-out", name, mime, omission_reason=reason)
 
 
 def _data_url(mime: str, content: bytes) -> str:

@@ -17,12 +17,12 @@ def visible_session(store: Store, session_id: str) -> tuple[State, SessionInfo]:
         return state, session
     hidden_messages = hidden_by_revert(state.messages(), revert)
     if session.summary is not None:
-        summary = without_turns(session.summary, hidden_messages.messages, state.messages())
+        summary = without_turns(session.summary, hidden_messages.message_ids, state.messages())
         session = session.model_copy(update={"summary": summary})
         changed = SessionUpdated(session=session)
         state.apply(Record(seq=state.seq + 1, ts=0, event=changed))
-    state.forget_messages(set(hidden_messages.messages))
-    for message_id, part_id in hidden_messages.part_ids:
+    state.forget_messages(set(hidden_messages.message_ids))
+    for message_id, part_id in hidden_messages.part_id_pairs:
         event = PartRemoved(message_id=message_id, part_id=part_id)
         state.apply(Record(seq=state.seq + 1, ts=0, event=event))
     return state, session

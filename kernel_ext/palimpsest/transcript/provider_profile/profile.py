@@ -41,7 +41,7 @@ from palimpsest.transcript.provider_profile.request_limits import (
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 ID_RULE_ORDER: tuple[IdRule, ...] = ("any", "short", "words", "short_words", "nine")
-SHORT_CHARS = 40
+MAX_SHORT_ID_CHARS = 40
 NINE_CHARS = 9
 NO_LETTER_OR_DIGIT = re.compile(r"[^a-zA-Z0-9]")
 NO_WORD = re.compile(r"[^a-zA-Z0-9_-]")
@@ -206,12 +206,12 @@ def stricter_id_rule(first: IdRule, second: IdRule) -> IdRule:
     return max(first, second, key=ID_RULE_ORDER.index)
 
 
-def as_words(identifier: str) -> str:
+def word_character_id(identifier: str) -> str:
     """Return an id with an underscore for each character other than letters, digits, underscores, dashes."""
     return NO_WORD.sub("_", identifier)
 
 
-def as_nine(identifier: str) -> str:
+def nine_character_id(identifier: str) -> str:
     """Return the first nine letters and digits of an id, filled up with zeros."""
     return letters_and_digits(identifier)[:NINE_CHARS].ljust(NINE_CHARS, "0")
 

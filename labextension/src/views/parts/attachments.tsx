@@ -22,7 +22,7 @@ export function Attachments({ files }: { files: readonly Attachment[] }) {
   );
 }
 
-/** Draws figures that a cell shows as small buttons. */
+/** Draws a small button for each figure that a cell shows. */
 export function Thumbnails(props: {
   files: readonly Attachment[];
   onChoose: () => void;
@@ -76,16 +76,16 @@ export function AttachmentView({ file }: { file: Attachment | FilePart }) {
 /** Returns a file's URL; for a blob, once the kernel has sent it. */
 function useLoadedUrl({ mime, url }: Attachment | FilePart): string {
   const loader = usePictureLoader();
-  const [loadedUrl, setLoadedUrl] = useState({ of: '', url: '' });
+  const [loadedImage, setLoadedImage] = useState({ blobUrl: '', imageUrl: '' });
   const isBlob = mime.startsWith('image/') && BLOB_URL.test(url);
   useEffect(
     () =>
       isBlob && loader !== null
-        ? unlessGone(loader.load(url), loaded => {
-            setLoadedUrl({ of: url, url: loaded });
+        ? unlessGone(loader.load(url), imageUrl => {
+            setLoadedImage({ blobUrl: url, imageUrl });
           })
         : undefined,
     [isBlob, loader, url]
   );
-  return isBlob && loadedUrl.of === url ? loadedUrl.url : url;
+  return isBlob && loadedImage.blobUrl === url ? loadedImage.imageUrl : url;
 }

@@ -1,4 +1,4 @@
-/** The items that came, went or changed between two requests; of a changed one also what each shows. */
+/** The added, removed and rewritten items between two requests; for a rewritten one, its text in both requests. */
 import { useState } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import type { IChangedItem } from '../../../state/inspector/figures/difference';
@@ -11,7 +11,7 @@ import { FoldedRest } from '../controls/foldedRest';
 import { ItemLink } from '../controls/placeLinks';
 import { BoxedText, MissingText } from '../controls/sessionTexts';
 
-const FIRST_ROWS = 8;
+const MAX_FOLDED_ROWS = 8;
 const MAX_ROWS = 500;
 /** How much of a text is shown beside its other form. */
 const MAX_CHARS = 4_000;
@@ -20,21 +20,21 @@ interface IChangedItemsProps {
   sign: string;
   name: string;
   changes: readonly IChangedItem[];
-  from: number;
-  to: number;
+  fromRequest: number;
+  toRequest: number;
 }
 
-/** Draws a row for each changed item; a button unfolds those after the first few. */
+/** Draws a row for each added, removed or rewritten item; a button unfolds those after the first few. */
 export function ChangedItems(props: IChangedItemsProps) {
-  const { sign, name, changes, from, to } = props;
+  const { sign, name, changes, fromRequest, toRequest } = props;
   const { words } = useHost();
-  const { shown } = useInspection();
+  const { shown: shownTrack } = useInspection();
   const [isUnfolded, setUnfolded] = useState(false);
   if (changes.length === 0) {
     return null;
   }
   const isRewritten = sign === '~';
-  const rows = changes.slice(0, isUnfolded ? MAX_ROWS : FIRST_ROWS);
+  const rows = changes.slice(0, isUnfolded ? MAX_ROWS : MAX_FOLDED_ROWS);
   return (
     <>
       <ul className="plm-Difference-rows" aria-label={name}>
@@ -53,7 +53,9 @@ export function ChangedItems(props: IChangedItemsProps) {
               {isRewritten
                 ? words.__(
                     '%1 · %2 → %3',
-                    stateWords(shown.states.stateAt(item, to) ?? 'whole'),
+                    stateWords(
+                      shownTrack.states.stateAt(item, toRequest) ?? 'whole'
+                    ),
                     count(before),
                     count(since)
                   )
@@ -64,17 +66,17 @@ export function ChangedItems(props: IChangedItemsProps) {
                 className="plm-Difference-texts"
                 head={words.__('What changed')}
               >
-                <ShownText item={item} request={from} />
-                <ShownText item={item} request={to} />
+                <ShownText item={item} request={fromRequest} />
+                <ShownText item={item} request={toRequest} />
               </Disclosure>
             )}
           </li>
         ))}
       </ul>
-      {changes.length > FIRST_ROWS && (
+      {changes.length > MAX_FOLDED_ROWS && (
         <FoldedRest
           isUnfolded={isUnfolded}
-          more={words.__('%1 more %2', changes.length - FIRST_ROWS, name)}
+          more={words.__('%1 more %2', changes.length - MAX_FOLDED_ROWS, name)}
           onFold={setUnfolded}
         />
       )}
@@ -85,22 +87,23 @@ export function ChangedItems(props: IChangedItemsProps) {
 /** Draws the text that a request shows of an item. */
 function ShownText({ item, request }: { item: number; request: number }) {
   const { words } = useHost();
-  const { source, shown } = useInspection();
+  const { source, shown: shownTrack } = useInspection();
   const { answer } = useText(source, {
     ask: 'item',
     item,
     request,
-    policy: shown.policy,
-    numbers: shown.numbers,
+    policy: shownTrack.policy,
+    numbers: shownTrack.numbers,
     offset: 0
   });
-  const text = answer?.item ?? null;
-  if (text === null) {
+  const itemAnswer = answer?.item ?? null;
+  if (itemAnswer === null) {
     return <MissingText answer={answer} />;
   }
   const name = words.__('Request %1 shows', request + 1);
-  const isWhole = (shown.states.stateAt(item, request) ?? 'whole') === 'whole';
-  const shownText = text.shown ?? (isWhole ? text.text : '');
+  const isWhole =
+    (shownTrack.states.stateAt(item, request) ?? 'whole') === 'whole';
+  const shownText = itemAnswer.shown ?? (isWhole ? itemAnswer.text : '');
   return (
     <>
       <p className="plm-Muted">{name}</p>

@@ -61,7 +61,12 @@ export const DifferenceView = memo(function DifferenceView() {
         { sign: '−', name: words.__('went'), changes: change.went },
         { sign: '~', name: words.__('changed'), changes: change.changed }
       ].map(piece => (
-        <ChangedItems key={piece.sign} {...piece} from={from} to={request} />
+        <ChangedItems
+          key={piece.sign}
+          {...piece}
+          fromRequest={from}
+          toRequest={request}
+        />
       ))}
       {!isSameRequest && (
         <p className="plm-Muted">{unchangedWords(change, words)}</p>
