@@ -334,7 +334,10 @@ class PromptResolver:
 
     def policy(self) -> Policy:
         """Return the context policy from the next request on."""
-        return self._configured_policy.policy_of(self._log.state.session)
+        session = self._log.state.session
+        if session is None or not (session.policy_choice or session.policy):
+            return self._configured_policy.policy
+        return self._configured_policy.policy_of(session)
 
     def recovery(self) -> RecoveryPolicy:
         """Return the recovery policy with its wait times; the configured one where the session's is unusable."""
