@@ -64,6 +64,6 @@ def script(
 def ends(session: Session) -> list[str | None]:
     """Return what stopped each assistant message, as another kernel would read it from the log."""
     session._flush()
-    records = session._live.records_after(0, ("message.updated",))
+    records = session._kernel_session.records_after(0, ("message.updated",))
     infos = {r.event.info.id: r.event.info for r in records}
     return [info.stopped_by for info in infos.values() if info.role == "assistant"]

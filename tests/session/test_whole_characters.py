@@ -115,7 +115,7 @@ def test_any_text_can_be_shown_kept_and_exported(
 
 def _assert_sendable(live: Session, before: int) -> None:
     """Check that the cell's output and the panel's notices can be serialised."""
-    kernel_session: Any = live._live
+    kernel_session: Any = live._kernel_session
     segment = Segment(0, SegmentCut())
     frame = Frame(session=live.id, turn="msg_0", seq=(0, 0), status="waits")
     json_packer(segment_bundle(live.messages, segment, frame, notes=OutlineNotes(), scrub=scrub))

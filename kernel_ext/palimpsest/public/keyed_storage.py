@@ -74,19 +74,19 @@ class KeyedStorage:
         >>> session.title
         'Penguins'
         """
-        parts = checked_key(key)
-        match parts:
+        full_key = checked_key(key)
+        match full_key:
             case ("session", _, _):
-                self._write_session(parts, plain_value(parts, value))
+                self._write_session(full_key, plain_value(full_key, value))
             case ("message", session_id, _):
                 self._session_value(["session", self.project_id, session_id])
-                self._record(session_id, message_change(parts, plain_value(parts, value)))
+                self._record(session_id, message_change(full_key, plain_value(full_key, value)))
             case ("part", message_id, _):
-                new_value = plain_value(parts, value)
+                new_value = plain_value(full_key, value)
                 named_id = new_value.get("sessionID")
                 named_id = named_id if isinstance(named_id, str) else None
                 session_id = self._keys.session_of_message(message_id, named_id)
-                self._record(session_id, part_change(self._store, session_id, parts, new_value))
+                self._record(session_id, part_change(self._store, session_id, full_key, new_value))
             case ("share", _):
                 raise UserError(SHARE_READ_ONLY)
             case _:
@@ -114,21 +114,21 @@ class KeyedStorage:
 
         >>> message = session.messages[-1]
         >>> storage.remove(["message", session.id, message.id])
-        >>> message.id in [one.id for one in session.messages]
+        >>> message.id in [message.id for message in session.messages]
         False
         """
-        parts = checked_key(key)
+        full_key = checked_key(key)
         try:
-            self.read(parts)
+            self.read(full_key)
         except NotFound:
             return
-        match parts:
+        match full_key:
             case ("session", _, session_id):
                 self._wait_for(self._app.workspace.delete(session_id))
             case ("message", session_id, _):
-                self._record(session_id, removal_change(parts))
+                self._record(session_id, removal_change(full_key))
             case ("part", message_id, _):
-                self._record(self._keys.session_of_message(message_id), removal_change(parts))
+                self._record(self._keys.session_of_message(message_id), removal_change(full_key))
             case ("share", session_id):
                 self._wait_for(self._app.workspace.sharing.unshare(session_id))
             case _:

@@ -37,7 +37,7 @@ class SessionCalls:
 
     def __init__(self, app: App, kernel_session: "KernelSession") -> None:
         self._app = app
-        self._live = kernel_session
+        self._kernel_session = kernel_session
 
     def run(self, operation: str, /, **arguments: Any) -> Any:
         """Carry out an operation on this session, by its name in the protocol of pages; returns its answer.
@@ -59,7 +59,7 @@ class SessionCalls:
         )
 
     def _build_operation(self, name: str, **arguments: Any) -> "Operation":
-        return operation_of(name, arguments, session=self._live.id)
+        return operation_of(name, arguments, session=self._kernel_session.id)
 
     def _operation_context(self, *, is_synchronous: bool = False) -> "OperationContext":
         from palimpsest.frontends.operation_base.operation import OperationContext
@@ -67,8 +67,8 @@ class SessionCalls:
         return OperationContext(self._app, self._find_session, is_synchronous=is_synchronous)
 
     async def _find_session(self, identifier: str | None) -> "KernelSession":
-        if identifier in (None, self._live.id):
-            return self._live
+        if identifier in (None, self._kernel_session.id):
+            return self._kernel_session
         return await self._app.workspace.open(str(identifier))
 
     def _await_work(self, coroutine: Coroutine[Any, Any, T]) -> T:

@@ -65,7 +65,7 @@ class SessionInspection(SessionCalls):
         from palimpsest.review.timeline_view.inspector_parts import inspector_opening
         from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
-        app, kernel_session = self._app, self._live
+        app, kernel_session = self._app, self._kernel_session
         price_text, policy_list = price_words(price, lifetime), chosen_policies(policies)
         name, session_id = beside_name(beside), kernel_session.id
         opening = inspector_opening(
@@ -124,7 +124,7 @@ class SessionInspection(SessionCalls):
         from palimpsest.review.tables.inspector_place import link_of_fields
 
         fields = {"request": request, "item": item, **place}
-        return link_of_fields(self._live.id, fields, price, lifetime)
+        return link_of_fields(self._kernel_session.id, fields, price, lifetime)
 
     def report(
         self,
@@ -152,7 +152,7 @@ class SessionInspection(SessionCalls):
 
         app = self._app
         return write_report(
-            app.inspections.answers(self._live.id).review(),
+            app.inspections.answers(self._kernel_session.id).review(),
             path,
             environment=app.services.environment,
             policies=policies,
@@ -183,7 +183,7 @@ class SessionInspection(SessionCalls):
 
         if beside is None or place.beside is None:
             return None
-        inspections, first = self._app.inspections, self._live.id
+        inspections, first = self._app.inspections, self._kernel_session.id
         is_id = isinstance(beside, str) and SESSION_ID.fullmatch(beside)
         if is_id or (isinstance(beside, SessionInspection) and beside._app is self._app):  # noqa: SLF001 - of this class
             return project_session_beside(inspections, first, place.beside, policies)

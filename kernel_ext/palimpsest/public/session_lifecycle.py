@@ -54,7 +54,7 @@ class SessionLifecycle(SessionCalls):
         >>> list(session.problems())
         []
         """
-        return tuple(self._await_work(self._app.workspace.problems(self._live.id)))
+        return tuple(self._await_work(self._app.workspace.problems(self._kernel_session.id)))
 
     def share(self) -> Path:
         """Write a page of the session that can be given to others, or write it again; returns its path.

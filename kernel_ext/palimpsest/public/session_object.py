@@ -66,7 +66,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.id[:4]
         'ses_'
         """
-        return self._live.id
+        return self._kernel_session.id
 
     @property
     def snapshot(self) -> Snapshot:
@@ -76,7 +76,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> len(picture.messages), picture.status.type, picture.seq > 0
         (2, 'idle', True)
         """
-        return self._live.snapshot()
+        return self._kernel_session.snapshot()
 
     @property
     def messages(self) -> Messages:
@@ -85,7 +85,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> [message.info.role for message in session.messages]
         ['user', 'assistant']
         """
-        return self._live.snapshot().messages
+        return self._kernel_session.snapshot().messages
 
     def message_page(self, count: int = 100, before: str = "") -> Messages:
         """Return the newest ``count`` messages, or those before the message with the id ``before``, oldest first.
@@ -98,7 +98,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> [message.info.role for message in session.message_page(10, before=page[0].id)]
         ['user']
         """
-        return self._live.message_page(count, before)
+        return self._kernel_session.message_page(count, before)
 
     @property
     def status(self) -> Status:
@@ -107,7 +107,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.status.type
         'idle'
         """
-        return self._live.snapshot(messages=False).status
+        return self._kernel_session.snapshot(messages=False).status
 
     @property
     def todos(self) -> tuple[Todo, ...]:
@@ -116,7 +116,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.todos
         ()
         """
-        return self._live.snapshot(messages=False).todos
+        return self._kernel_session.snapshot(messages=False).todos
 
     @property
     def waiting(self) -> tuple[PromptAdmitted, ...]:
@@ -125,7 +125,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.waiting
         ()
         """
-        return self._live.snapshot(messages=False).inbox
+        return self._kernel_session.snapshot(messages=False).inbox
 
     @property
     def asks(self) -> tuple[Ask, ...]:
@@ -134,7 +134,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.asks
         ()
         """
-        return self._live.snapshot(messages=False).asks
+        return self._kernel_session.snapshot(messages=False).asks
 
     @property
     def questions(self) -> tuple[QuestionAsked, ...]:
@@ -143,7 +143,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.questions
         ()
         """
-        return tuple(self._live.snapshot(messages=False).questions)
+        return tuple(self._kernel_session.snapshot(messages=False).questions)
 
     @property
     def title(self) -> str:
@@ -152,7 +152,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> len(session.title) > 0
         True
         """
-        session = self._live.snapshot(messages=False).session
+        session = self._kernel_session.snapshot(messages=False).session
         return session.title if session is not None else ""
 
     @property
@@ -162,7 +162,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.summary
         ''
         """
-        session = self._live.snapshot(messages=False).session
+        session = self._kernel_session.snapshot(messages=False).session
         return session.about if session is not None else ""
 
     def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
@@ -182,7 +182,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
         return await_answer(
-            self._live,
+            self._kernel_session,
             self.start(text, **options),
             self._app.take_notices(),
             run=lambda coroutine: self._app.engine.submit(coroutine).result(),
@@ -196,7 +196,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> asyncio.run(session.aio.prompt("Hello.")).error is None
         True
         """
-        return AsyncRuns(self, self._app, self._live)
+        return AsyncRuns(self, self._app, self._kernel_session)
 
     def pin(self, name: str) -> ContextEdit:
         """Keep a part, or a whole message, in every request from the next one on.
@@ -355,7 +355,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.control.mode
         'ask'
         """
-        return self._live.control
+        return self._kernel_session.control
 
     @property
     def step_mode(self) -> StepMode:
@@ -364,7 +364,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.step_mode.is_on, session.step_mode.held
         (False, ())
         """
-        return self._live.step_mode
+        return self._kernel_session.step_mode
 
     @property
     def policy(self) -> Policy:
@@ -373,7 +373,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.policy.name
         'palimpsest'
         """
-        return self._live.policy()
+        return self._kernel_session.policy()
 
     @policy.setter
     def policy(self, chosen: "str | Policy | ContextPolicy") -> None:
@@ -386,7 +386,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.own_policy is None
         True
         """
-        session = self._live.snapshot(messages=False).session
+        session = self._kernel_session.snapshot(messages=False).session
         return session.own_policy if session is not None else None
 
     def use_policy(self, *words: "str | Policy | ContextPolicy") -> Policy:
@@ -404,7 +404,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         'sweagent.last_n'
         >>> _ = session.use_policy("default")
         """
-        return self._app.engine.submit(self._live.use_policy(*words)).result()
+        return self._app.engine.submit(self._kernel_session.use_policy(*words)).result()
 
     def requests(self) -> tuple[StepRequest, ...]:
         """List every model request of the session, in order.
@@ -445,7 +445,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         self._flush()
         clean = scrubber(self._app.environment)
         if request is None:
-            return ContextAnswers(self._app).window(self._live, clean)
+            return ContextAnswers(self._app).window(self._kernel_session, clean)
         request_id = request if isinstance(request, str) else request.id
         return build_recorded_report(self._app.services.store, self.id, request_id, counter, clean)
 
@@ -463,7 +463,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         True
         """
         self._flush()
-        return self._reviews.review_at(self._live.snapshot(messages=False).seq)
+        return self._reviews.review_at(self._kernel_session.snapshot(messages=False).seq)
 
     compare = forwarded_method(_review_of, lambda: _review_class().compare)
     sweep = forwarded_method(_review_of, lambda: _review_class().sweep)
@@ -583,16 +583,16 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         from palimpsest.frontends.session_view import view_of
 
         self._flush()
-        return view_of(self._live, self._app.engine, self._app.views)
+        return view_of(self._kernel_session, self._app.engine, self._app.views)
 
     def _flush(self) -> None:
-        journal = getattr(self._live, "journal", None)
+        journal = getattr(self._kernel_session, "journal", None)
         if journal is not None:
             journal.flush_sync()
         self._wait_for_listeners()
 
     def __repr__(self) -> str:
-        snapshot = self._live.snapshot()
+        snapshot = self._kernel_session.snapshot()
         title = snapshot.session.title if snapshot.session else "?"
         return f"<Session {self.id} {title!r}, {len(snapshot.messages)} messages>"
 

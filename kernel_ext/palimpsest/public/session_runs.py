@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-STOP_SECONDS = 2.0
-"""How long a cancelled wait lasts until its turn has ended; a tool that does not stop must not block it."""
+MAX_STOP_SECONDS = 2.0
+"""Maximum time that a cancelled wait waits for its turn to end; a tool that does not stop must not block it."""
 NOT_IN_A_CELL = (
     "In a notebook, ask with %agent or %%agent: the agent's Python needs the thread that this call "
     "would block. start() sends a prompt without waiting."
@@ -57,7 +57,7 @@ class SessionRuns(SessionCalls):
         >>> future.result() == session.start("Hello.", prompt_id="greeting").result()
         True
         """
-        future = self._begin_work(self._live.prompt(text, options_of(options)))
+        future = self._begin_work(self._kernel_session.prompt(text, options_of(options)))
         if not self._app.engine.is_current():
             # Status and waiting include it as soon as this returns.
             self._begin_work(asyncio.sleep(0)).result()
@@ -74,7 +74,7 @@ class SessionRuns(SessionCalls):
         >>> joined.result().text == turn.result().text
         True
         """
-        return self._turn("loop")
+        return self._begin_turn("loop")
 
     def retry(
         self,
@@ -94,7 +94,7 @@ class SessionRuns(SessionCalls):
         palimpsest.transcript.errors.UserError: There is nothing to try again: the newest turn did not fail.
         """
         files = tuple(overwrite)
-        return self._turn("retry", target=target, model=model, mode=mode, overwrite=files)
+        return self._begin_turn("retry", target=target, model=model, mode=mode, overwrite=files)
 
     def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
@@ -107,7 +107,7 @@ class SessionRuns(SessionCalls):
         >>> session.compact("the file names").result().steps
         1
         """
-        return self._turn("compact", focus=focus, model=model, auto=auto)
+        return self._begin_turn("compact", focus=focus, model=model, auto=auto)
 
     def wait_compaction(self) -> EngineFuture[bool]:
         """Wait, in a future, until no compaction runs and the request that it interrupted was sent again.
@@ -119,7 +119,7 @@ class SessionRuns(SessionCalls):
         True
         """
         try:
-            return self._begin_work(self._live.wait_compaction())
+            return self._begin_work(self._kernel_session.wait_compaction())
         except UserError:  # the engine has ended, and the session with it
             ended_future = EngineFuture[bool](self._app.engine)
             ended_future.work_ended.set_result(None)
@@ -132,7 +132,7 @@ class SessionRuns(SessionCalls):
         >>> session.cancel()
         False
         """
-        return self._now_or_in_order("cancel")
+        return self._run_now_or_in_order("cancel")
 
     def withdraw(self, prompt_id: str) -> bool:
         """Withdraw a waiting prompt; false when it was delivered already.
@@ -140,7 +140,7 @@ class SessionRuns(SessionCalls):
         >>> session.withdraw("greeting")
         False
         """
-        return self._now_or_in_order("withdraw", prompt_id=prompt_id)
+        return self._run_now_or_in_order("withdraw", prompt_id=prompt_id)
 
     def reply(self, ask_id: str, reply: Reply | str, feedback: str | None = None) -> bool:
         """Answer a permission question with once, always or reject; the first answer wins.
@@ -153,7 +153,7 @@ class SessionRuns(SessionCalls):
         """
         checked_reply = reply_of(reply, feedback)
         if checked_reply.by != "person":  # no page says who else has answered
-            return self._live.reply(ask_id, checked_reply)
+            return self._kernel_session.reply(ask_id, checked_reply)
         options = {
             "feedback": checked_reply.feedback,
             "scope": checked_reply.scope,
@@ -189,9 +189,9 @@ class SessionRuns(SessionCalls):
         >>> "message.updated" in {record.event.type for record in seen}
         True
         """
-        self._app.engine.check()
+        self._app.engine.check_is_open()
         listener = RecordListener(callback)
-        unsubscribe = self._live.subscribe(listener.take)
+        unsubscribe = self._kernel_session.subscribe(listener.take)
         self._listeners = (*self._listeners, listener)
 
         def end() -> None:
@@ -206,12 +206,12 @@ class SessionRuns(SessionCalls):
         for listener in self._listeners:
             listener.wait_for_delivery()
 
-    def _turn(self, operation: str, **arguments: Any) -> EngineFuture[Answer]:
-        turn = cast("TurnOperation", self._build_operation(operation, **arguments))
-        return self._begin_work(turn.turn(self._live, None))
+    def _begin_turn(self, operation: str, **arguments: Any) -> EngineFuture[Answer]:
+        turn_operation = cast("TurnOperation", self._build_operation(operation, **arguments))
+        return self._begin_work(turn_operation.turn(self._kernel_session, None))
 
-    def _now_or_in_order(self, operation: str, **arguments: Any) -> bool:
-        """Return whether an operation did something, now or after the work submitted before.
+    def _run_now_or_in_order(self, operation: str, **arguments: Any) -> bool:
+        """Run an operation now, or after the work submitted before; returns whether it did something.
 
         A prompt of a moment ago may not be admitted yet.
         """
@@ -219,8 +219,8 @@ class SessionRuns(SessionCalls):
             return True
         if self._app.engine.is_current():
             return False
-        later = self._build_operation(operation, **arguments).run(self._operation_context())
-        return not self._begin_work(later).result().late
+        queued_run = self._build_operation(operation, **arguments).run(self._operation_context())
+        return not self._begin_work(queued_run).result().late
 
     def _begin_work(self, coroutine: Coroutine[Any, Any, T]) -> EngineFuture[T]:
         return self._app.engine.submit(coroutine, is_turn=True)
@@ -242,7 +242,7 @@ class AsyncRuns:
     """
 
     def __init__(self, runs: SessionRuns, app: App, kernel_session: "KernelSession") -> None:
-        self._runs, self._app, self._live = runs, app, kernel_session
+        self._runs, self._app, self._kernel_session = runs, app, kernel_session
 
     async def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and await its answer; in a notebook's kernel, ask with %agent.
@@ -252,12 +252,12 @@ class AsyncRuns:
         """
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        refusal = refuse_unattended(self._live, has_terminal, PROGRAM_SECONDS)
-        refusing = self._app.engine.submit(refusal)
+        refusal = refuse_unattended(self._kernel_session, has_terminal, PROGRAM_SECONDS)
+        refusal_future = self._app.engine.submit(refusal)
         try:
             return await self._result_of(self._runs.start(text, **options))
         finally:
-            refusing.cancel()
+            refusal_future.cancel()
 
     async def loop(self) -> Answer:
         """Join the running turn and await its final answer."""
@@ -303,8 +303,10 @@ class AsyncRuns:
         except asyncio.CancelledError:
             future.cancel()
             # Wait until the end of the turn is recorded, so that the caller can use the session at once.
-            await asyncio.wait({asyncio.wrap_future(future.work_ended)}, timeout=STOP_SECONDS)
+            await asyncio.wait({asyncio.wrap_future(future.work_ended)}, timeout=MAX_STOP_SECONDS)
             with suppress(UserError):  # the engine has ended
-                stop_future = self._app.engine.submit(self._live.wait_stopped(STOP_SECONDS))
-                await asyncio.wait({asyncio.wrap_future(stop_future)}, timeout=STOP_SECONDS)
+                stop_future = self._app.engine.submit(
+                    self._kernel_session.wait_stopped(MAX_STOP_SECONDS)
+                )
+                await asyncio.wait({asyncio.wrap_future(stop_future)}, timeout=MAX_STOP_SECONDS)
             raise

@@ -31,7 +31,7 @@ RecordsCallback = Callable[[Sequence[Record]], None]
 """Called with records that were written, on the writer thread."""
 
 
-async def off_loop(call: Callable[[], T]) -> T:
+async def call_off_loop(call: Callable[[], T]) -> T:
     """Run a blocking call in another thread, or in this one while the interpreter shuts down and starts no threads."""
     if threading.main_thread().is_alive():
         return await asyncio.to_thread(call)
@@ -81,7 +81,7 @@ class EngineFuture(Future[T]):
             raise UserError(ON_ENGINE_ERROR)
 
     def _serve_main_thread(self, timeout: float | None) -> float | None:
-        """Serve the main thread until the turn is done or the timeout is over; returns the seconds left."""
+        """Run the turn's requests on the main thread until it is done or the timeout over; returns the seconds left."""
         serve = self._engine.serve_main_thread
         if not self._is_turn or serve is None or self.done():
             return timeout
@@ -130,7 +130,7 @@ class EngineThread:
         loop.call_soon_threadsafe(_start_work, loop, coroutine, future)
         return future
 
-    def check(self) -> None:
+    def check_is_open(self) -> None:
         """Raise UserError where the engine has ended."""
         if self._loop is not None and self._loop.is_closed():
             raise UserError(CLOSED_SENTENCE)

@@ -75,7 +75,8 @@ class FaultServer:
         self._answers: list[ServedAnswer] = list(answers)
         self._port = port
         self._check = check
-        self._call_count = 0
+        self._sent_call_count = 0
+        """Number of tool calls sent so far."""
         self._server: asyncio.Server | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -241,18 +242,21 @@ class FaultServer:
         if self._check is not None:
             request.problems += self._check(request.path, request.body)
         refusal = fails(REFUSED_STATUS, " ".join(request.problems))
-        answer = refusal if request.problems else await self._next(request)
+        answer = refusal if request.problems else await self._next_answer(request)
         if answer.failure is not None:
             body = ERRORS[dialect](answer.failure)
             await send_json(writer, answer.failure.status, body, answer.failure.headers)
             return
         frames = FRAMES[dialect](
-            answer, model_of(request.path, request.body), len(request.raw), self._call_count + 1
+            answer,
+            model_of(request.path, request.body),
+            len(request.raw),
+            self._sent_call_count + 1,
         )
-        self._call_count += len(answer.actions)
+        self._sent_call_count += len(answer.actions)
         await send_stream(writer, frames, answer.drip_seconds, request)
 
-    async def _next(self, request: ReceivedRequest) -> ModelAnswer:
+    async def _next_answer(self, request: ReceivedRequest) -> ModelAnswer:
         if not self._answers:
             message = f"The script has no answer for request {len(self.requests)}."
             return fails(REFUSED_STATUS, message)

@@ -80,7 +80,7 @@ export class InspectionChoice {
         : { path: chosen.path };
   }
 
-  /** Asks for one of these, or for the path of another recorded file. */
+  /** Asks for one of the choices, or for the path of another recorded file. */
   private async _askForOne(
     choices: readonly IChoice[],
     folder: string,
@@ -118,12 +118,12 @@ export class InspectionChoice {
   }
 
   /** Returns the sessions of open notebooks, or of one, whose kernels answer; notebooks of one folder share theirs. */
-  private async _sessions(only?: string): Promise<IChoice[]> {
+  private async _sessions(onlyNotebook?: string): Promise<IChoice[]> {
     const choices = new Map<string, IChoice>();
     for (const panel of this._panels()) {
       const notebook = panel.context.path;
       const link = this._links.get(panel.sessionContext);
-      if (link.state !== 'ready' || (only ?? notebook) !== notebook) {
+      if (link.state !== 'ready' || (onlyNotebook ?? notebook) !== notebook) {
         continue;
       }
       const current = link.store.getSnapshot().current;

@@ -15,7 +15,7 @@ export class MountPoints {
   private _isPlanned = false;
 
   constructor(
-    private readonly _mark: string,
+    private readonly _className: string,
     private readonly _draw: (container: HTMLElement) => () => void
   ) {
     this._observer = new MutationObserver(() => {
@@ -27,7 +27,7 @@ export class MountPoints {
 
   dispose(): void {
     this._observer.disconnect();
-    for (const { place: container, end } of this._mounted.values()) {
+    for (const { container, end } of this._mounted.values()) {
       end();
       container.remove();
     }
@@ -47,10 +47,12 @@ export class MountPoints {
   }
 
   private _find(): void {
-    const pages = [...document.getElementsByClassName(this._mark)];
-    const detached = [...this._mounted].filter(([page]) => !page.isConnected);
-    for (const page of pages) {
-      if (this._mounted.has(page)) {
+    const savedElements = [...document.getElementsByClassName(this._className)];
+    const detached = [...this._mounted].filter(
+      ([savedElement]) => !savedElement.isConnected
+    );
+    for (const savedElement of savedElements) {
+      if (this._mounted.has(savedElement)) {
         continue;
       }
       const reused = detached.pop();
@@ -58,21 +60,21 @@ export class MountPoints {
         this._mounted.delete(reused[0]);
       }
       const mounted = reused?.[1] ?? this._mount();
-      page.append(mounted.place);
+      savedElement.append(mounted.container);
       mounted.scrollAndFocus.restore();
-      this._mounted.set(page, mounted);
+      this._mounted.set(savedElement, mounted);
     }
   }
 
   private _mount(): IMounted {
     const container = document.createElement('div');
     const scrollAndFocus = new ScrollAndFocus(container);
-    return { place: container, end: this._draw(container), scrollAndFocus };
+    return { container, end: this._draw(container), scrollAndFocus };
   }
 }
 
 interface IMounted {
-  place: HTMLElement;
+  container: HTMLElement;
   end: () => void;
   /** The reader's scroll positions and focus in it. */
   scrollAndFocus: ScrollAndFocus;

@@ -46,7 +46,7 @@ class RecordingSession(Session):
     """A session that notes the operations that its methods build."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session._app, session._live)
+        super().__init__(session._app, session._kernel_session)
         self.built: list[Operation] = []
 
     def _build_operation(self, name: str, **arguments: Any) -> Operation:
@@ -199,7 +199,7 @@ def test_a_reply_says_who_gave_it_and_a_focus_may_be_long(
 ) -> None:
     given: list[Reply] = []
     monkeypatch.setattr(
-        session._live,
+        session._kernel_session,
         "reply",
         lambda _ask, reply: given.append(reply) is None,
         raising=True,

@@ -68,7 +68,7 @@ def test_what_another_process_held_can_be_gone_on_with_when_it(
 
         goes(holder)
 
-        eventually(lambda: not session._live.read_only)
+        eventually(lambda: not session._kernel_session.read_only)
         assert session.prompt("And now?").text == "As before."
         assert len(session.messages) == said + 2
         assert open_session(app, session.id).messages == session.messages

@@ -468,7 +468,7 @@ async def test_the_list_says_what_a_session_is_about(tmp_path: Path) -> None:
 def test_the_rehearsal_model_notes_turns_too() -> None:
     with isolated_session(settings={"turn_summaries": True}) as session:
         session.prompt("Which files are there?", yes=True)
-        live: Any = session._live
+        live: Any = session._kernel_session
         session._app.engine.submit(request_ended(live.turn_summaries)).result()
 
         first = session.messages[0].info

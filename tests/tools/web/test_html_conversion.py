@@ -4,7 +4,7 @@ import pytest
 from tests.sample_size import sample_size, thinned
 
 from palimpsest.tools.web.html_conversion import to_markdown, to_text
-from palimpsest.tools.web.html_tokens import HtmlReader, head_and_body, visible_text
+from palimpsest.tools.web.html_tokens import HtmlReader, displayed_markup, visible_text
 
 CHARS = sample_size(100_000, 300_000)
 """With a backtracking parser each of these pages would take minutes."""
@@ -72,7 +72,7 @@ def test_the_words_are_those_that_are_seen(page: str, expected: str) -> None:
 def test_the_title_is_the_first_one() -> None:
     page = "<TITLE> A &amp;\n b </TITLE><svg><title>no</title></svg><title>c</title>x"
 
-    assert head_and_body(page) == ("x", "A & b", False)
+    assert displayed_markup(page) == ("x", "A & b", False)
 
 
 def test_what_is_seen_is_given_as_it_was() -> None:

@@ -255,7 +255,7 @@ def _reduce_without_summary(
     if facts.used_tokens != used:
         facts = facts.model_copy(update={"used_tokens": used})
     request = yield from _prune(request, "request", facts)
-    decisions, request = request.within_limits()
+    decisions, request = request.with_limits()
     if decisions:
         yield DecisionBatch(decisions, facts)
     action, budget_check = choose_fit_action(request, facts)
@@ -362,7 +362,7 @@ class MessageRequest:
             return (), self
         return self._with_decisions(self.outputs.decisions(rule, answer.reductions, self.new_id))
 
-    def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
+    def with_limits(self) -> tuple[tuple[Decision, ...], Self]:
         """Keep the limits of the provider on pictures.
 
         The presets of recorded agents keep no such limits, as they have only their own table of refusals.

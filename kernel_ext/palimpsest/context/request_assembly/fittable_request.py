@@ -1,4 +1,4 @@
-"""The interface of a request that ``fit`` makes fit, made of messages or of items."""
+"""The interface of a request that ``fit_request`` shrinks to the budget, made of messages or of items."""
 
 from typing import Literal, Protocol, Self
 
@@ -16,7 +16,7 @@ class FittableRequest(Protocol):
     """The next request, made of messages or of the items of a timeline.
 
     Contract: sizes are those of the request as it would be sent now. ``with_reminders``, ``with_reductions`` and
-    ``within_limits`` return a changed request, and the decisions to journal: none where there is no journal.
+    ``with_limits`` return a changed request, and the decisions to journal: none where there is no journal.
     """
 
     @property
@@ -47,7 +47,7 @@ class FittableRequest(Protocol):
     def with_reductions(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
         """Apply a rule's reductions."""
 
-    def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
+    def with_limits(self) -> tuple[tuple[Decision, ...], Self]:
         """Keep the provider's limits on one request."""
 
     def note_check(self, check: BudgetCheck) -> None:

@@ -61,7 +61,9 @@ def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) 
         return True
     if not repeated_prompt and _has_failed(step, first_kept):
         request = step.request
-        step.state = step.state._replace(summary_requested=request.started, failed_at=request.index)
+        step.state = step.state._replace(
+            summary_requested_at=request.started, failed_at=request.index
+        )
         return False
     continuation = "" if by_hand else _continuation_text(step, covered_items, overflow=overflow)
     tokens = _placeholder_tokens(step, covered_items, first_kept)
@@ -88,7 +90,7 @@ def apply_history_limit(step: EngineStep) -> None:
     limit = step.policy.history_limit
     if not limit or limit <= 0:
         return
-    turn_starts = [message.first_item for message in step.messages() if message.is_users]
+    turn_starts = [message.first_item for message in step.messages() if message.is_from_user]
     dropped_turns = sum(
         step.state.covered_until <= user < step.state.first_in_limit
         for user in step.sizes.user_messages
@@ -109,7 +111,7 @@ def _cut_and_repeat(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMess
     """Return the first item that stays word for word, and the prompt that is repeated after the summary."""
     policy = step.policy.compact
     history = step.messages()
-    prompts = [message for message in history if message.is_users]
+    prompts = [message for message in history if message.is_from_user]
     repeated_prompt = prompts[-1] if policy.replay and overflow and len(prompts) > 1 else None
     if repeated_prompt is not None:
         end = repeated_prompt.first_item
@@ -117,9 +119,9 @@ def _cut_and_repeat(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMess
     covered_until = step.state.covered_until
     if covered_until and not policy.merge_summary:
         # The earlier summary is summarised again: its marker and its text come before all other messages.
-        empty_message = ShownMessage(covered_until, covered_until, is_users=False)
+        empty_message = ShownMessage(covered_until, covered_until, is_from_user=False)
         history = [empty_message, empty_message, *history]
-    turn_starts = [index for index, message in enumerate(history) if message.is_users]
+    turn_starts = [index for index, message in enumerate(history) if message.is_from_user]
     spans = list(zip(turn_starts, [*turn_starts, len(history)][1:], strict=True))
     budget = tail_budget(policy, usable_tokens(step.model, step.policy.overflow))
     start = tail_place(
@@ -161,7 +163,7 @@ def _neutral_messages(step: EngineStep, message: ShownMessage) -> list[NeutralMe
                 pass
             case _:
                 blocks.append(TextBlock(text=step.shown_text(index)))
-    role: Literal["user", "assistant"] = "user" if message.is_users else "assistant"
+    role: Literal["user", "assistant"] = "user" if message.is_from_user else "assistant"
     messages = [NeutralMessage(role=role, blocks=tuple(blocks))] if blocks else []
     if results:
         messages.append(NeutralMessage(role="tool", blocks=tuple(results)))
@@ -301,7 +303,7 @@ def _record_new_summary(
         summary_place=summary_place,
         shown_summary=shown_summary,
         continuation_place=-1,
-        summary_requested=step.request.started,
+        summary_requested_at=step.request.started,
         summarised_at=step.request.index,
     )
 
@@ -314,7 +316,9 @@ def _placeholder_tokens(step: EngineStep, covered_items: list[int], first_kept: 
         covered_tokens += step.summary_tokens
     tokens = min(step.placeholder_tokens, int(covered_tokens * MAX_SHARE))
     tail = next((message for message in step.messages() if message.first_item >= first_kept), None)
-    is_joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING_RULES
+    is_joined = (
+        tail is not None and not tail.is_from_user and step.policy.hygiene.rule in JOINING_RULES
+    )
     return tokens + (1 if is_joined else 2) * MESSAGE_TOKENS + step.sizes.count(SUMMARY_PROMPT)
 
 

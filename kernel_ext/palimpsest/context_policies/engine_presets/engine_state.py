@@ -33,8 +33,8 @@ class EngineState(NamedTuple):
     """The first item within the history limit."""
     attempts: tuple[int, int, int, int, bool] = (0, 0, 0, 0, False)
     """Attempts in this turn, as ``FitAttempts`` counts them."""
-    summary_requested: int | None = None
-    """Time at which a summary was requested, which used the provider's cache."""
+    summary_requested_at: int | None = None
+    """Milliseconds since 1970 at which a summary was requested, which used the provider's cache."""
     tokens_as_recorded: int = 0
     """Tokens of the newest request as it was sent, by the estimator of the recording."""
     used_tokens: int = 0
@@ -55,7 +55,7 @@ class ShownMessage(NamedTuple):
 
     first_item: int
     end: int
-    is_users: bool
+    is_from_user: bool
 
     @property
     def items(self) -> range:

@@ -221,7 +221,7 @@ class EngineStep:
             return None
         if previous.started is None or self.now_ms is None:
             return None
-        last_use = max(previous.started, self.state.summary_requested or 0)
+        last_use = max(previous.started, self.state.summary_requested_at or 0)
         return max(self.now_ms - last_use, 0) / 1000
 
     def previous_usage(self) -> Usage | None:
@@ -257,7 +257,7 @@ class EngineStep:
             *range(begin, self.view.count),
         ):
             if index == state.continuation_place:
-                shown_messages.append(ShownMessage(index, index, is_users=True))
+                shown_messages.append(ShownMessage(index, index, is_from_user=True))
             item = self.view.item(index)
             if item.kind in FIXED_KINDS or not self.shown_view.shows(index):
                 continue
@@ -269,7 +269,7 @@ class EngineStep:
                 shown_messages[-1] = shown_messages[-1]._replace(end=index + 1)
             else:
                 begins_message = item.continues or is_users(item)
-                shown_messages.append(ShownMessage(index, index + 1, is_users=begins_message))
+                shown_messages.append(ShownMessage(index, index + 1, is_from_user=begins_message))
         return shown_messages
 
     def start_of_turns(self, turns: int) -> int:

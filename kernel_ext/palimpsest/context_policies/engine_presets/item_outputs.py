@@ -93,8 +93,8 @@ class ItemOutputs:
     def user_and_answer_positions(self) -> tuple[int, list[int]]:
         """The first item of the user's first message, and those of the model's answers since then."""
         messages = self.step.messages()
-        prompts = (message.first_item for message in messages if message.is_users)
-        answers = [message.first_item for message in messages if not message.is_users]
+        prompts = (message.first_item for message in messages if message.is_from_user)
+        answers = [message.first_item for message in messages if not message.is_from_user]
         if self.step.state.covered_until:
             return -1, [-1, *answers]
         return next(prompts, self.step.view.count), answers

@@ -82,7 +82,7 @@ class ItemRequest:
         """Return the request unchanged: reminders are not items of a timeline."""
         return (), self
 
-    def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
+    def with_limits(self) -> tuple[tuple[Decision, ...], Self]:
         """Return the request unchanged: a timeline does not record the size of its pictures."""
         return (), self
 

@@ -202,17 +202,18 @@ def _send_signal(
 ) -> Any:
     __tracebackhide__ = True
     if is_own_target(target):
-        _refuse_signal(piece, number)
+        _refuse_if_deadly(piece, number)
     return send(target, number)
 
 
 def _raise_signal(send: AnyFunction, piece: Piece, number: Any = signal.SIGINT) -> Any:
     __tracebackhide__ = True
-    _refuse_signal(piece, number)
+    _refuse_if_deadly(piece, number)
     return send(number)
 
 
-def _refuse_signal(piece: Piece, number: Any) -> None:
+def _refuse_if_deadly(piece: Piece, number: Any) -> None:
+    """Raise if the signal would end or interrupt the kernel; return otherwise."""
     __tracebackhide__ = True
     with suppress(ValueError, TypeError):
         signal_number = signal.Signals(number)

@@ -84,7 +84,7 @@ class FitDriver:
             learned_limits=learned,
             project=lambda _view: refused_request.projection,
         )
-        decisions, _ = request.within_limits()
+        decisions, _ = request.with_limits()
         if not decisions:
             return None
         write_decisions(self._requests.log, DecisionBatch(decisions, refused_request.record.facts))

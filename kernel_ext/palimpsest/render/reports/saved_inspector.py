@@ -15,6 +15,7 @@ from palimpsest.render.safety.escaping import in_html, line_in_html, one_line
 
 MAX_SAVED_CHARS = 64_000
 MAX_SENTENCE_CHARS = 400
+MAX_PICTURE_SENTENCE_CHARS = 600
 MAX_SENTENCES = 24
 """Maximum sentences: enough for the totals, a recording's gaps, and the eleven sentences about its unreadable places."""
 
@@ -29,7 +30,7 @@ def saved_inspector(
 ) -> str:
     """Return at most ``MAX_SAVED_CHARS`` characters of HTML in an element of the class ``css_class``.
 
-    Tables are left out, the last first, where there is not enough room.
+    Each table that does not fit into the remaining room is left out.
     """
     opening_html = (
         f'<div class="plm-Saved {html.escape(css_class)}"><div class="plm-Saved-words">'
@@ -47,7 +48,7 @@ def saved_inspector(
 
 def _picture_html(picture: TimelinePicture) -> str:
     svg = base64.b64encode(timeline_svg(picture).encode()).decode()
-    sentence = one_line(picture.sentence, 600)
+    sentence = one_line(picture.sentence, MAX_PICTURE_SENTENCE_CHARS)
     return (
         f'<p><img alt="{html.escape(sentence)}" width="760" src="data:image/svg+xml;base64,{svg}"></p>\n'
         f"<p>{in_html(sentence)}</p>\n"

@@ -77,31 +77,35 @@ def listed_limits(timeline: Timeline) -> ListedLimits:
 
     A model that received more tokens than its listed limit had another limit, so it is left out.
     """
-    prompts: dict[str, int] = {}
+    max_prompt_tokens: dict[str, int] = {}
     models_with_limit: set[str] = set()
     for request in timeline.requests:
         if request.window:
             models_with_limit.add(request.model)
         else:
-            max_prompt = max(prompts.get(request.model, 0), request.reported or 0)
-            prompts[request.model] = max_prompt
+            max_prompt = max(max_prompt_tokens.get(request.model, 0), request.reported or 0)
+            max_prompt_tokens[request.model] = max_prompt
     windows = {
         model: offline_window(model)
-        for model in prompts
+        for model in max_prompt_tokens
         if model and model not in models_with_limit
     }
-    limits = {model: limit for model, limit in windows.items() if limit >= max(prompts[model], 1)}
+    limits = {
+        model: limit
+        for model, limit in windows.items()
+        if limit >= max(max_prompt_tokens[model], 1)
+    }
     return ListedLimits(limits, _limits_text(limits)) if limits else ListedLimits()
 
 
 def _limits_text(limits: Mapping[str, int]) -> str:
     limit_texts = ", ".join(
-        f"{size:,} tokens of {model}{_by_name(model)}" for model, size in limits.items()
+        f"{size:,} tokens of {model}{_listed_name_remark(model)}" for model, size in limits.items()
     )
     word = "limit is" if len(limits) == 1 else "limits are"
     return f"The {word} not in the recording, but from {litellm_table.list_name()}: {limit_texts}."
 
 
-def _by_name(model: str) -> str:
+def _listed_name_remark(model: str) -> str:
     name = offline_name(model)
     return f" (by the name {name})" if name is not None else ""

@@ -39,7 +39,7 @@ from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.step_mode import STEP_MODE_KEY, StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED_SENTENCE, Run, Snapshot, off_loop, runs_on
+from palimpsest.session.engine import CLOSED_SENTENCE, Run, Snapshot, call_off_loop, runs_on
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
@@ -235,7 +235,7 @@ class LiveSession:
         await self._prompt_resolver.find_tools(options.tools)
         await self.settle_reverts()
         if options.files:
-            stored = await off_loop(functools.partial(self._stored_attachments, options.files))
+            stored = await call_off_loop(functools.partial(self._stored_attachments, options.files))
             options = dataclasses.replace(options, files=stored)
         await self.journal.keep_narrow()
         self.title_writer.set_provisional_title(text)
@@ -246,7 +246,7 @@ class LiveSession:
 
     async def attach(self, file: Attachment, model: str | None = None) -> PastedFile:
         """Store a file for the next prompt and count its tokens; raises UserError if it cannot be attached."""
-        return await off_loop(functools.partial(pasted_file, self._services, file, model))
+        return await call_off_loop(functools.partial(pasted_file, self._services, file, model))
 
     def _refuse_prompt(self, text: str, options: PromptOptions) -> None:
         """Raise UserError for a prompt that cannot be sent here."""
@@ -453,7 +453,7 @@ class LiveSession:
         """Append the events that ``change`` returns for the whole state; raises SessionBusy while a turn runs."""
         self.runner.check_idle()
         if self.journal.read_state(lambda state: state.is_partial):
-            await off_loop(self._load_whole)
+            await call_off_loop(self._load_whole)
             self.runner.check_idle()
         self.journal.append(*self.journal.read_state(change), sync=True)
         if not await self.journal.flush(sync=True):
@@ -534,7 +534,7 @@ class LiveSession:
             self.log.append(SessionDeleted(session_id=self.id, session=session), sync=True)
         if self._left_running is not None:
             self._left_running.close()
-        await off_loop(self.journal.close)
+        await call_off_loop(self.journal.close)
         sessions, first_id = self._services.sessions, self._first_id
         if sessions.spending_limits.get(first_id) is self.spending_limit:
             del sessions.spending_limits[first_id]

@@ -101,7 +101,7 @@ class NotebookRecognition:
     def _sessions_of_moved_notebook(
         self, file: NotebookFile, name: str, sessions: Sequence[SessionSummary]
     ) -> list[SessionSummary]:
-        """Return the sessions whose notebook this is, if none has it under the sessions' own name."""
+        """Return sessions of another name that belong to this notebook, where no file of that name is still theirs."""
         if not file.turns and not any(text.strip() for text in file.sources):
             return []
         deadline = time.monotonic() + MAX_SEARCH_SECONDS

@@ -33,7 +33,7 @@ from palimpsest.session.config.state_folder import (
     state_folder,
     state_folder_problem,
 )
-from palimpsest.session.engine import off_loop
+from palimpsest.session.engine import call_off_loop
 from palimpsest.session.permissions.recorded_claims import (
     budget_text,
     granted_budget,
@@ -402,7 +402,9 @@ class ProjectMoveWatch:
         """Return the move that the user has not decided about yet; None where there is none."""
         if not self._is_searched:
             self._is_searched = True
-            self._project_move = await off_loop(functools.partial(find_move, self._stored_grants))
+            self._project_move = await call_off_loop(
+                functools.partial(find_move, self._stored_grants)
+            )
         return self._project_move
 
     def apply_reply(self, reply: Reply) -> bool:

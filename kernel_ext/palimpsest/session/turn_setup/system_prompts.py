@@ -12,7 +12,7 @@ from contextlib import suppress
 from palimpsest.context.engine_text.system_prompt import system_prompt
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.definitions.agents import SUBAGENT_NOTE, Agent
-from palimpsest.session.engine import off_loop
+from palimpsest.session.engine import call_off_loop
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.turn_setup.environment_updates import path_from_start, read_environment
 from palimpsest.tools.permission_rules.permissions import hidden_tools
@@ -52,7 +52,9 @@ class SystemPrompts:
         key = (agent.name, info.ref.id, _added_text(user))
         prompt = self._settled_prompts.get(key)
         if prompt is None and not self._is_fixed:
-            prompt = self._recorded_prompt(key) or await off_loop(lambda: self._older_prompt(key))
+            prompt = self._recorded_prompt(key) or await call_off_loop(
+                lambda: self._older_prompt(key)
+            )
         if prompt is None:
             new_texts = self._assemble_prompt(agent, info, user)
             prompt = await extend(agent.name, info.ref.id, new_texts, is_fixed=self._is_fixed)

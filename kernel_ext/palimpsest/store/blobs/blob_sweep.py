@@ -1,7 +1,7 @@
-"""Find the blobs that no session refers to, and delete those that have been unused for long.
+"""Find the blobs that no session refers to, and delete those that have been unneeded for long.
 
 A blob is needed as long as any log in the folder names it, including those of hidden sessions, since
-forks read them. The time since which it is unused is stored beside the blobs; if that is lost, the time
+forks read them. The time since which it is unneeded is stored beside the blobs; if that is lost, the time
 starts again. A blob that was stored again recently is about to be named, so it is not deleted.
 """
 
@@ -48,42 +48,48 @@ class UnneededBlob:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The result of searching for unused blobs."""
+    """The result of searching for unneeded blobs."""
 
     due_blobs: tuple[UnneededBlob, ...] = ()
-    """Unused for longer than the retention; these may be deleted."""
+    """Unneeded for longer than the retention; these may be deleted."""
     not_yet_due: tuple[UnneededBlob, ...] = ()
-    """Unused, but not for long enough."""
+    """Unneeded, but not for long enough."""
     needed_count: int = 0
     """Number of blobs that a session needs."""
     snapshot_bytes: int = 0
-    """Bytes of unused file snapshots, which are deleted together with ``due_blobs``."""
+    """Bytes of unneeded file snapshots, which are deleted together with ``due_blobs``."""
 
 
 def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
-    """Search all logs for unused blobs, and record since when each is unused; nothing is deleted."""
+    """Search all logs for unneeded blobs, and record since when each is unneeded; nothing is deleted."""
     _restore_tombstones(layout)
     blobs = dict(_blobs(layout))
     needed_hashes = named_hashes(layout.sessions) & blobs.keys()
-    notes = _read_notes(layout)
+    unneeded_since_by_hash = _read_notes(layout)
     unneeded: list[UnneededBlob] = []
     for sha256, path in blobs.items():
         if sha256 not in needed_hashes:
             size, stored_at = path.stat().st_size, path.stat().st_mtime
-            since = max(notes.get(sha256, now), stored_at)
+            since = max(unneeded_since_by_hash.get(sha256, now), stored_at)
             unneeded.append(UnneededBlob(sha256, size, since, stored_at))
-    _write_notes(layout, {blob.sha256: notes.get(blob.sha256, now) for blob in unneeded})
-    age = max(days * DAY_SECONDS, MIN_AGE_SECONDS)
+    _write_notes(
+        layout, {blob.sha256: unneeded_since_by_hash.get(blob.sha256, now) for blob in unneeded}
+    )
+    min_age_seconds = max(days * DAY_SECONDS, MIN_AGE_SECONDS)
     sorted_blobs = sorted(unneeded, key=lambda blob: (-blob.bytes, blob.sha256))
     return Sweep(
-        due_blobs=tuple(blob for blob in sorted_blobs if now - blob.unneeded_since >= age),
-        not_yet_due=tuple(blob for blob in sorted_blobs if now - blob.unneeded_since < age),
+        due_blobs=tuple(
+            blob for blob in sorted_blobs if now - blob.unneeded_since >= min_age_seconds
+        ),
+        not_yet_due=tuple(
+            blob for blob in sorted_blobs if now - blob.unneeded_since < min_age_seconds
+        ),
         needed_count=len(needed_hashes),
     )
 
 
 def delete_unneeded(layout: Layout, due_blobs: Iterable[UnneededBlob]) -> tuple[UnneededBlob, ...]:
-    """Delete the blobs, except those stored again meanwhile; returns the deleted ones."""
+    """Delete blobs not stored again meanwhile, and what is left of deleted sessions; returns the deleted blobs."""
     for tombstone in layout.sessions.glob(".*"):
         with suppress(FileNotFoundError):
             if time.time() - tombstone.stat().st_ctime >= MIN_AGE_SECONDS:
@@ -119,9 +125,9 @@ def _restore_tombstones(layout: Layout) -> None:
 
 
 def note_unneeded(layout: Layout, directory: Path, now: float) -> None:
-    """Record, before a session's logs are deleted, that its blobs are unused from now on."""
-    notes = _read_notes(layout)
-    _write_notes(layout, notes | dict.fromkeys(named_hashes(directory), now))
+    """Record, before a session's logs are deleted, that its blobs are unneeded from now on."""
+    unneeded_since_by_hash = _read_notes(layout)
+    _write_notes(layout, unneeded_since_by_hash | dict.fromkeys(named_hashes(directory), now))
 
 
 def named_hashes(directory: Path) -> set[str]:
@@ -152,18 +158,20 @@ def _blobs(layout: Layout) -> Iterator[tuple[str, Path]]:
 
 def _read_notes(layout: Layout) -> dict[str, float]:
     try:
-        notes = read_json(layout.blobs / NOTES_FILE)
+        unneeded_since_by_hash = read_json(layout.blobs / NOTES_FILE)
     except (OSError, ValueError):
         return {}
-    if not isinstance(notes, dict):
+    if not isinstance(unneeded_since_by_hash, dict):
         return {}
     return {
         sha256: float(since)
-        for sha256, since in notes.items()
+        for sha256, since in unneeded_since_by_hash.items()
         if isinstance(since, int | float) and 0 <= since < MAX_TIMESTAMP and HASH.fullmatch(sha256)
     }
 
 
-def _write_notes(layout: Layout, notes: dict[str, float]) -> None:
+def _write_notes(layout: Layout, unneeded_since_by_hash: dict[str, float]) -> None:
     with suppress(OSError):
-        scratch_file(layout.blobs, json.dumps(notes).encode()).replace(layout.blobs / NOTES_FILE)
+        scratch_file(layout.blobs, json.dumps(unneeded_since_by_hash).encode()).replace(
+            layout.blobs / NOTES_FILE
+        )

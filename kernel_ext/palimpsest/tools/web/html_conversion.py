@@ -23,7 +23,7 @@ TOO_LARGE_PAGE = (
 
 def to_markdown(html: str, url: str) -> str:
     """Return a page as Markdown, its title first."""
-    page, title, is_too_deep = html_tokens.head_and_body(html)
+    page, title, is_too_deep = html_tokens.displayed_markup(html)
     if is_too_deep:
         # Markdownify is recursive, and slow for deep pages.
         body = _without_blank_runs(html_tokens.visible_text(page))
@@ -36,7 +36,7 @@ def to_markdown(html: str, url: str) -> str:
 
 def to_text(html: str, url: str) -> str:  # noqa: ARG001  called with the same arguments as to_markdown
     """Return the visible text of a page, its title first."""
-    page, title, _ = html_tokens.head_and_body(html)
+    page, title, _ = html_tokens.displayed_markup(html)
     body = _without_blank_runs(html_tokens.visible_text(page))
     return body if not title or body.startswith(title) else f"{title}\n\n{body}"
 

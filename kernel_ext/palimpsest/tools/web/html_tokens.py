@@ -152,8 +152,8 @@ class NestingDepth:
                 pass
 
 
-def head_and_body(page: str) -> tuple[str, str, bool]:
-    """Return the displayed part of a page, its title, and whether its tags are nested too deep."""
+def displayed_markup(page: str) -> tuple[str, str, bool]:
+    """Return the displayed markup of a page, its title, and whether its tags are nested too deep."""
     reader, depth = HtmlReader(page), NestingDepth()
     texts: list[str] = []
     for token in reader.tokens():

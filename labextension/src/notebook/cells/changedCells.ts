@@ -174,7 +174,11 @@ function newCell(
     } as NewCell;
   }
   const kind = inserted?.kind ?? 'code';
-  const restored = restoredCell(inserted?.restored, kind, removed.known(id));
+  const restored = restoredCell(
+    inserted?.restored,
+    kind,
+    removed.rememberedCell(id)
+  );
   return {
     id,
     cell_type: kind,

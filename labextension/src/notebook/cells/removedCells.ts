@@ -12,7 +12,7 @@ const MAX_REMEMBERED_CHARS = 20_000_000;
 
 type RawCell = Record<string, unknown>;
 
-interface IRemembered {
+interface IRememberedCell {
   /** The cell as it was sent to the kernel. */
   sent: RawCell;
   /** The whole cell. */
@@ -27,7 +27,7 @@ interface IRemembered {
  * its trust, where the kernel asks for just the one that it was sent.
  */
 export class RemovedCells {
-  private readonly _cells = new Map<string, IRemembered>();
+  private readonly _cells = new Map<string, IRememberedCell>();
 
   /** Remembers cells that are about to be deleted; returns what the kernel is sent of each, by id. */
   remember(cells: readonly SharedCell[]): Map<string, RawCell> {
@@ -43,10 +43,10 @@ export class RemovedCells {
       this._cells.delete(cell.id);
       this._cells.set(cell.id, { sent, whole, chars });
     }
-    let remembered = 0;
+    let rememberedChars = 0;
     for (const [id, { chars }] of [...this._cells].reverse()) {
-      remembered += chars;
-      if (remembered > MAX_REMEMBERED_CHARS) {
+      rememberedChars += chars;
+      if (rememberedChars > MAX_REMEMBERED_CHARS) {
         this._cells.delete(id);
       }
     }
@@ -54,7 +54,7 @@ export class RemovedCells {
   }
 
   /** Returns what this page remembers of a cell. */
-  known(id: string): IRemembered | undefined {
+  rememberedCell(id: string): IRememberedCell | undefined {
     return this._cells.get(id);
   }
 }
@@ -75,22 +75,22 @@ function placeholder({ outputs }: RawCell): RawCell {
  * It is trusted only if this page deleted it as a trusted one: what a recorded session says of it may be forged.
  */
 export function restoredCell(
-  restored: RawCell | undefined,
+  receivedCell: RawCell | undefined,
   kind: CellChange['kind'],
-  remembered: IRemembered | undefined
+  remembered: IRememberedCell | undefined
 ): RawCell | null {
-  if (restored === undefined) {
+  if (receivedCell === undefined) {
     return null;
   }
   const isOwn =
     remembered !== undefined &&
     JSONExt.deepEqual(
-      restored as ReadonlyJSONValue,
+      receivedCell as ReadonlyJSONValue,
       remembered.sent as ReadonlyJSONValue
     );
   const { metadata, attachments, outputs, execution_count } = isOwn
     ? remembered.whole
-    : restored;
+    : receivedCell;
   const { trusted: wasTrusted, ...others } = isObject(metadata) ? metadata : {};
   if (kind !== 'code') {
     return {

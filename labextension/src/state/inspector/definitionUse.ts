@@ -7,9 +7,9 @@ import { definitionsOf } from './definitionRows';
 const callsByName = oncePerObject((view: TimelineView) => {
   const byName = new Map<string, number>();
   const { kind, tool } = view.items;
-  const call = view.kinds.indexOf('call');
+  const callKind = view.kinds.indexOf('call');
   for (const [item, itemKind] of kind.entries()) {
-    if (itemKind === call) {
+    if (itemKind === callKind) {
       const name = oneLine(tool[item] ?? '');
       byName.set(name, (byName.get(name) ?? 0) + 1);
     }
@@ -22,19 +22,20 @@ export function callsOf(view: TimelineView, name: string): number {
   return callsByName(view).get(name) ?? 0;
 }
 
-/** Returns the names that the definitions before those of an item held, and these no longer hold. */
-export function removedSince(view: TimelineView, item: number): string[] {
+/** Returns the names of tools that the previous definitions offered and those of this item do not. */
+export function removedToolNames(view: TimelineView, item: number): string[] {
   const { item: holders, name } = view.definitions;
   const { first, count } = definitionsOf(view, item);
-  const before = count === 0 || first === 0 ? undefined : holders[first - 1];
-  if (before === undefined) {
+  const previousHolder =
+    count === 0 || first === 0 ? undefined : holders[first - 1];
+  if (previousHolder === undefined) {
     return [];
   }
   const offered = new Set(name.slice(first, first + count));
   return [
     ...new Set(
       name.filter(
-        (old, index) => holders[index] === before && !offered.has(old)
+        (old, index) => holders[index] === previousHolder && !offered.has(old)
       )
     )
   ];

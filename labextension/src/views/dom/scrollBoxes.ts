@@ -9,13 +9,13 @@ import { useHost, type IWords } from '../host';
 /** Elements that get a wrapping box, so that they keep their role for screen readers. */
 const WRAPPED = 'table, math[display="block"]:not(mjx-container math)';
 
-/** Scroll boxes: the listed elements that are not in a box already. */
+/** Selector of the scroll boxes: wrapping boxes, and elements that scroll themselves. */
 const BOXES =
   '[data-wide], pre, mjx-container[display="true"], .plm-Tool-input, .plm-Tool-output';
 
 /** Keys that scroll, by the direction in which content must be hidden. */
-const SIDEWAYS = /^Arrow(Left|Right)$/;
-const DOWN = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End)$/;
+const HORIZONTAL_KEYS = /^Arrow(Left|Right)$/;
+const VERTICAL_KEYS = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End)$/;
 
 /** Wraps each table and displayed formula in a scroll box. */
 export function wrapInScrollBox(root: ParentNode): void {
@@ -36,7 +36,7 @@ export function isScrollKey({ key, target }: KeyboardEvent): boolean {
     return false;
   }
   const isHigh = target.scrollHeight > target.clientHeight + 1;
-  return SIDEWAYS.test(key) || (isHigh && DOWN.test(key));
+  return HORIZONTAL_KEYS.test(key) || (isHigh && VERTICAL_KEYS.test(key));
 }
 
 /** Maintains the scroll boxes in an element. */
@@ -48,8 +48,8 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
     if (root === null || !('ResizeObserver' in window)) {
       return;
     }
-    const known = new Set<HTMLElement>();
-    const sized = new ResizeObserver(entries => {
+    const watchedBoxes = new Set<HTMLElement>();
+    const resizeObserver = new ResizeObserver(entries => {
       for (const box of new Set(entries.map(({ target }) => boxOf(target)))) {
         if (box !== null) {
           markBox(box, words);
@@ -57,24 +57,24 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
       }
     });
     const watchBox = (box: HTMLElement) => {
-      if (!known.has(box)) {
-        known.add(box);
-        sized.observe(box);
+      if (!watchedBoxes.has(box)) {
+        watchedBoxes.add(box);
+        resizeObserver.observe(box);
       }
       // The content may grow while the box does not.
       if (box.firstElementChild !== null) {
-        sized.observe(box.firstElementChild);
+        resizeObserver.observe(box.firstElementChild);
       }
     };
     let frame = 0;
-    const added = new Set<Element>();
+    const addedElements = new Set<Element>();
     const changedBoxes = new Set<HTMLElement>();
     const watchAddedBoxes = () => {
       frame = 0;
-      for (const node of added) {
+      for (const node of addedElements) {
         node.querySelectorAll<HTMLElement>(BOXES).forEach(watchBox);
       }
-      added.clear();
+      addedElements.clear();
       for (const box of changedBoxes) {
         if (root.contains(box)) {
           watchBox(box);
@@ -82,10 +82,10 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
         }
       }
       changedBoxes.clear();
-      for (const box of known) {
+      for (const box of watchedBoxes) {
         if (!root.contains(box)) {
-          known.delete(box);
-          sized.unobserve(box);
+          watchedBoxes.delete(box);
+          resizeObserver.unobserve(box);
         }
       }
     };
@@ -99,7 +99,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
         }
         for (const node of addedNodes) {
           if (node instanceof Element) {
-            added.add(node);
+            addedElements.add(node);
           }
         }
       }
@@ -123,7 +123,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
     return () => {
       cancelAnimationFrame(frame);
       domObserver.disconnect();
-      sized.disconnect();
+      resizeObserver.disconnect();
       root.removeEventListener('scroll', onScroll, { capture: true });
     };
   }, [words]);
@@ -167,19 +167,20 @@ function hiddenSides(box: HTMLElement): string {
   const { clientWidth, clientHeight, scrollWidth, scrollHeight } = box;
   const { scrollLeft, scrollTop } = box;
   const sides: string[] = [];
-  const across = scrollWidth - clientWidth;
-  if (across > 1 && /auto|scroll/.test(style.overflowX)) {
-    const before = style.direction === 'rtl' ? across + scrollLeft : scrollLeft;
+  const hiddenWidth = scrollWidth - clientWidth;
+  if (hiddenWidth > 1 && /auto|scroll/.test(style.overflowX)) {
+    const hiddenAtStart =
+      style.direction === 'rtl' ? hiddenWidth + scrollLeft : scrollLeft;
     sides.push(
-      ...(before > 1 ? ['left'] : []),
-      ...(across - before > 1 ? ['right'] : [])
+      ...(hiddenAtStart > 1 ? ['left'] : []),
+      ...(hiddenWidth - hiddenAtStart > 1 ? ['right'] : [])
     );
   }
-  const down = scrollHeight - clientHeight;
-  if (down > 1 && /auto|scroll/.test(style.overflowY)) {
+  const hiddenHeight = scrollHeight - clientHeight;
+  if (hiddenHeight > 1 && /auto|scroll/.test(style.overflowY)) {
     sides.push(
       ...(scrollTop > 1 ? ['above'] : []),
-      ...(down - scrollTop > 1 ? ['below'] : [])
+      ...(hiddenHeight - scrollTop > 1 ? ['below'] : [])
     );
   }
   return sides.join(' ');

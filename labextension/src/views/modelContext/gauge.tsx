@@ -18,6 +18,7 @@ export const KINDS = [
 export type Kind = (typeof KINDS)[number];
 
 interface IGaugeProps {
+  /** Tokens of the request. */
   used: number;
   /** Tokens; 0 if the model has no limit, and then there is no bar. */
   window: number;

@@ -11,7 +11,7 @@ import {
 } from '../../../src/state/inspector/definitionRows';
 import {
   callsOf,
-  removedSince
+  removedToolNames
 } from '../../../src/state/inspector/definitionUse';
 import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
 import { ALL_ITEMS, itemRows } from '../../../src/state/inspector/itemRows';
@@ -99,8 +99,8 @@ describe('the definitions of an item', () => {
     expect(calls).toBeGreaterThan(0);
     expect(callsOf(VIEW, 'read')).toBe(calls);
     expect(callsOf(VIEW, 'browser_open')).toBe(0);
-    expect(removedSince(VIEW, FIRST)).toEqual([]);
-    expect(removedSince(VIEW, SECOND)).toEqual(['edit']);
+    expect(removedToolNames(VIEW, FIRST)).toEqual([]);
+    expect(removedToolNames(VIEW, SECOND)).toEqual(['edit']);
   });
 });
 

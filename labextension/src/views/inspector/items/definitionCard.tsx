@@ -9,7 +9,10 @@ import {
   placeOfRow
 } from '../../../state/inspector/definitionRows';
 import { scaleAt } from '../../../state/inspector/figures/requestScale';
-import { callsOf, removedSince } from '../../../state/inspector/definitionUse';
+import {
+  callsOf,
+  removedToolNames
+} from '../../../state/inspector/definitionUse';
 import { percent } from '../../../state/inspector/labels';
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
@@ -45,7 +48,7 @@ export function DefinitionList({ item }: { item: number }) {
     (sum, row) => sum + definitionOfRow(view, row).tokens,
     0
   );
-  const removed = removedSince(view, item);
+  const removed = removedToolNames(view, item);
   const name =
     rows.length === 1
       ? words.__('1 tool definition')

@@ -37,7 +37,7 @@ const LOW_WINDOW_PX = 960;
 const LOWERED_PX = 12;
 
 /**
- * Draws both tracks; `isSmall` leaves a strip of the recorded one, to move the cursor by. `isExplained` adds what each
+ * Draws both tracks; `isSmall` leaves a strip of the shown one, to move the cursor by. `isExplained` adds what each
  * picture shows in sentences, and what the marks mean.
  */
 export const TimelineTracks = memo(function TimelineTracks(props: {
@@ -46,23 +46,38 @@ export const TimelineTracks = memo(function TimelineTracks(props: {
 }) {
   const { isSmall = false, isExplained = false } = props;
   const { view, recorded, whatIf, shown, hidden } = useInspection();
-  const most = useMemo(
-    () => topTokens(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
+  const topTokens = useMemo(
+    () => topTokensOf(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
     [view, recorded, whatIf]
   );
   const lowered = useWindowHeight() < LOW_WINDOW_PX ? LOWERED_PX : 0;
   if (isSmall) {
-    return <Track shown={shown} most={most} height={SMALL_PX} isSmall />;
+    return (
+      <Track
+        drawnTrack={shown}
+        topTokens={topTokens}
+        height={SMALL_PX}
+        isSmall
+      />
+    );
   }
-  const track = { most, isExplained };
+  const sharedProps = { topTokens, isExplained };
   return (
     <div className="plm-Tracks">
       {!hidden.has('totals') && (
         <ProofSentences view={view} isExplained={isExplained} />
       )}
-      <Track {...track} shown={recorded} height={RECORDED_PX - lowered} />
+      <Track
+        {...sharedProps}
+        drawnTrack={recorded}
+        height={RECORDED_PX - lowered}
+      />
       {whatIf !== null && (
-        <Track {...track} shown={whatIf} height={WHAT_IF_PX - lowered} />
+        <Track
+          {...sharedProps}
+          drawnTrack={whatIf}
+          height={WHAT_IF_PX - lowered}
+        />
       )}
       {isExplained && <MarkLegend />}
     </div>
@@ -97,43 +112,52 @@ function ProofSentences(props: { view: TimelineView; isExplained: boolean }) {
 }
 
 /** Returns the tokens at the top of the picture: the largest request, or its limit where that is not far above. */
-function topTokens(view: TimelineView, tracks: readonly IShownTrack[]): number {
+function topTokensOf(
+  view: TimelineView,
+  tracks: readonly IShownTrack[]
+): number {
   const { reported } = view.requests;
   let most = 1;
-  let at = 0;
+  let largestRequest = 0;
   const include = (value: number | null, request: number) => {
     if ((value ?? 0) > most) {
       most = value ?? 0;
-      at = request;
+      largestRequest = request;
     }
   };
   for (const { series } of tracks) {
     series.total.forEach(include);
   }
   reported.forEach(include);
-  const limit = view.requests.window[at] ?? 0;
+  const limit = view.requests.window[largestRequest] ?? 0;
   return (limit > 0 && limit < 4 * most ? Math.max(limit, most) : most) * 1.04;
 }
 
 interface ITrackProps {
-  shown: IShownTrack;
-  most: number;
+  drawnTrack: IShownTrack;
+  topTokens: number;
   height: number;
   isSmall?: boolean;
   isExplained?: boolean;
 }
 
 function Track(props: ITrackProps) {
-  const { shown, most, height, isSmall = false, isExplained = false } = props;
+  const {
+    drawnTrack,
+    topTokens,
+    height,
+    isSmall = false,
+    isExplained = false
+  } = props;
   const { words } = useHost();
   const { view, recorded, hidden, request: chosen } = useInspection();
   const { notes } = useReaderNotes();
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
   const idPrefix = useId().replaceAll(':', '');
-  const isRecorded = shown === recorded;
-  const total = shown.series.total.length;
-  const { fired, taken } = shown.track;
+  const isRecorded = drawnTrack === recorded;
+  const requestCount = drawnTrack.series.total.length;
+  const { fired, taken } = drawnTrack.track;
   const recordedTrackMarks = useMemo(
     () => (isRecorded ? recordedMarks(view, words, notes) : []),
     [view, notes, isRecorded, words]
@@ -143,23 +167,34 @@ function Track(props: ITrackProps) {
     [fired, taken, isRecorded, words]
   );
   const lines = useMemo(
-    () => trackLines(view.requests, total, { width, height, most }, isRecorded),
-    [view, total, width, height, most, isRecorded]
+    () =>
+      trackLines(
+        view.requests,
+        requestCount,
+        { width, height, most: topTokens },
+        isRecorded
+      ),
+    [view, requestCount, width, height, topTokens, isRecorded]
   );
   // The track of a policy may end before a request that has just been sent.
-  const request = Math.min(chosen, total - 1);
-  const until = shown.track.facts_until ?? null;
+  const request = Math.min(chosen, requestCount - 1);
+  const until = drawnTrack.track.facts_until ?? null;
   const factsUntil = isRecorded ? null : until;
-  const name = isRecorded ? words.__('recorded') : shown.track.policy;
+  const name = isRecorded ? words.__('recorded') : drawnTrack.track.policy;
   const allMarks = isRecorded ? recordedTrackMarks : policyTrackMarks;
   const marks = useMemo(() => shownMarks(allMarks, hidden), [allMarks, hidden]);
   const kindsAt = useMemo(() => marksByRequest(marks), [marks]);
   const hintAt = (at: number) => {
-    const tokens = count(shown.track.total[at] ?? 0);
+    const tokens = count(drawnTrack.track.total[at] ?? 0);
     const size =
       factsUntil !== null && at >= factsUntil
-        ? words.__('Request %1 of %2: about %3 tokens', at + 1, total, tokens)
-        : words.__('Request %1 of %2: %3 tokens', at + 1, total, tokens);
+        ? words.__(
+            'Request %1 of %2: about %3 tokens',
+            at + 1,
+            requestCount,
+            tokens
+          )
+        : words.__('Request %1 of %2: %3 tokens', at + 1, requestCount, tokens);
     const kinds = (kindsAt.get(at) ?? []).map(value => markWords(value, words));
     return [size, ...kinds].join(', ');
   };
@@ -175,31 +210,33 @@ function Track(props: ITrackProps) {
           {!isRecorded && isDoubtful(view) && DOUBTFUL}
         </strong>
         <span className="plm-Track-figures">
-          {trackHeadline(view, shown, isRecorded, hidden, words)}
-          {!isRecorded && !hidden.has('cost') && shown.track.figures && (
+          {trackHeadline(view, drawnTrack, isRecorded, hidden, words)}
+          {!isRecorded && !hidden.has('cost') && drawnTrack.track.figures && (
             <>
               {' · '}
               <TextWithTerm
                 term="estimate of the recording"
-                text={savingWords(view, shown.track.figures, words)}
+                text={savingWords(view, drawnTrack.track.figures, words)}
               />
             </>
           )}
         </span>
       </figcaption>
       <div className="plm-Track-body">
-        {!isSmall && <AxisNumbers most={most} height={height - MARKS_PX} />}
+        {!isSmall && (
+          <AxisNumbers most={topTokens} height={height - MARKS_PX} />
+        )}
         <RequestSlider
           name={words.__('Request, %1', name)}
           value={hintAt(request)}
-          total={total}
+          total={requestCount}
           width={width}
           elementRef={plot}
           hint={hintAt}
         >
           <StackedArea
-            series={shown.series}
-            most={most}
+            series={drawnTrack.series}
+            most={topTokens}
             width={width}
             height={height}
             idPrefix={idPrefix}
@@ -210,11 +247,11 @@ function Track(props: ITrackProps) {
           {factsUntil !== null && !isSmall && (
             <span
               className="plm-Track-facts-words"
-              data-left={factsUntil > total * 0.55}
+              data-left={factsUntil > requestCount * 0.55}
               style={
-                factsUntil > total * 0.55
-                  ? { right: width - (factsUntil * width) / total + 4 }
-                  : { left: (factsUntil * width) / total + 4 }
+                factsUntil > requestCount * 0.55
+                  ? { right: width - (factsUntil * width) / requestCount + 4 }
+                  : { left: (factsUntil * width) / requestCount + 4 }
               }
             >
               {words.__('facts end here')}
@@ -223,8 +260,8 @@ function Track(props: ITrackProps) {
         </RequestSlider>
       </div>
       <p className={isExplained ? 'plm-Track-sentence' : 'plm-Hidden'}>
-        {trackSentence(view, shown, isRecorded, hidden, words)}
-        {isRecorded && limitWords(view, most, words)}
+        {trackSentence(view, drawnTrack, isRecorded, hidden, words)}
+        {isRecorded && limitWords(view, topTokens, words)}
       </p>
     </figure>
   );
@@ -272,7 +309,7 @@ function trackHeadline(
   ].join(' · ');
 }
 
-/** Returns what the recording and a policy cost by the same estimate; the recording paid for breaks that no policy causes or mends. */
+/** Returns a sentence that compares two estimates: the recorded cost is no measure, since it includes cache breaks outside any policy. */
 function savingWords(
   view: TimelineView,
   policy: PolicyFigures,
@@ -280,15 +317,15 @@ function savingWords(
 ): string {
   const { unit } = view.price;
   const estimate = view.recorded.figures ?? null;
-  const recorded = estimate === null ? 0 : costWithRefetching(estimate);
+  const recordedCost = estimate === null ? 0 : costWithRefetching(estimate);
   const cost = costWithRefetching(policy);
-  if (recorded <= 0) {
+  if (recordedCost <= 0) {
     return words.__('%1 with refetching', money(cost, unit, false));
   }
-  const change = Math.round((100 * (cost - recorded)) / recorded);
+  const change = Math.round((100 * (cost - recordedCost)) / recordedCost);
   return words.__(
     'estimate of the recording %1 → %2 with refetching, %3 %',
-    money(recorded, unit, false),
+    money(recordedCost, unit, false),
     money(cost, unit, false),
     `${change < 0 ? '−' : change > 0 ? '+' : '±'}${Math.abs(change)}`
   );
@@ -307,12 +344,13 @@ function trackSentence(
   words: IWords
 ): string {
   const { total } = shown.track;
-  let peak = 0;
+  let largestRequest = 0;
   total.forEach((tokens, request) => {
-    peak = tokens > (total[peak] ?? 0) ? request : peak;
+    largestRequest =
+      tokens > (total[largestRequest] ?? 0) ? request : largestRequest;
   });
-  const grown =
-    peak === 0
+  const growthSentence =
+    largestRequest === 0
       ? words.__(
           'The window is largest at request 1, with ~%1 tokens.',
           count(total[0] ?? 0)
@@ -320,11 +358,11 @@ function trackSentence(
       : words.__(
           'The window grows from ~%1 tokens at request 1 to ~%2 at request %3.',
           count(total[0] ?? 0),
-          count(total[peak] ?? 0),
-          peak + 1
+          count(total[largestRequest] ?? 0),
+          largestRequest + 1
         );
   if (isRecorded) {
-    const line = view.requests.reported.some(value => value !== null)
+    const sourceSentence = view.requests.reported.some(value => value !== null)
       ? words.__(
           'The line is what the provider reported, a fact; the areas are counted: %1',
           view.ruler.words
@@ -333,10 +371,10 @@ function trackSentence(
           'Nothing was reported; the areas are counted: %1',
           view.ruler.words
         );
-    return `${grown} ${line}`;
+    return `${growthSentence} ${sourceSentence}`;
   }
   const until = shown.track.facts_until ?? null;
-  const facts =
+  const factsSentence =
     until === null
       ? words.__('No request differs from the recording.')
       : words.__(
@@ -346,7 +384,7 @@ function trackSentence(
   const verdict = hidden.has('totals')
     ? undefined
     : shown.track.figures?.verdict;
-  return `${grown} ${facts} ${verdict ?? ''}`;
+  return `${growthSentence} ${factsSentence} ${verdict ?? ''}`;
 }
 
 /** Returns the source of a limit that was not recorded, and a remark where it lies above the picture. */
