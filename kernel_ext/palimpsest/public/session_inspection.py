@@ -101,7 +101,8 @@ class SessionInspection(SessionCalls):
             policies=policy_list,
         )
         if inspected.beside is not None:
-            inspected.beside.comparison(app.engine, price_text)  # says what hinders it
+            # Raises UserError now where the two cannot be compared.
+            inspected.beside.comparison(app.engine, price_text)
         widget = app.views[key] = InspectorWidget(inspected, app.engine, price_text, opening)
         return widget
 
@@ -183,11 +184,15 @@ class SessionInspection(SessionCalls):
 
         if beside is None or place.beside is None:
             return None
-        inspections, first = self._app.inspections, self._kernel_session.id
+        inspections, session_id = self._app.inspections, self._kernel_session.id
         is_id = isinstance(beside, str) and SESSION_ID.fullmatch(beside)
         if is_id or (isinstance(beside, SessionInspection) and beside._app is self._app):  # noqa: SLF001 - of this class
-            return project_session_beside(inspections, first, place.beside, policies)
-        second = self._review_beside(beside)
+            return project_session_beside(inspections, session_id, place.beside, policies)
+        other_review = self._review_beside(beside)
         return review_beside(
-            place.beside, lambda: inspections.review(first), second, inspections.queue, policies
+            place.beside,
+            lambda: inspections.review(session_id),
+            other_review,
+            inspections.queue,
+            policies,
         )

@@ -30,7 +30,7 @@ def result(call: str, text: str = "out") -> InputMessage:
 
 def asked(inputs: RepeatedInputs, *messages: InputMessage, answer: InputMessage) -> list[Recorded]:
     """Return what a request and its answer add."""
-    found = list(inputs.input(messages, None))
+    found = list(inputs.changes_of_input(messages, None))
     return [*found, inputs.answer(MessageRead("a", "assistant", answer.parts))]
 
 

@@ -20,6 +20,7 @@ from palimpsest.context_policies.presets.clearing import RESULT_CLEARED
 TRIM_NOTICE = (
     "\n...\n[Tool result trimmed: kept first {head} chars and last {tail} chars of {chars} chars.]"
 )
+CHARS_PER_TOKEN = 4
 IMAGE_REMOVED = "[image data removed - already processed by model]"
 CLEARABLE_TOOLS = (
     "read",
@@ -73,14 +74,14 @@ class OpenClawCacheTtl(Preset):
             request_chars = sum(
                 view.chars(index) for index in range(view.count) if is_shown(view, index)
             )
-            min_chars = self.trim_share * window * 4
+            min_chars = self.trim_share * window * CHARS_PER_TOKEN
             if request_chars >= min_chars:
-                changes += self._result_changes(window * 4, request_chars, view)
+                changes += self._result_changes(window * CHARS_PER_TOKEN, request_chars, view)
             elif not changes:
                 signal = "characters of the request"
                 probe = Probe(signal, request_chars, min_chars, "characters", probe)
-        candidates = "older results that may be trimmed"
-        return decided_with_reason((window, image_border), changes, probe, candidates)
+        candidates_text = "older results that may be trimmed"
+        return decided_with_reason((window, image_border), changes, probe, candidates_text)
 
     def _image_changes(self, first_item: int, view: PolicyView) -> tuple[int, list[Change]]:
         border = first_item
@@ -101,28 +102,30 @@ class OpenClawCacheTtl(Preset):
             (index for index in range(view.count) if view.item(index).kind == "user"), 0
         )
         candidates = [
-            output
-            for output in view.outputs
-            if first_user_item <= output < border and is_reducible(view, output)
+            output_index
+            for output_index in view.outputs
+            if first_user_item <= output_index < border and is_reducible(view, output_index)
         ]
         changes: dict[int, Change] = {}
         shown_view = StageView(view, changes, self.estimator, self.estimator)
-        for result in candidates:
-            chars = view.item(result).chars
-            if view.state(result) == "whole" and chars > self.longest_chars:
+        for output_index in candidates:
+            chars = view.item(output_index).chars
+            if view.state(output_index) == "whole" and chars > self.longest_chars:
                 notice = TRIM_NOTICE.format(head=self.head, tail=self.tail, chars=chars)
                 size = self.head + self.tail + len(notice)
                 request_chars += size - chars
-                changes[result] = Change(result, "truncated", chars=size)
+                changes[output_index] = Change(output_index, "truncated", chars=size)
         if request_chars / window_chars >= self.clear_share:
             excess_chars = request_chars - self.clear_share * window_chars
-            candidates = [result for result in candidates if view.state(result) != "cleared"]
+            candidates = [
+                output_index for output_index in candidates if view.state(output_index) != "cleared"
+            ]
             if sum(map(shown_view.chars, candidates)) >= self.least_chars:
-                for result in candidates:
+                for output_index in candidates:
                     if excess_chars < 0:
                         break
-                    excess_chars += len(RESULT_CLEARED) - shown_view.chars(result)
-                    changes[result] = Change(result, "cleared", RESULT_CLEARED)
+                    excess_chars += len(RESULT_CLEARED) - shown_view.chars(output_index)
+                    changes[output_index] = Change(output_index, "cleared", RESULT_CLEARED)
         return list(changes.values())
 
 
@@ -146,18 +149,20 @@ class ClaudeCodeMicrocompact(Preset):
         if not probe.is_passed:
             return PolicyResult(None, probe=probe)
         candidates = [
-            output
-            for output in view.outputs
-            if view.item(output).tool.lower() in self.tools and view.shows(output)
+            output_index
+            for output_index in view.outputs
+            if view.item(output_index).tool.lower() in self.tools and view.shows(output_index)
         ]
         old_results = [
-            item for item in candidates[: -max(1, self.keep_results)] if view.state(item) == "whole"
+            output_index
+            for output_index in candidates[: -max(1, self.keep_results)]
+            if view.state(output_index) == "whole"
         ]
         changes = placeholder_changes(view, old_results, "cleared", RESULT_CLEARED)
-        reducible = (
+        candidates_text = (
             f"results of its tools beyond the newest {self.keep_results} that may be cleared"
         )
-        return decided_with_reason(None, changes, probe, reducible)
+        return decided_with_reason(None, changes, probe, candidates_text)
 
 
 def pause_probe(view: PolicyView, seconds: float) -> Probe:

@@ -18,8 +18,8 @@ LINE_BEGINNINGS = ("data", "event", "id", "retry", ":")
 """Beginnings of the lines of an event stream."""
 BYTE_ORDER_MARK = "\ufeff"
 """The byte order mark that some servers send first."""
-RECOGNISABLE_CHARS = 8
-"""Characters of the first line that are enough to recognise a stream."""
+MIN_RECOGNISABLE_CHARS = 8
+"""Fewest characters of the first line that are enough to recognise a stream."""
 END_MARKER = re.compile(rb"data: ?\[DONE\]\s*$")
 """The end marker of a stream that was not cut."""
 TAIL_BYTES = 64
@@ -30,7 +30,7 @@ IGNORED_LINES = (b":", b"id:", b"retry:")
 def is_stream(first_bytes: bytes) -> bool:
     """Return whether the first bytes of an answer are enough to show that it is an event stream."""
     text = first_bytes.decode("utf-8", "ignore").lstrip(BYTE_ORDER_MARK).lstrip()
-    return begins_stream(text) and (len(text) >= RECOGNISABLE_CHARS or "\n" in text)
+    return begins_stream(text) and (len(text) >= MIN_RECOGNISABLE_CHARS or "\n" in text)
 
 
 def begins_stream(text: str) -> bool:
@@ -45,28 +45,28 @@ def begins_stream(text: str) -> bool:
 async def checked_bytes(
     chunks: AsyncIterable[bytes], response: Any = None, on_end: Callable[[], None] = lambda: None
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of a stream; raises NotAStream for anything else.
+    """Yield the bytes of a stream, or of an unstreamed answer rewritten as one; raises NotAStream for anything else.
 
     ``on_end`` is called when the stream's end marker arrives.
     """
-    first_bytes = b""
+    pending_bytes = b""
     last_bytes = b""
     is_a_stream = False
     async for chunk in chunks:
         last_bytes = (last_bytes + chunk)[-TAIL_BYTES:]
         if END_MARKER.search(last_bytes):
             on_end()
-        first_bytes += chunk
-        is_a_stream = is_a_stream or is_stream(first_bytes)
+        pending_bytes += chunk
+        is_a_stream = is_a_stream or is_stream(pending_bytes)
         if is_a_stream:
-            lines, first_bytes = _complete_lines(first_bytes)
+            lines, pending_bytes = _complete_lines(pending_bytes)
             yield lines
-        elif len(first_bytes) > MAX_EVENT_BYTES:
+        elif len(pending_bytes) > MAX_EVENT_BYTES:
             break
     if is_a_stream:
-        yield first_bytes
+        yield pending_bytes
         return
-    text = first_bytes.decode("utf-8", "replace")
+    text = pending_bytes.decode("utf-8", "replace")
     if text.strip():
         for line in stream_lines(text, response):
             yield f"{line}\n".encode()
@@ -84,7 +84,7 @@ def _complete_lines(received_bytes: bytes) -> tuple[bytes, bytes]:
 
 
 async def checked_lines(lines: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    """Yield the lines of a stream; raises NotAStream for anything else."""
+    """Yield the lines of a stream, or of an unstreamed answer rewritten as one; raises NotAStream for anything else."""
     unchecked_lines: list[str] = []
     is_a_stream = False
     async with aclosing(lines):

@@ -13,7 +13,7 @@ from palimpsest.transcript.provider_profile.profile import ProviderProfile
 from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.values import ModelInfo
 
-PDF_HEAD = 1024
+MAX_PDF_HEADER_BYTES = 1024
 """Number of first bytes in which a PDF's header must be; other bytes may precede it."""
 
 # The media types that are recognised, each with a test of the content's first bytes.
@@ -24,7 +24,7 @@ _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/webp", lambda content: content[:4] == b"RIFF" and content[8:12] == b"WEBP"),
     ("image/heic", lambda content: content[4:12] in {b"ftypheic", b"ftypheix", b"ftyphevc"}),
     ("image/heif", lambda content: content[4:12] in {b"ftypmif1", b"ftypmsf1"}),
-    (PDF, lambda content: b"%PDF-" in content[:PDF_HEAD]),
+    (PDF, lambda content: b"%PDF-" in content[:MAX_PDF_HEADER_BYTES]),
 )
 
 

@@ -121,7 +121,7 @@ class _CapturedSession:
             spend(LOOK_BYTES * len(self._whole_input))
         else:
             self._whole_input = list(request.messages)
-        for value in self._inputs.input(self._whole_input, request.created, reduction):
+        for value in self._inputs.changes_of_input(self._whole_input, request.created, reduction):
             yield _with_author(value)
         answer = self._inputs.answer(self._answer(request))
         yield answer

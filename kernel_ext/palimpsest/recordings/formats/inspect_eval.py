@@ -168,7 +168,7 @@ class _InspectSample:
                 continue
             new_system, messages = self._input(event)
             created = event.milliseconds("timestamp")
-            for record in inputs.input(messages, created, reduction):
+            for record in inputs.changes_of_input(messages, created, reduction):
                 if not isinstance(record, ResultRead):
                     yield record
                 elif record.call not in calls_with_result:

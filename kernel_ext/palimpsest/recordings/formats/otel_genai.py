@@ -138,7 +138,7 @@ class _TracedSession:
         for n, request in enumerate(self.requests, 1):
             if request.messages is not None:
                 reduction = RecordedReduction(rule="otel") if request.is_compacted else None
-                for message in inputs.input(
+                for message in inputs.changes_of_input(
                     request.messages, _milliseconds(request.start), reduction
                 ):
                     if isinstance(message, ResultRead):

@@ -65,8 +65,8 @@ class _InputEntry:
     """A message, or one result, in the last request's input."""
 
     key: Key
-    message: str
-    call: str = ""
+    message_id: str
+    call_id: str = ""
     shown_hash: bytes = b""
     whole_hash: bytes = b""
     calls: tuple[tuple[str, str], ...] = ()
@@ -80,7 +80,7 @@ class _ShownEntry:
     key: Key
     message: InputMessage | None = None
     result: ResultRead | None = None
-    digest: bytes = b""
+    shown_hash: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +99,12 @@ class _ChangedRange:
     removed_entries: Sequence[_InputEntry]
     new_entries: list[_ShownEntry]
     is_last: bool
-    entries: list[_InputEntry] = field(default_factory=list)
+    resulting_entries: list[_InputEntry] = field(default_factory=list)
+    """The entries of the current input that take the place of these."""
 
 
 @dataclass(frozen=True, slots=True)
-class _NextInput:
+class _CurrentRequest:
     """Facts about the current request that are needed to read its input."""
 
     created: int | None
@@ -128,15 +129,15 @@ class RepeatedInputs:
         """The last request's messages."""
         self._counts: list[_InputCounts] = [_InputCounts()]
         """The counts before the first message of the last request, and after each message."""
-        self._calls: dict[str, int] = {}
-        self._answers: dict[str, int] = {}
-        self._latest: dict[str, str] = {}
+        self._call_id_uses: dict[str, int] = {}
+        self._message_id_uses: dict[str, int] = {}
+        self._newest_call_ids: dict[str, str] = {}
         """The imported id of the newest call, by its recorded id."""
         self._message_of_call: dict[str, str] = {}
         """The message of each call."""
-        self._count = 0
+        self._given_id_count = 0
 
-    def input(
+    def changes_of_input(
         self,
         messages: Iterable[InputMessage],
         created: int | None,
@@ -152,28 +153,32 @@ class RepeatedInputs:
         self._counts = self._counts[: same_count + 1]
         start = self._counts[-1]
         entries = self._entries[: start.entries]
-        new_id_of_call = {name: new_id for entry in entries for name, new_id in entry.calls}
-        step = _NextInput(created, reduction, new_id_of_call)
+        imported_ids = {
+            recorded_id: imported_id
+            for entry in entries
+            for recorded_id, imported_id in entry.calls
+        }
+        request = _CurrentRequest(created, reduction, imported_ids)
         for kept_entry, shown_entry, changed_range in self._match_entries(
             all_messages[same_count:], start
         ):
-            yield from self._changes_in_range(changed_range, step)
-            entries += changed_range.entries
+            yield from self._changes_in_range(changed_range, request)
+            entries += changed_range.resulting_entries
             if kept_entry and shown_entry:
-                new_id_of_call |= dict(kept_entry.calls)
+                imported_ids |= dict(kept_entry.calls)
                 if (
                     shown_entry.result
-                    and kept_entry.call
-                    and shown_entry.digest != kept_entry.shown_hash
+                    and kept_entry.call_id
+                    and shown_entry.shown_hash != kept_entry.shown_hash
                 ):
-                    is_restored = shown_entry.digest == kept_entry.whole_hash
+                    is_restored = shown_entry.shown_hash == kept_entry.whole_hash
                     yield ReducedRead(
-                        kept_entry.call,
+                        kept_entry.call_id,
                         "" if is_restored else shown_entry.result.output,
                         rule=reduction.rule if reduction else "",
                         restored=is_restored,
                     )
-                    kept_entry = replace(kept_entry, shown_hash=shown_entry.digest)
+                    kept_entry = replace(kept_entry, shown_hash=shown_entry.shown_hash)
                 entries.append(kept_entry)
         self._entries, self._input = entries, all_messages
         self._store_counts(all_messages[same_count:])
@@ -183,32 +188,33 @@ class RepeatedInputs:
         recorded_parts, _ = _with_call_ids(
             answer.parts, sum(len(entry.calls) for entry in self._entries)
         )
-        name = _unused_name(answer.id, self._answers)
-        entry, own_parts = self._entry_of_answer(name, recorded_parts)
+        imported_id = _unused_id(answer.id, self._message_id_uses)
+        entry, own_parts = self._entry_of_answer(imported_id, recorded_parts)
         self._entries.append(entry)
-        return replace(answer, id=name, parts=own_parts)
+        return replace(answer, id=imported_id, parts=own_parts)
 
     def results(self, results: Iterable[ResultRead]) -> Iterator[ResultRead]:
         """Add the results in the newest answer, of calls that the provider ran; yield them with the ids of their calls."""
         for result in results:
-            if call := self._latest.get(result.call):
-                digest = fingerprint(result.output)
-                owner = self._message_of_call[call]
+            if call_id := self._newest_call_ids.get(result.call):
+                output_hash = fingerprint(result.output)
+                owner = self._message_of_call[call_id]
                 # An input shows the results of a message before its other contents.
                 self._entries.insert(
-                    -1, _InputEntry(("result", result.call), owner, call, digest, digest)
+                    -1,
+                    _InputEntry(("result", result.call), owner, call_id, output_hash, output_hash),
                 )
-                yield replace(result, call=call)
+                yield replace(result, call=call_id)
 
     def _store_counts(self, messages: Iterable[InputMessage]) -> None:
         """Store the counts after each message, up to the first message whose entries are not in the list."""
-        new_keys = iter(
+        numbered_entries = iter(
             enumerate(self._entries[self._counts[-1].entries :], self._counts[-1].entries + 1)
         )
         for message in messages:
             last_counts = self._counts[-1]
             shown_entries = list(_entries([message], last_counts))
-            entries = [next(new_keys, (0, None)) for _ in shown_entries]
+            entries = [next(numbered_entries, (0, None)) for _ in shown_entries]
             if any(
                 not entry or entry.key != entry_shown.key
                 for (_, entry), entry_shown in zip(entries, shown_entries, strict=True)
@@ -243,40 +249,40 @@ class RepeatedInputs:
         yield None, None, _ChangedRange(earlier_entries[next_index:], new_entries, is_last=True)
 
     def _changes_in_range(
-        self, changed_range: _ChangedRange, step: _NextInput
+        self, changed_range: _ChangedRange, request: _CurrentRequest
     ) -> Iterator[Recorded]:
-        reduction = step.reduction
-        removed_names = tuple(
+        reduction = request.reduction
+        removed_ids = tuple(
             dict.fromkeys(
-                entry.message for entry in changed_range.removed_entries if not entry.call
+                entry.message_id for entry in changed_range.removed_entries if not entry.call_id
             )
         )
         for entry in changed_range.removed_entries:
-            if entry.call and entry.message not in removed_names:
-                yield ReducedRead(entry.call, "", rule=reduction.rule if reduction else "")
+            if entry.call_id and entry.message_id not in removed_ids:
+                yield ReducedRead(entry.call_id, "", rule=reduction.rule if reduction else "")
         new_entries = changed_range.new_entries
         first_user_entry = next((entry for entry in new_entries if entry.key[0] == "user"), None)
-        if removed_names and self._captured and not reduction and _is_changed(changed_range):
+        if removed_ids and self._captured and not reduction and _is_changed(changed_range):
             new_entries = []
-            for kept, shown in zip(
+            for removed_entry, new_entry in zip(
                 changed_range.removed_entries, changed_range.new_entries, strict=True
             ):
-                yield GapRead(CHANGED_SENTENCE, message=kept.message)
-                changed_range.entries.append(replace(kept, key=shown.key))
-        elif removed_names and not reduction and self._is_reverted(changed_range, removed_names):
-            yield RemovedRead(removed_names, step.created)
-        elif removed_names and self._captured and first_user_entry is None:
+                yield GapRead(CHANGED_SENTENCE, message=removed_entry.message_id)
+                changed_range.resulting_entries.append(replace(removed_entry, key=new_entry.key))
+        elif removed_ids and not reduction and self._is_reverted(changed_range, removed_ids):
+            yield RemovedRead(removed_ids, request.created)
+        elif removed_ids and self._captured and first_user_entry is None:
             yield GapRead(LEFT_OUT)
-            yield RemovedRead(removed_names, step.created)
-        elif removed_names:
+            yield RemovedRead(removed_ids, request.created)
+        elif removed_ids:
             new_entries = [entry for entry in new_entries if entry is not first_user_entry]
             summary_message = first_user_entry and first_user_entry.message
             recorded_reduction = reduction or RecordedReduction()
             compaction = CompactionRead(
                 self._next_id("c"),
                 _joined_text(summary_message.parts) if summary_message else "",
-                replaced_messages=removed_names,
-                created=step.created,
+                replaced_messages=removed_ids,
+                created=request.created,
                 tokens_before=recorded_reduction.tokens_before,
                 tokens_after=recorded_reduction.tokens_after,
                 usage=recorded_reduction.usage,
@@ -285,13 +291,15 @@ class RepeatedInputs:
             )
             yield compaction
             if first_user_entry:
-                changed_range.entries.append(_InputEntry(first_user_entry.key, compaction.id))
+                changed_range.resulting_entries.append(
+                    _InputEntry(first_user_entry.key, compaction.id)
+                )
         for shown_entry in new_entries:
-            yield from self._new_entry(shown_entry, changed_range.entries, step)
+            yield from self._new_entry(shown_entry, changed_range.resulting_entries, request)
 
-    def _is_reverted(self, changed_range: _ChangedRange, removed_names: Sequence[str]) -> bool:
+    def _is_reverted(self, changed_range: _ChangedRange, removed_ids: Sequence[str]) -> bool:
         """Return whether the user removed the last messages: a prompt and all after it, or an answer to retry."""
-        if not changed_range.is_last or len(removed_names) >= len(self._entries):
+        if not changed_range.is_last or len(removed_ids) >= len(self._entries):
             return False
         kinds = [entry.key[0] for entry in changed_range.removed_entries]
         return (
@@ -301,51 +309,59 @@ class RepeatedInputs:
         )
 
     def _new_entry(
-        self, shown_entry: _ShownEntry, entries: list[_InputEntry], step: _NextInput
+        self, shown_entry: _ShownEntry, entries: list[_InputEntry], request: _CurrentRequest
     ) -> Iterator[Recorded]:
-        created = step.created
+        created = request.created
         if result := shown_entry.result:
-            call = step.call_ids.get(result.call) or self._latest.get(result.call)
-            if not call and self._captured:
+            call_id = request.call_ids.get(result.call) or self._newest_call_ids.get(result.call)
+            if not call_id and self._captured:
                 yield self._program_message(
-                    shown_entry, (Text(result.output), *result.media), entries, step
+                    shown_entry, (Text(result.output), *result.media), entries, request
                 )
                 return
-            if not call:
+            if not call_id:
                 chars = len(result.output)
                 yield GapRead("A result stood in a request without its call.", chars=chars)
                 return
-            owner = self._message_of_call[call]
+            owner = self._message_of_call[call_id]
             entries.append(
-                _InputEntry(shown_entry.key, owner, call, shown_entry.digest, shown_entry.digest)
+                _InputEntry(
+                    shown_entry.key, owner, call_id, shown_entry.shown_hash, shown_entry.shown_hash
+                )
             )
-            yield replace(result, call=call)
+            yield replace(result, call=call_id)
         elif shown_entry.message and shown_entry.message.role == "user":
             message = MessageRead(self._next_id("m"), "user", shown_entry.message.parts, created)
             entries.append(_InputEntry(shown_entry.key, message.id))
             yield message
         elif shown_entry.message and self._captured:
-            yield self._program_message(shown_entry, shown_entry.message.parts, entries, step)
+            yield self._program_message(shown_entry, shown_entry.message.parts, entries, request)
         elif shown_entry.message:
             entry, parts = self._entry_of_answer(self._next_id("m"), shown_entry.message.parts)
-            step.call_ids.update(entry.calls)
+            request.call_ids.update(entry.calls)
             entries.append(entry)
-            yield MessageRead(entry.message, "assistant", parts, created)
-            yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
+            yield MessageRead(entry.message_id, "assistant", parts, created)
+            yield GapRead(ANSWER_NOT_RECORDED, message=entry.message_id)
 
     def _program_message(
-        self, shown_entry: _ShownEntry, parts: Parts, entries: list[_InputEntry], step: _NextInput
+        self,
+        shown_entry: _ShownEntry,
+        parts: Parts,
+        entries: list[_InputEntry],
+        request: _CurrentRequest,
     ) -> MessageRead:
         """Return contents that no request of the session made as a message of the program; a call becomes text."""
-        name = self._next_id("m")
-        entries.append(_InputEntry(shown_entry.key, name))
+        message_id = self._next_id("m")
+        entries.append(_InputEntry(shown_entry.key, message_id))
         texts = tuple(map(_text_of_program, parts))
-        return MessageRead(name, "user", texts, step.created, by_program=True)
+        return MessageRead(message_id, "user", texts, request.created, by_program=True)
 
-    def _entry_of_answer(self, message: str, recorded_parts: Parts) -> tuple[_InputEntry, Parts]:
+    def _entry_of_answer(self, message_id: str, recorded_parts: Parts) -> tuple[_InputEntry, Parts]:
         """Return the entry of an answer, and its parts with the ids of calls that are unique in the session."""
         own_parts = tuple(
-            replace(part, id=_unused_name(part.id, self._calls)) if isinstance(part, Call) else part
+            replace(part, id=_unused_id(part.id, self._call_id_uses))
+            if isinstance(part, Call)
+            else part
             for part in recorded_parts
         )
         ids = tuple(
@@ -353,25 +369,25 @@ class RepeatedInputs:
             for part, other in zip(recorded_parts, own_parts, strict=True)
             if isinstance(part, Call) and isinstance(other, Call)
         )
-        for name, new_id in ids:
-            self._latest[name] = new_id
-            self._message_of_call[new_id] = message
-        return _InputEntry(_key("assistant", recorded_parts), message, calls=ids), own_parts
+        for recorded_id, imported_id in ids:
+            self._newest_call_ids[recorded_id] = imported_id
+            self._message_of_call[imported_id] = message_id
+        return _InputEntry(_key("assistant", recorded_parts), message_id, calls=ids), own_parts
 
     def _next_id(self, letter: str) -> str:
-        self._count += 1
-        return _unused_name(f"{letter}{self._count}", self._answers)
+        self._given_id_count += 1
+        return _unused_id(f"{letter}{self._given_id_count}", self._message_id_uses)
 
 
-def _unused_name(name: str, use_counts: dict[str, int]) -> str:
-    """Return a name that was not used yet, and count it as used."""
-    free_name, n = name, use_counts.get(name, 0)
-    while free_name in use_counts:
+def _unused_id(given_id: str, use_counts: dict[str, int]) -> str:
+    """Return an id that was not used yet, and count it as used."""
+    free_id, n = given_id, use_counts.get(given_id, 0)
+    while free_id in use_counts:
         n += 1
-        free_name = f"{name}#{n}"
-    use_counts[name] = max(n, 1)
-    use_counts[free_name] = use_counts.get(free_name, 1)
-    return free_name
+        free_id = f"{given_id}#{n}"
+    use_counts[given_id] = max(n, 1)
+    use_counts[free_id] = use_counts.get(free_id, 1)
+    return free_id
 
 
 def _entries(messages: Iterable[InputMessage], start: _InputCounts) -> Iterator[_ShownEntry]:
@@ -390,7 +406,7 @@ def _entries(messages: Iterable[InputMessage], start: _InputCounts) -> Iterator[
                 _ShownEntry(
                     ("result", named_result.call),
                     result=named_result,
-                    digest=fingerprint(named_result.output),
+                    shown_hash=fingerprint(named_result.output),
                 )
             )
         if message.parts:
@@ -434,12 +450,12 @@ def _key(role: str, parts: Parts) -> Key:
 
 def _is_changed(changed_range: _ChangedRange) -> bool:
     """Return whether each removed message of the user has a new one in its place, so that only its form changed."""
-    removed_keys = [entry.key for entry in changed_range.removed_entries]
-    removed_keys += [entry.key for entry in changed_range.new_entries]
+    keys = [entry.key for entry in changed_range.removed_entries]
+    keys += [entry.key for entry in changed_range.new_entries]
     return (
         not changed_range.is_last
         and len(changed_range.removed_entries) == len(changed_range.new_entries)
-        and all(key[0] == "user" for key in removed_keys)
+        and all(key[0] == "user" for key in keys)
     )
 
 

@@ -20,7 +20,9 @@ from palimpsest.rehearsal.parsing.tool_outputs import (
     text_block,
 )
 
-ROWS_IN_TABLE = 15
+MAX_TABLE_ROWS = 15
+MAX_ROWS_LINES = 14
+"""Maximum lines quoted of printed rows."""
 STATISTIC_NAMES = {"mean": "mean", "median": "median", "sum": "sum", "min": "smallest value", "max": "largest value", "std": "standard deviation", "var": "variance"}  # fmt: skip
 CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart", "box": "box plot", "line": "line chart", "pie": "pie chart"}  # fmt: skip
 OPERATOR_WORDS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
@@ -32,23 +34,21 @@ EMPTY_RESULTS = ("Empty DataFrame", "Series([]")
 def table_text(spec: QuerySpec, result: ToolResult) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
     if spec.op not in {"rows", "describe"} and result.value.startswith(EMPTY_RESULTS):
-        return f"Nothing fits{condition_text(spec)}."
+        return f"Nothing fits{filters_text(spec)}."
     return _WRITERS[spec.op](spec, result)
 
 
-def condition_text(spec: QuerySpec) -> str:
+def filters_text(spec: QuerySpec) -> str:
     """Return the table and the filters as text, such as `` in `penguins` where `species` is `Adelie` ``."""
     text = f" in {inline_code(spec.table.name)}"
-    tests = " and ".join(_condition(condition) for condition in spec.filters)
-    return f"{text} where {tests}" if tests else text
+    joined_filters = " and ".join(map(_filter_text, spec.filters))
+    return f"{text} where {joined_filters}" if joined_filters else text
 
 
-def _condition(condition: Filter) -> str:
-    values = condition.value if isinstance(condition.value, list) else [condition.value]
+def _filter_text(column_filter: Filter) -> str:
+    values = column_filter.value if isinstance(column_filter.value, list) else [column_filter.value]
     values_text = ", ".join(inline_code(value) for value in values)
-    return (
-        f"{inline_code(condition.column.label)} {OPERATOR_WORDS[condition.operator]} {values_text}"
-    )
+    return f"{inline_code(column_filter.column.label)} {OPERATOR_WORDS[column_filter.operator]} {values_text}"
 
 
 def column_names(columns: Sequence[Column]) -> str:
@@ -59,14 +59,14 @@ def column_names(columns: Sequence[Column]) -> str:
 
 def markdown_table(headers: Sequence[str], rows: TextRows, label_count: int = 1) -> str:
     """Return a Markdown table of at most fifteen rows; the numbers after the labels are shortened."""
-    lines = [_row(headers), _row(["---"] * len(headers))]
+    lines = [_markdown_row(headers), _markdown_row(["---"] * len(headers))]
     lines += [
-        _row((*row[:label_count], *map(shortened_number, row[label_count:])))
-        for row in rows[:ROWS_IN_TABLE]
+        _markdown_row((*row[:label_count], *map(shortened_number, row[label_count:])))
+        for row in rows[:MAX_TABLE_ROWS]
     ]
-    if len(rows) > ROWS_IN_TABLE:
+    if len(rows) > MAX_TABLE_ROWS:
         lines.append("")
-        lines.append(f"The output above holds {len(rows) - ROWS_IN_TABLE} rows more.")
+        lines.append(f"The output above holds {len(rows) - MAX_TABLE_ROWS} rows more.")
     return "\n".join(lines)
 
 
@@ -78,7 +78,7 @@ def titled_table(
     return "\n\n".join(part for part in parts if part) if rows else None
 
 
-def _row(cells: Sequence[str]) -> str:
+def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
 
 
@@ -119,31 +119,37 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _statistic(spec: QuerySpec, result: ToolResult) -> str | None:
+def _statistic_text(spec: QuerySpec, result: ToolResult) -> str | None:
     if spec.groups:
-        return _grouped(spec, result)
+        return _grouped_text(spec, result)
     name = STATISTIC_NAMES.get(spec.statistic or "", spec.statistic or "value")
     value = single_value(result.value)
     if len(spec.measures) == 1 and value is not None:
-        return f"The {name} of {column_names(spec.measures)}{condition_text(spec)} is **{shortened_number(value)}**."
+        return f"The {name} of {column_names(spec.measures)}{filters_text(spec)} is **{shortened_number(value)}**."
     rows: TextRows = [*series_items(result.value)]
-    return titled_table(f"The {name} of each column{condition_text(spec)}:", ["column", name], rows)
+    return titled_table(f"The {name} of each column{filters_text(spec)}:", ["column", name], rows)
 
 
-def _grouped(spec: QuerySpec, result: ToolResult) -> str | None:
+def _grouped_text(spec: QuerySpec, result: ToolResult) -> str | None:
     if not spec.measures:
-        return f"The {spec.statistic} of every column of numbers by {column_names(spec.groups)}{condition_text(spec)}:\n\n{text_block(result.value)}"
+        return f"The {spec.statistic} of every column of numbers by {column_names(spec.groups)}{filters_text(spec)}:\n\n{text_block(result.value)}"
     has_summary = spec.statistic is None and len(spec.measures) == 1
     headers = [*STATISTICS] if has_summary else [column.label for column in spec.measures]
     rows = grouped_rows(spec, result.value, headers)
-    subject, column = _comparison_column(spec, headers)
+    subject, column_index = _comparison_column(spec, headers)
     statistic_name = (
         STATISTIC_NAMES.get(spec.statistic, spec.statistic) if spec.statistic else "summary"
     )
-    title = f"{statistic_name.capitalize()} of {column_names(spec.measures)} by {column_names(spec.groups)}{condition_text(spec)}:"
-    titles = [f"{spec.statistic} of {header}" for header in headers] if spec.statistic else headers
+    title = f"{statistic_name.capitalize()} of {column_names(spec.measures)} by {column_names(spec.groups)}{filters_text(spec)}:"
+    shown_headers = (
+        [f"{spec.statistic} of {header}" for header in headers] if spec.statistic else headers
+    )
     return grouped_table(
-        spec, title, titles, rows, extremes_text(joined_groups(spec, rows), column + 1, subject)
+        spec,
+        title,
+        shown_headers,
+        rows,
+        extremes_text(joined_groups(spec, rows), column_index + 1, subject),
     )
 
 
@@ -179,10 +185,10 @@ def grouped_rows(spec: QuerySpec, text: str, headers: Sequence[str]) -> TextRows
     return [(*(row[label] for label in labels), *(row[h] for h in headers)) for row in rows]
 
 
-def _count(spec: QuerySpec, result: ToolResult) -> str | None:
+def _count_text(spec: QuerySpec, result: ToolResult) -> str | None:
     if len(spec.groups) > 1:
         rows = grouped_rows(spec, result.value, ["count"])
-        title = f"Rows by {column_names(spec.groups)}{condition_text(spec)}:"
+        title = f"Rows by {column_names(spec.groups)}{filters_text(spec)}:"
         return grouped_table(spec, title, ["rows"], rows)
     if spec.groups:
         return counts_text(spec, result.value)
@@ -190,9 +196,9 @@ def _count(spec: QuerySpec, result: ToolResult) -> str | None:
     if value is None:
         return None
     if spec.measures:
-        return f"There are **{value}** values of {column_names(spec.measures)}{condition_text(spec)} (missing ones are not counted)."
-    tests = condition_text(spec).removeprefix(f" in {inline_code(spec.table.name)}")
-    return f"{inline_code(spec.table.name)} has **{value}** rows{tests}."
+        return f"There are **{value}** values of {column_names(spec.measures)}{filters_text(spec)} (missing ones are not counted)."
+    filters_only = filters_text(spec).removeprefix(f" in {inline_code(spec.table.name)}")
+    return f"{inline_code(spec.table.name)} has **{value}** rows{filters_only}."
 
 
 def counts_text(spec: QuerySpec, text: str) -> str | None:
@@ -202,77 +208,77 @@ def counts_text(spec: QuerySpec, text: str) -> str | None:
         (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", value)
         for label, value in series_items(text)
     ]
-    title = f"Rows by {inline_code(column.label)}{condition_text(spec)}:"
+    title = f"Rows by {inline_code(column.label)}{filters_text(spec)}:"
     extremes = extremes_text([row for row in rows if row[0] != "(missing)"], 1, "count")
     return titled_table(title, [column.label, "rows"], rows, text_below=extremes)
 
 
-def _distinct(spec: QuerySpec, result: ToolResult) -> str | None:
+def _distinct_text(spec: QuerySpec, result: ToolResult) -> str | None:
     if spec.groups + spec.measures:
         return counts_text(spec, result.value)
-    title = f"Different values of each column{condition_text(spec)}:"
+    title = f"Different values of each column{filters_text(spec)}:"
     return titled_table(title, ["column", "different values"], [*series_items(result.value)])
 
 
-def _nunique(spec: QuerySpec, result: ToolResult) -> str | None:
+def _nunique_text(spec: QuerySpec, result: ToolResult) -> str | None:
     value, name = single_value(result.value), column_names((spec.measures + spec.groups)[:1])
-    return f"{name} has **{value}** different values{condition_text(spec)}." if value else None
+    return f"{name} has **{value}** different values{filters_text(spec)}." if value else None
 
 
-def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
+def _missing_text(spec: QuerySpec, result: ToolResult) -> str | None:
     value = single_value(result.value)
     columns = spec.measures + spec.groups
     if value is not None and len(columns) == 1:
-        return f"{column_names(columns)} has **{value}** missing values{condition_text(spec)}."
-    title = f"Missing values of each column{condition_text(spec)}:"
+        return f"{column_names(columns)} has **{value}** missing values{filters_text(spec)}."
+    title = f"Missing values of each column{filters_text(spec)}:"
     return titled_table(title, ["column", "missing"], [*series_items(result.value)])
 
 
-def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
+def _correlation_text(spec: QuerySpec, result: ToolResult) -> str | None:
     numeric = [column for column in spec.measures + spec.groups if column.is_numeric]
     if len(numeric) == 2:
         value = single_value(result.value)
-        subject = f"The correlation (Pearson) of {column_names(numeric)}{condition_text(spec)}"
+        subject = f"The correlation (Pearson) of {column_names(numeric)}{filters_text(spec)}"
         return f"{subject} is **{shortened_number(value)}**." if value else None
-    return f"Correlations (Pearson) of all columns of numbers{condition_text(spec)}:\n\n{text_block(result.value)}"
+    return f"Correlations (Pearson) of all columns of numbers{filters_text(spec)}:\n\n{text_block(result.value)}"
 
 
-def _top(spec: QuerySpec, result: ToolResult) -> str | None:
+def _top_text(spec: QuerySpec, result: ToolResult) -> str | None:
     measure = spec.measures[0]
     extreme = "smallest" if spec.order == "least" else "largest"
     labels = [column.label for column in (shown_columns(spec) or spec.table.columns)]
     rows = frame_rows(result.value, labels) if len(set(labels)) == len(labels) else None
-    text = f"Rows{condition_text(spec)} with the {extreme} {column_names(spec.measures)}:\n\n"
+    text = f"Rows{filters_text(spec)} with the {extreme} {column_names(spec.measures)}:\n\n"
     if not rows:
         return text + text_block(result.value)
     best = rows[0][measure.label]
     return (
-        f"The {extreme} {column_names(spec.measures)}{condition_text(spec)} is **{shortened_number(best)}**.\n\n{text}"
+        f"The {extreme} {column_names(spec.measures)}{filters_text(spec)} is **{shortened_number(best)}**.\n\n{text}"
         + markdown_table(labels, [tuple(row[h] for h in labels) for row in rows], 0)
     )
 
 
-def _rows(spec: QuerySpec, result: ToolResult) -> str | None:
+def _rows_text(spec: QuerySpec, result: ToolResult) -> str | None:
     count, name = result.stdout.strip(), inline_code(spec.table.name)
     count_text = (
-        f"**{count}** fit{condition_text(spec)}" if spec.filters else f"{name} has **{count}**"
+        f"**{count}** fit{filters_text(spec)}" if spec.filters else f"{name} has **{count}**"
     )
-    return f"{count_text}:\n\n{text_block(result.value, 14)}"
+    return f"{count_text}:\n\n{text_block(result.value, max_lines=MAX_ROWS_LINES)}"
 
 
-def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
+def _describe_text(spec: QuerySpec, result: ToolResult) -> str | None:
     columns = spec.measures + spec.groups
     if len(columns) == 1:
         if not columns[0].is_numeric:
             return counts_text(spec, result.value)
-        title = f"{column_names(columns)}{condition_text(spec)}:"
+        title = f"{column_names(columns)}{filters_text(spec)}:"
         headers = ["statistic", columns[0].label]
         return titled_table(title, headers, [*series_items(result.value)])
     row_count_text, _, value_counts_text = result.stdout.partition("\n")
     parts = [
         f"{inline_code(spec.table.name)} has **{row_count_text.strip()}** and {len(columns or spec.table.columns)} columns."
     ]
-    value_counts = series_items(value_counts_text)[:ROWS_IN_TABLE]
+    value_counts = series_items(value_counts_text)[:MAX_TABLE_ROWS]
     if value_counts:
         count_lines = (
             f"- {inline_code(label)}: {count} different values" for label, count in value_counts
@@ -290,7 +296,7 @@ def statistics_text(result: ToolResult) -> str:
     return markdown_table(["column", *STATISTICS], cells) if cells else text_block(result.value)
 
 
-def _shape(spec: QuerySpec, result: ToolResult) -> str | None:
+def _shape_text(spec: QuerySpec, result: ToolResult) -> str | None:
     sizes = tool_outputs.number_pair(result.value)
     if len(sizes) != 2:
         return None
@@ -298,19 +304,19 @@ def _shape(spec: QuerySpec, result: ToolResult) -> str | None:
 
 
 _WRITERS: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
-    "statistic": _statistic,
-    "count": _count,
-    "distinct": _distinct,
-    "nunique": _nunique,
-    "missing": _missing,
-    "correlation": _correlation,
-    "top": _top,
+    "statistic": _statistic_text,
+    "count": _count_text,
+    "distinct": _distinct_text,
+    "nunique": _nunique_text,
+    "missing": _missing_text,
+    "correlation": _correlation_text,
+    "top": _top_text,
     "head": lambda spec, result: (
-        f"{'Last' if spec.is_tail else 'First'} rows{condition_text(spec)}:\n\n{text_block(result.value)}"
+        f"{'Last' if spec.is_tail else 'First'} rows{filters_text(spec)}:\n\n{text_block(result.value)}"
     ),
-    "rows": _rows,
-    "describe": _describe,
-    "shape": _shape,
+    "rows": _rows_text,
+    "describe": _describe_text,
+    "shape": _shape_text,
 }
 
 
@@ -323,7 +329,7 @@ def plot_text(spec: QuerySpec, result: ToolResult, chart: str) -> str | None:
     body = _plotted_numbers(spec, result, numeric, chart)
     if body is None:
         return None
-    return f"I drew a {chart_name} of {subject}{groups_text}{condition_text(spec)}. The numbers behind it:\n\n{body}"
+    return f"I drew a {chart_name} of {subject}{groups_text}{filters_text(spec)}. The numbers behind it:\n\n{body}"
 
 
 def _plotted_numbers(
@@ -349,11 +355,11 @@ def _plotted_numbers(
     headers = [c.label for c in numeric] if has_one_statistic else [*STATISTICS]
     rows = grouped_rows(spec, result.value, headers)
     statistic_name = spec.statistic or "mean"
-    titles = (
+    shown_headers = (
         [f"{statistic_name} of {header}" for header in headers] if has_one_statistic else headers
     )
     column_index = 1 if has_one_statistic else 1 + STATISTICS.index("mean")
     extremes = extremes_text(
         joined_groups(spec, rows), column_index, STATISTIC_NAMES.get(statistic_name, statistic_name)
     )
-    return grouped_table(spec, "", titles, rows, extremes)
+    return grouped_table(spec, "", shown_headers, rows, extremes)

@@ -106,7 +106,7 @@ def checked_place(fields: Mapping[str, Any]) -> InspectorPlace:
         return InspectorPlace.model_validate(dict(fields))
     except ValidationError as error:
         problem = error.errors()[0]
-        name = ".".join(piece for piece in problem["loc"] if isinstance(piece, str)) or "range"
+        name = ".".join(key for key in problem["loc"] if isinstance(key, str)) or "range"
         if problem["type"] == "extra_forbidden":
             choices = ", ".join(PLACE_FIELDS if "." not in name else ItemFilter.model_fields)
             raise UserError(f"An inspector's place has no {name!r}; it has {choices}.") from None
@@ -128,11 +128,15 @@ def place_link(session: str, place: InspectorPlace) -> str:
         values["range"] = "{}-{}".format(*place.range)
     criteria = values.pop("filter", {})
     values |= {name: criteria[field] for name, field in _FILTER_NAMES.items() if field in criteria}
-    pieces = [(name, 1 if value is True else value) for name, value in values.items()]
+    query_pairs = [(name, 1 if value is True else value) for name, value in values.items()]
     path = link_to(
         session, None if request is None else request - 1, None if item is None else item - 1
     )
-    return f"{path}?{urlencode(pieces, safe=_UNQUOTED_CHARS, quote_via=quote)}" if pieces else path
+    return (
+        f"{path}?{urlencode(query_pairs, safe=_UNQUOTED_CHARS, quote_via=quote)}"
+        if query_pairs
+        else path
+    )
 
 
 def link_of_fields(
@@ -169,10 +173,10 @@ def linked_place(link: str) -> tuple[str, InspectorPlace]:
         raise UserError(
             f"{link!r:.80} is no link to a place: it looks like palimpsest:SESSION/40/8?tab=cost."
         )
-    session, request, item, pieces = match.groups()
+    session, request, item, query_text = match.groups()
     fields: dict[str, Any] = {}
     criteria: dict[str, Any] = {}
-    for name, text in parse_qsl(pieces or "", keep_blank_values=True):
+    for name, text in parse_qsl(query_text or "", keep_blank_values=True):
         value: Any = {"1": True, "0": False}.get(text, text) if name in _FLAG_NAMES else text
         if name in _FILTER_NAMES:
             criteria[_FILTER_NAMES[name]] = value

@@ -51,7 +51,7 @@ MAX_DOCUMENT_BYTES = 10_000_000
 """Providers limit a request to 20 to 32 MB, and every later request of the session includes the document."""
 
 MAX_FOLDER_ENTRIES = 300
-MAX_OUTPUT_CHARS = 500
+MAX_CELL_OUTPUT_CHARS = 500
 """Maximum characters shown of each output of a notebook's cell."""
 
 ATTACHED_TYPES = {
@@ -157,8 +157,8 @@ def _attached_file(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
             f"{name} has {size:,} bytes; at most {max_bytes:,} can be attached. "
             "Make a smaller copy, or take out what you need, with the python tool."
         )
-    claim = "its name says. Look at it with the python tool."
-    fitted = fit_attachment(read_resolved_file(place.path), mime, name, claim)
+    error_ending = "its name says. Look at it with the python tool."
+    fitted = fit_attachment(read_resolved_file(place.path), mime, name, error_ending)
     filename = recorded_name(place.path.name)
     file = Attachment(mime=fitted.mime, filename=filename, url=fitted.url)
     output = f"{name} ({fitted.mime}, {len(fitted.data):,} bytes) is attached. {fitted.note}"
@@ -248,7 +248,7 @@ def _output_text(output: dict[str, Any]) -> str:
     images = [mime for mime in data if mime.startswith("image/")]
     if images:
         text = f"[{images[0]}] {text}"
-    return text if len(text) <= MAX_OUTPUT_CHARS else text[:MAX_OUTPUT_CHARS] + "..."
+    return text if len(text) <= MAX_CELL_OUTPUT_CHARS else text[:MAX_CELL_OUTPUT_CHARS] + "..."
 
 
 def _source_text(source: str | list[str]) -> str:
@@ -277,16 +277,17 @@ class ShownInstructions:
     """
 
     def __init__(self) -> None:
-        self._shown_paths: dict[str, tuple[str, set[str]]] = {}
+        self._claims_by_session: dict[str, tuple[str, set[str]]] = {}
+        """The newest message of each session, and the paths that its calls claimed."""
 
     def claim_new(self, paths: Sequence[Path], context: ToolContext) -> tuple[Path, ...]:
         """Return the paths that were not shown yet, and count them as shown."""
         if not paths:
             return ()
-        message_id, claimed_paths = self._shown_paths.get(context.session_id, ("", set()))
+        message_id, claimed_paths = self._claims_by_session.get(context.session_id, ("", set()))
         if message_id != context.message_id:
             claimed_paths = set()
-        self._shown_paths[context.session_id] = (context.message_id, claimed_paths)
+        self._claims_by_session[context.session_id] = (context.message_id, claimed_paths)
         shown_paths = claimed_paths | set(_shown_instructions(context.messages))
         new_paths = tuple(path for path in paths if str(path) not in shown_paths)
         claimed_paths.update(map(str, new_paths))

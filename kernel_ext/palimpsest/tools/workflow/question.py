@@ -18,6 +18,8 @@ MAX_OPTIONS = 12
 MAX_LABEL_CHARS = 120
 NO_ANSWER = "(no answer)"
 MAX_TITLE_CHARS = 200
+MAX_QUESTION_TITLE_CHARS = 80
+"""Maximum characters of a question without a header that its title shows."""
 
 
 class Interview(Protocol):
@@ -103,7 +105,7 @@ def _questions_title(questions: Sequence[Question]) -> str:
     first = questions[0]
     if len(questions) > 1:
         return f"{len(questions)} questions"
-    return first.header or " ".join(first.question.split())[:80]
+    return first.header or " ".join(first.question.split())[:MAX_QUESTION_TITLE_CHARS]
 
 
 def _checked_question(arguments: OneQuestion) -> Question:

@@ -25,7 +25,7 @@ from palimpsest.transcript.redaction.held_secrets import (
     MIN_SECRET_CHARS,
     is_worth_hiding,
 )
-from palimpsest.transcript.redaction.named_forms import CODE, PLACEHOLDER, SECRET_NAMES
+from palimpsest.transcript.redaction.named_forms import NOT_CODE_NAME, NOT_PLACEHOLDER, SECRET_NAMES
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub, secret_spans
 from palimpsest.transcript.session_record.events import Checkpoint, Event, StepRequested
@@ -40,7 +40,7 @@ _SETTING = re.compile(
 )
 """A part of a connection string: ``Password=``, ``AccountKey=``, ``SharedAccessKey=``."""
 
-_FIELD = lazy_pattern(rf"""{PLACEHOLDER}{CODE}[^\s"'\\]+""")
+_FIELD = lazy_pattern(rf"""{NOT_PLACEHOLDER}{NOT_CODE_NAME}[^\s"'\\]+""")
 
 FRESH_SECONDS = 1.0
 """Time for which values are reused: reading them takes 0.1 ms, and a streaming answer needs them 25 times a second."""

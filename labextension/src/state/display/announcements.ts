@@ -12,7 +12,7 @@ import { isFallback } from '../lines/retryRuns';
 import { spokenText, sentenceEnd } from '../text/spokenText';
 import { callSubject } from '../lines/toolCalls';
 import { promptText } from './turns';
-import { lookOf } from './workRows';
+import { readSubjectOf } from './workRows';
 import type { ITranscript } from '../store/transcript';
 import { isReturned } from '../session/queue';
 
@@ -264,7 +264,7 @@ function partAnnouncements(
     if (part.type === 'tool' && isOver(part) && !announcedIds.has(part.id)) {
       announcedIds.add(part.id);
       const outcome = callOutcome(part, replies[part.call_id]);
-      if (outcome.status === 'completed' && lookOf(part) !== undefined) {
+      if (outcome.status === 'completed' && readSubjectOf(part) !== undefined) {
         return [{ kind: 'looks', calls: [part] }];
       }
       return [

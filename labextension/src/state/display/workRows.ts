@@ -1,5 +1,5 @@
 /**
- * Folds what the agent did between two texts into one row: thoughts, steps, calls that only look, requests that were
+ * Folds what the agent did between two texts into one row: thoughts, steps, calls that only read, requests that were
  * answered when they were sent again, and failed calls that a later one mended.
  *
  * Every other call keeps a row, and stays where it is. The kernel has the same rule in
@@ -10,7 +10,7 @@ import { callOutcome } from '../lines/callOutcomes';
 import type { Line } from '../lines/lines';
 
 /** The subject of a call that only reads. */
-export type Look =
+export type ReadSubject =
   | 'variables'
   | 'files'
   | 'searches'
@@ -19,8 +19,8 @@ export type Look =
   | 'todos'
   | 'skills';
 
-/** The tools of quiet calls, in small letters; some are of other agents, whose sessions can be imported. */
-const LOOKS: Partial<Record<string, Look>> = {
+/** The tools of calls that only read, in small letters; some are of other agents, whose sessions can be imported. */
+const READ_SUBJECTS: Partial<Record<string, ReadSubject>> = {
   variables: 'variables',
   read: 'files',
   list: 'searches',
@@ -36,11 +36,11 @@ const LOOKS: Partial<Record<string, Look>> = {
 };
 
 /** Seconds of thinking below which a run has no row. */
-const SHORT_THOUGHT_SECONDS = 3;
+const MIN_THOUGHT_SECONDS = 3;
 
 /** Returns what a call reads; undefined for a call that changes something. */
-export function lookOf({ tool }: ToolPart): Look | undefined {
-  return LOOKS[tool.toLowerCase()];
+export function readSubjectOf({ tool }: ToolPart): ReadSubject | undefined {
+  return READ_SUBJECTS[tool.toLowerCase()];
 }
 
 /** Returns whether a line may be part of a run of work: it is neither a text nor a notice. */
@@ -65,30 +65,30 @@ function isWorkLine(line: Line): boolean {
 export function foldWork(all: readonly Line[], live: boolean): Line[] {
   const newest = live ? all.findLastIndex(({ kind }) => kind !== 'step') : -1;
   const retriedKeys = retriedCalls(all);
-  const shown: Line[] = [];
+  const shownLines: Line[] = [];
   let run: Line[] = [];
   let place = 0;
   const close = () => {
     if (needsRow(run)) {
-      shown.splice(place, 0, ...rowOf(run, retriedKeys));
+      shownLines.splice(place, 0, ...rowOf(run, retriedKeys));
     }
     run = [];
   };
   all.forEach((line, index) => {
     if (!isWorkLine(line)) {
       close();
-      shown.push(line);
+      shownLines.push(line);
     } else if (index !== newest && isFolded(line, retriedKeys)) {
       if (run.every(({ kind }) => kind === 'step')) {
-        place = shown.length;
+        place = shownLines.length;
       }
       run.push(line);
     } else {
-      shown.push(line);
+      shownLines.push(line);
     }
   });
   close();
-  return shown;
+  return shownLines;
 }
 
 /** Returns the seconds of a thought; null where they are not known. */
@@ -109,12 +109,14 @@ function rowOf(run: Line[], retriedKeys: ReadonlySet<string>): Line[] {
 /** Returns whether a run holds more than steps and short thoughts. */
 function needsRow(run: readonly Line[]): boolean {
   const thoughts = run.filter(({ kind }) => kind === 'reasoning');
-  const spent = thoughts.map(thoughtSeconds);
+  const secondsOfThoughts = thoughts.map(thoughtSeconds);
   return (
     run.some(({ kind }) => kind === 'tool' || kind === 'retry') ||
-    spent.some(secondsSpent => secondsSpent === null) ||
-    spent.reduce<number>((sum, secondsSpent) => sum + (secondsSpent ?? 0), 0) >=
-      SHORT_THOUGHT_SECONDS
+    secondsOfThoughts.some(seconds => seconds === null) ||
+    secondsOfThoughts.reduce<number>(
+      (sum, seconds) => sum + (seconds ?? 0),
+      0
+    ) >= MIN_THOUGHT_SECONDS
   );
 }
 
@@ -122,21 +124,21 @@ function isFolded(line: Line, retriedKeys: ReadonlySet<string>): boolean {
   return (
     line.kind !== 'tool' ||
     retriedKeys.has(line.key) ||
-    (lookOf(line.part) !== undefined &&
+    (readSubjectOf(line.part) !== undefined &&
       callOutcome(line.part).status === 'completed')
   );
 }
 
 /** Returns the keys of failed calls after which one with the same aim succeeded. */
 function retriedCalls(all: readonly Line[]): ReadonlySet<string> {
-  const succeeded = new Set<string>();
+  const succeededAims = new Set<string>();
   const retriedKeys = new Set<string>();
   for (const line of all.toReversed()) {
     if (line.kind === 'tool') {
       const { status } = callOutcome(line.part);
       if (status === 'completed') {
-        succeeded.add(aimOf(line.part));
-      } else if (status === 'error' && succeeded.has(aimOf(line.part))) {
+        succeededAims.add(aimOf(line.part));
+      } else if (status === 'error' && succeededAims.has(aimOf(line.part))) {
         retriedKeys.add(line.key);
       }
     }
@@ -144,11 +146,11 @@ function retriedCalls(all: readonly Line[]): ReadonlySet<string> {
   return retriedKeys;
 }
 
-/** Returns the purpose of a call: "look", "write", or the name of its tool. */
+/** Returns the purpose of a call: "read", "write", or the name of its tool. */
 function aimOf(part: ToolPart): string {
   const tool = part.tool.toLowerCase();
-  return lookOf(part) !== undefined
-    ? 'look'
+  return readSubjectOf(part) !== undefined
+    ? 'read'
     : tool === 'write' || tool === 'edit'
       ? 'write'
       : tool;

@@ -4,7 +4,7 @@ import { callOutcome } from '../lines/callOutcomes';
 import { wholeDurationText } from '../text/numberFormat';
 import { callSubject } from '../lines/toolCalls';
 import type { IWorkRow } from '../lines/lines';
-import { lookOf, thoughtSeconds, type Look } from './workRows';
+import { readSubjectOf, thoughtSeconds, type ReadSubject } from './workRows';
 import { visibleText } from '../text/visibleText';
 import type { ITranslations } from '../text/translations';
 
@@ -25,13 +25,13 @@ export function workWords(
   const calls = lines.flatMap(line =>
     line.kind === 'tool' ? [line.part] : []
   );
-  const successfulLooks = (look: Look) =>
-    calls.filter(part => succeeded(part) && lookOf(part) === look);
-  const variables = unique(successfulLooks('variables').map(variableName));
-  const files = unique(successfulLooks('files').map(callSubject));
-  const searches = successfulLooks('searches').length;
-  const recalled = successfulLooks('recalled').length;
-  const skills = unique(successfulLooks('skills').map(callSubject));
+  const successfulReads = (subject: ReadSubject) =>
+    calls.filter(part => succeeded(part) && readSubjectOf(part) === subject);
+  const variables = unique(successfulReads('variables').map(variableName));
+  const files = unique(successfulReads('files').map(callSubject));
+  const searches = successfulReads('searches').length;
+  const recalled = successfulReads('recalled').length;
+  const skills = unique(successfulReads('skills').map(callSubject));
   const failures = calls.filter(part => !succeeded(part)).length;
   const resends = lines.reduce(
     (sum, line) => sum + (line.kind === 'retry' ? (line.run?.failed ?? 0) : 0),
@@ -44,7 +44,7 @@ export function workWords(
     ),
     variables.includes('') ? plainPiece(words.__('the variables')) : [],
     namesOrCount(files.map(baseName), count => words.__('%1 files', count), 1),
-    successfulLooks('notebook').length > 0
+    successfulReads('notebook').length > 0
       ? plainPiece(words.__('the notebook'))
       : []
   ].filter(pieces => pieces.length > 0);
@@ -63,7 +63,7 @@ export function workWords(
           words._n('recalled an output', 'recalled %1 outputs', recalled)
         )
       : [],
-    successfulLooks('todos').length > 0
+    successfulReads('todos').length > 0
       ? plainPiece(words.__('wrote its todo list'))
       : [],
     skills.length > 0

@@ -27,7 +27,7 @@ export interface IPlaceSteps {
   /** The places to go forward to, the next one first. */
   readonly after: readonly IInspectorPlace[];
   /** How many steps were made. */
-  readonly made: number;
+  readonly stepCount: number;
   /** The newest move; null after going back or forward, and where the place came from outside. */
   readonly move: IMove | null;
 }
@@ -46,7 +46,7 @@ const MAX_STEPS = 100;
 
 /** Returns the steps of an inspector that opens at a place. */
 export function openedAt(place: IInspectorPlace): IPlaceSteps {
-  return { place, before: [], after: [], made: 0, move: null };
+  return { place, before: [], after: [], stepCount: 0, move: null };
 }
 
 /**
@@ -98,7 +98,7 @@ function withStep(
     place,
     before: [...steps.before, steps.place].slice(-MAX_STEPS),
     after: [],
-    made: steps.made + 1,
+    stepCount: steps.stepCount + 1,
     move
   };
 }

@@ -57,7 +57,7 @@ import { WayBack } from './wayBack';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
 import {
-  stepsOf,
+  waysBackAndForward,
   useMovement,
   useSameItem,
   useShownPlace,
@@ -266,7 +266,7 @@ function Session(props: ISessionProps) {
     setKeyListOpen(true);
   }, []);
   // The page's own buttons and keys go back and forward.
-  const steps = isSteppedByPage ? null : stepsOf(shownPlace);
+  const steps = isSteppedByPage ? null : waysBackAndForward(shownPlace);
   const pressKey = useInspectorKeys({ session, cursor, steps, showKeys });
   useRegionName(root, words.__('Context of %1', view.title || view.session));
   const isAlone = parts.length > 0;

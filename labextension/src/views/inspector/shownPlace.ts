@@ -25,7 +25,7 @@ import type { IInspectedSession } from './controls/inspection';
 export interface ISteppedPlace {
   readonly place: IInspectorPlace;
   readonly steps: IPlaceSteps;
-  readonly change: (change: (steps: IPlaceSteps) => IPlaceSteps) => void;
+  readonly change: (changeSteps: (steps: IPlaceSteps) => IPlaceSteps) => void;
 }
 
 interface IShownPlaceProps {
@@ -33,10 +33,10 @@ interface IShownPlaceProps {
   onPlace?: (place: IInspectorPlace, isStep: boolean) => void;
 }
 
-interface IPlacedSteps {
+interface IStepsState {
   readonly steps: IPlaceSteps;
   /** The newest place from outside that is one of the steps. */
-  readonly given: IInspectorPlace | undefined;
+  readonly placeFromOutside: IInspectorPlace | undefined;
 }
 
 /**
@@ -46,38 +46,48 @@ interface IPlacedSteps {
  * new objects. So places are compared by what they say.
  */
 export function useShownPlace({
-  place: given,
+  place: placeFromOutside,
   onPlace
 }: IShownPlaceProps): ISteppedPlace {
-  const [placed, setPlaced] = useState<IPlacedSteps>(() => ({
-    steps: openedAt(given ?? NOWHERE),
-    given
+  const [stepsState, setStepsState] = useState<IStepsState>(() => ({
+    steps: openedAt(placeFromOutside ?? NOWHERE),
+    placeFromOutside
   }));
-  // Not set while it is drawn: in a cell the views are drawn by Preact, which may lose that.
-  const steps = useMemo(() => stepsWith(placed, given).steps, [placed, given]);
+  // Computed, not set during rendering: in a cell Preact draws the views and may lose a state set then.
+  const steps = useMemo(
+    () => stepsWith(stepsState, placeFromOutside).steps,
+    [stepsState, placeFromOutside]
+  );
   // The newest place that came from outside or was reported there.
-  const outerPlace = useRef(given);
+  const outerPlace = useRef(placeFromOutside);
   useLayoutEffect(() => {
-    if (placed.given !== given) {
-      const isKnown = isSame(outerPlace.current, given);
-      outerPlace.current = given;
-      setPlaced(before =>
+    if (stepsState.placeFromOutside !== placeFromOutside) {
+      const isKnown = isSame(outerPlace.current, placeFromOutside);
+      outerPlace.current = placeFromOutside;
+      setStepsState(before =>
         // What was reported comes back; a move that was made meanwhile is newer.
-        isKnown ? { ...before, given } : stepsWith(before, given)
+        isKnown
+          ? { ...before, placeFromOutside }
+          : stepsWith(before, placeFromOutside)
       );
     }
-  }, [placed, given]);
-  const change = useCallback((of: (steps: IPlaceSteps) => IPlaceSteps) => {
-    setPlaced(before => {
-      const changed = of(before.steps);
-      return changed === before.steps ? before : { ...before, steps: changed };
-    });
-  }, []);
-  const { place, made } = steps;
-  const reportedSteps = useRef(made);
+  }, [stepsState, placeFromOutside]);
+  const change = useCallback(
+    (changeSteps: (steps: IPlaceSteps) => IPlaceSteps) => {
+      setStepsState(before => {
+        const changed = changeSteps(before.steps);
+        return changed === before.steps
+          ? before
+          : { ...before, steps: changed };
+      });
+    },
+    []
+  );
+  const { place, stepCount } = steps;
+  const reportedStepCount = useRef(stepCount);
   useEffect(() => {
-    const isStep = made !== reportedSteps.current;
-    reportedSteps.current = made;
+    const isStep = stepCount !== reportedStepCount.current;
+    reportedStepCount.current = stepCount;
     if (place !== NOWHERE && !isSame(place, outerPlace.current)) {
       outerPlace.current = place;
       onPlace?.(place, isStep);
@@ -89,23 +99,28 @@ export function useShownPlace({
 }
 
 function isSame(
-  one: IInspectorPlace | undefined,
-  other: IInspectorPlace | undefined
+  place: IInspectorPlace | undefined,
+  otherPlace: IInspectorPlace | undefined
 ): boolean {
   return (
-    one === other ||
-    (one !== undefined && other !== undefined && isSamePlace(one, other))
+    place === otherPlace ||
+    (place !== undefined &&
+      otherPlace !== undefined &&
+      isSamePlace(place, otherPlace))
   );
 }
 
-/** Returns the steps with a place from outside as the newest; the same where it is that already. */
+/** Returns the steps with a place from outside as the newest; the same value where that place is already the newest. */
 function stepsWith(
-  placed: IPlacedSteps,
-  given: IInspectorPlace | undefined
-): IPlacedSteps {
-  return placed.given === given
-    ? placed
-    : { steps: steppedTo(placed.steps, given ?? NOWHERE), given };
+  stepsState: IStepsState,
+  placeFromOutside: IInspectorPlace | undefined
+): IStepsState {
+  return stepsState.placeFromOutside === placeFromOutside
+    ? stepsState
+    : {
+        steps: steppedTo(stepsState.steps, placeFromOutside ?? NOWHERE),
+        placeFromOutside
+      };
 }
 
 /** Keeps the same item chosen when a newer view numbers it anew, as happens while an answer is written. */
@@ -134,8 +149,8 @@ export function useMovement(
   const last = view.requests.id.length - 1;
   return useMemo(
     () =>
-      (moved: Partial<IInspectorPlace>, way: MoveWay = 'choice') => {
-        const isLast = follows && moved.request === last;
+      (newFields: Partial<IInspectorPlace>, way: MoveWay = 'choice') => {
+        const isLast = follows && newFields.request === last;
         const at = Date.now();
         change(steps =>
           movedTo(
@@ -143,8 +158,8 @@ export function useMovement(
             {
               ...steps.place,
               // Another item has other definitions.
-              ...(moved.item === undefined ? {} : { definition: null }),
-              ...moved,
+              ...(newFields.item === undefined ? {} : { definition: null }),
+              ...newFields,
               ...(isLast ? { request: null } : {})
             },
             way,
@@ -165,7 +180,10 @@ export interface IWaysBackAndForward {
 }
 
 /** Returns how to go back and forward. */
-export function stepsOf({ steps, change }: ISteppedPlace): IWaysBackAndForward {
+export function waysBackAndForward({
+  steps,
+  change
+}: ISteppedPlace): IWaysBackAndForward {
   return {
     back:
       steps.before.length === 0
@@ -179,7 +197,7 @@ export function stepsOf({ steps, change }: ISteppedPlace): IWaysBackAndForward {
         : () => {
             change(steppedForward);
           },
-    isReturned: steps.move === null && steps.made > 0
+    isReturned: steps.move === null && steps.stepCount > 0
   };
 }
 

@@ -50,7 +50,7 @@ describe('the places of an inspector', () => {
       { request: 4, item: null, tab: 'items' },
       { request: 4, item: null, tab: 'cost' }
     ]);
-    expect(steps.made).toBe(4);
+    expect(steps.stepCount).toBe(4);
   });
 
   it('are one step of a walk by keys, however slow, over requests and items', () => {
@@ -108,7 +108,7 @@ describe('the places of an inspector', () => {
     expect(movedTo(steps, { ...steps.place, zoom: 0 }, 'choice', 99_000)).toBe(
       steps
     );
-    expect(steppedTo(steps, { request: 4, item: null }).made).toBe(1);
+    expect(steppedTo(steps, { request: 4, item: null }).stepCount).toBe(1);
   });
 });
 

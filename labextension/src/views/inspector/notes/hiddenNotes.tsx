@@ -13,7 +13,7 @@ export function useNotesShownWith(
   return useMemo(() => {
     const shown = notes.notes.filter(
       view =>
-        notes.written.has(view.note.id) || !mayTellHiddenPart(view, hidden)
+        notes.writtenIds.has(view.note.id) || !mayTellHiddenPart(view, hidden)
     );
     return shown.length === notes.notes.length
       ? notes

@@ -29,7 +29,7 @@ export interface IReaderNotes {
   /** How many more there are on what is hidden until it is revealed. */
   readonly hiddenCount: number;
   /** The ids of the notes that this page has written. */
-  readonly written: ReadonlySet<string>;
+  readonly writtenIds: ReadonlySet<string>;
   /** The name under which this page wrote last, so that it is typed once; '' before. */
   readonly author: string;
   /** Writes, changes or removes a note; returns '' or one sentence. Null where nothing can be written. */
@@ -39,7 +39,7 @@ export interface IReaderNotes {
 const NotesContext = createContext<IReaderNotes>({
   ...NO_NOTES,
   hiddenCount: 0,
-  written: NONE_WRITTEN,
+  writtenIds: NONE_WRITTEN,
   author: '',
   write: null
 });
@@ -56,18 +56,18 @@ export function useNotesOf(
   source: IInspectorSource,
   moment: unknown
 ): IReaderNotes {
-  const [known, setKnown] = useState<NotesText>(
+  const [knownNotes, setKnownNotes] = useState<NotesText>(
     () => source.answerNow?.({ ask: 'notes' }).notes ?? NO_NOTES
   );
   const [author, setAuthor] = useState('');
-  const [written, setWritten] = useState(NONE_WRITTEN);
+  const [writtenIds, setWrittenIds] = useState(NONE_WRITTEN);
   const newestQuestion = useRef(0);
   const answeredQuestion = useRef(0);
   /** Takes the answer to a question, unless that to a later one is there. */
-  const take = useCallback((answer: ViewAnswer, number: number) => {
+  const takeAnswer = useCallback((answer: ViewAnswer, number: number) => {
     if (answer.notes !== undefined && number >= answeredQuestion.current) {
       answeredQuestion.current = number;
-      setKnown(answer.notes);
+      setKnownNotes(answer.notes);
     }
   }, []);
   useEffect(() => {
@@ -76,7 +76,7 @@ export function useNotesOf(
       const number = ++newestQuestion.current;
       void source.ask({ ask: 'notes' }).then(answer => {
         if (isCurrent) {
-          take(answer, number);
+          takeAnswer(answer, number);
         }
       });
     };
@@ -86,13 +86,13 @@ export function useNotesOf(
       isCurrent = false;
       window.removeEventListener('focus', ask);
     };
-  }, [source, moment, take]);
+  }, [source, moment, takeAnswer]);
   return useMemo(
     () => ({
-      notes: known.notes,
-      problems: known.problems,
+      notes: knownNotes.notes,
+      problems: knownNotes.problems,
       hiddenCount: 0,
-      written,
+      writtenIds,
       author,
       write:
         source.note === undefined
@@ -102,24 +102,24 @@ export function useNotesOf(
               const number = ++newestQuestion.current;
               const answer = await source.note?.(words);
               if (answer !== undefined) {
-                take(answer, number);
-                const ids = writtenIds(answer, known, words);
-                setWritten(before => new Set([...before, ...ids]));
+                takeAnswer(answer, number);
+                const ids = idsOfWrittenNotes(answer, knownNotes, words);
+                setWrittenIds(before => new Set([...before, ...ids]));
               }
               return answer?.error ?? '';
             }
     }),
-    [known, author, written, source, take]
+    [knownNotes, author, writtenIds, source, takeAnswer]
   );
 }
 
 /** Returns the ids of the notes that came with an answer to what was written, and have its words. */
-function writtenIds(
+function idsOfWrittenNotes(
   { notes }: ViewAnswer,
-  known: NotesText,
+  knownNotes: NotesText,
   { text }: INoteWords
 ): string[] {
-  const knownIds = new Set(known.notes.map(({ note }) => note.id));
+  const knownIds = new Set(knownNotes.notes.map(({ note }) => note.id));
   return (notes?.notes ?? [])
     .map(({ note }) => note)
     .filter(note => !knownIds.has(note.id) && note.text.trim() === text?.trim())
