@@ -21,9 +21,7 @@ from palimpsest.transcript.context_values.decisions import (
     pinned_parts,
 )
 from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, ItemState
-from palimpsest.transcript.timeline import Timeline, TimelineItem
-
-SECTION_KINDS = frozenset({"system", "tools"})
+from palimpsest.transcript.timeline import SECTION_KINDS, Timeline, TimelineItem
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Process the stream of one model call: every event becomes a change of one part, journaled as it happens.
 
-The processor writes parts to the log; the loop decides about retries, limits and the next step. Text and reasoning stay
-byte-exact except for secrets, and no tool runs on a call from an unfinished stream, because calls are returned only by
+The processor writes parts to the log; the loop decides about retries, limits and the next step. Behaviour follows
+OpenCode's; text and reasoning stay byte-exact except for secrets, and no tool runs on a call from an unfinished stream, because calls are returned only by
 ``take_tool_calls`` after the stream has really ended.
 """
 

@@ -160,7 +160,7 @@ def create_file(path: Path, content: bytes, mode: int = 0o600) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         write_fully(fd, content)
-    except OSError:
+    except BaseException:
         path.unlink(missing_ok=True)
         raise
     finally:
@@ -184,7 +184,7 @@ def write_atomically(target: Path, content: bytes, *, is_durable: bool = False) 
         if is_durable:
             sync_to_disk(scratch_path)
         scratch_path.replace(target)
-    except OSError:
+    except BaseException:
         scratch_path.unlink(missing_ok=True)
         raise
     if is_durable:

@@ -28,6 +28,8 @@ COPIED = "copied"
 """Key in the recorded facts of a message that another session holds too; its request is counted in that session."""
 CHARS4 = "chars/4"
 """The estimator of most agents: four characters are a token, rounded up for each message."""
+SECTION_KINDS = frozenset({"system", "tools"})
+"""Kinds of the items that come before a conversation; their hashes show that they changed."""
 GONE_STATES: frozenset[ItemState] = frozenset({"out", "reverted", "summarised"})
 """States in which an item is not in the request; a summary's tokens are counted at the first item it covers."""
 Seen = Literal["exact", "captured", "rebuilt", "partial"]

@@ -32,6 +32,11 @@ def test_names_what_is_changed(source: str, names: set[str]) -> None:
     assert mutated_names(source) == names
 
 
+@pytest.mark.parametrize("source", ["df" + ".a()" * 1_000, "df" + ".a" * 1_000 + " = 1"])
+def test_a_chain_longer_than_python_may_nest_is_followed(source: str) -> None:
+    assert mutated_names(source) == {"df"}
+
+
 @given(st.text(max_size=200))
 def test_any_text_is_read(source: str) -> None:
     assert isinstance(mutated_names(source), frozenset)

@@ -24,7 +24,9 @@ from tests.recordings.formats.reading import answers_of, line_of, only, read_all
 from tests.recordings.formats.sample_files import SAMPLES
 
 from palimpsest.recordings.captured_http.capture_importer import CapturedHttpImporter
+from palimpsest.recordings.captured_http.gemini_exchange import _parts
 from palimpsest.recordings.reading.importer import Head
+from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.recorded import (
     CacheMark,
     Call,
@@ -69,6 +71,14 @@ def outline(found: list[Recorded]) -> list[tuple[str, list[str]]]:
 
 def made_of(tmp_path: Path, *exchanges: Json) -> tuple[list[Recorded], list[str]]:
     return read_all(IMPORTER, write_lines(tmp_path / "trace.jsonl", *exchanges))
+
+
+def test_a_thought_of_gemini_and_the_text_after_it_stay_apart() -> None:
+    pieces = [
+        {"text": "To be", "thought": True}, {"text": " read.", "thought": True}, {"text": "I"}, {"text": " read."},
+    ]  # fmt: skip
+
+    assert [*_parts(JsonValue({"parts": pieces}))] == [Thinking("To be read."), Text("I read.")]
 
 
 # What real clients sent, as real recorders wrote it

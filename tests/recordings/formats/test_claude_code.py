@@ -14,9 +14,12 @@ from tests.recordings.formats.imported import (
     parts_of,
     sums_of,
 )
+from tests.recordings.formats.reading import only, read_all
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context.visible_messages import View
+from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
+from palimpsest.recordings.reading.recorded import CompactionRead
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
 
@@ -199,6 +202,22 @@ def test_what_was_cleared_while_it_ran_is_a_decision(tmp_path: Path) -> None:
         {"shown": "[Old tool result content cleared]", "rule": "microcompact"},
     )
     assert [problem.where for problem in report.problems] == ["cleared.jsonl, reduction 2"]
+
+
+def test_a_size_of_a_compaction_that_is_no_number_is_unknown(tmp_path: Path) -> None:
+    sizes = {"trigger": "auto", "preTokens": "many", "postTokens": -1}
+    path = write_file(
+        tmp_path / "compacted.jsonl",
+        user("u1", None, "Read"),
+        answer("a1", "u1", "msg_1", "Done"),
+        record("system", "c1", "a1", subtype="compact_boundary", compactMetadata=sizes),
+        user("u2", "c1", "The summary.", isCompactSummary=True),
+        answer("a2", "u2", "msg_2", "Yes"),
+    )
+
+    [compaction] = only(CompactionRead, read_all(ClaudeCodeImporter(), path)[0])
+
+    assert (compaction.tokens_before, compaction.tokens_after) == (None, None)
 
 
 def test_what_the_program_wrote_is_not_the_users(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.recordings.formats.imported import import_file
@@ -113,6 +114,24 @@ def test_a_thought_among_the_parts_of_an_answer_is_no_text_and_is_told_once(
 
     thought = "Reading" if summed_up else "To be read."
     assert request.parts == (Thinking(thought), Text("I read it."))
+
+
+def test_a_number_that_is_none_in_a_later_record_of_an_answer_is_told(tmp_path: Path) -> None:
+    header = CHAT.read_text().splitlines()[0]
+
+    def turn(name: str, tokens: dict[str, Any]) -> list[dict[str, Any]]:
+        answer = {"id": name, "type": "gemini", "content": "Yes.", "tokens": tokens}
+        return [{"id": f"u{name}", "type": "user", "content": "Well?"}, answer]
+
+    known = {"input": 10, "output": 2, "cached": 0}
+    records = [*turn("a", known), *turn("b", known)]
+    records += [{"id": "u", "type": "user", "content": "And?"}, turn("a", {"input": "many"})[1]]
+    lines = [header, *map(json.dumps, records)]
+    (tmp_path / "one.jsonl").write_text("\n".join(lines) + "\n")
+
+    _, report = import_file(tmp_path / "one.jsonl")
+
+    assert any("input is 'many'" in problem.what for problem in report.problems)
 
 
 def test_a_chat_with_no_compression_has_no_reduction(tmp_path: Path) -> None:

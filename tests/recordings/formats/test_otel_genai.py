@@ -55,6 +55,13 @@ def asked(*words: str, answer: str, **more: Any) -> dict[str, Any]:
     return {"input.messages": talk(*words), "output.messages": output, **more}
 
 
+def test_the_spans_of_a_single_line_are_found_behind_other_fields(tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps({"pad": "x" * 250, **json.loads(FORMS[0].read_text())}))
+
+    assert only(MessageRead, read_all(OtelGenAiImporter(), path)[0])
+
+
 @pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
 def test_a_conversation_is_a_session_and_an_agent_in_a_tool_its_subagent(path: Path) -> None:
     values, reports = read_all(OtelGenAiImporter(), path)

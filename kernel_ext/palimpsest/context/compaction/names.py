@@ -172,8 +172,13 @@ def _piece_names(word: str) -> _PieceNames | None:
     """Return the names in a piece of a text; None where there is none, as in a plain word."""
     if word.isalpha() and word.islower():
         return None
-    finders = (_names_with_slash, _files, _identifiers, _commands, _numbers)
-    names = _PieceNames(*(tuple(find(word)) for find in finders))
+    names = _PieceNames(
+        (*_names_with_slash(word),),
+        (*_files(word),),
+        (*_identifiers(word),),
+        (*_commands(word),),
+        (*_numbers(word),),
+    )
     return names if any(names) else None
 
 
@@ -206,8 +211,11 @@ def _files(text: str) -> Iterator[str]:
         return
     for match in _FILE.finditer(text):
         stem, _, suffix = match[0].rpartition(".")
-        is_member = stem.split(".")[0] in RECEIVERS
-        if suffix.lower() in SUFFIXES and not is_member and not _in_path(text, match):
+        if (
+            suffix.lower() in SUFFIXES
+            and stem.split(".")[0] not in RECEIVERS
+            and not _in_path(text, match)
+        ):
             yield match[0]
 
 

@@ -1,7 +1,7 @@
 """Choose what each request for a summary contains: all messages, with outputs cut to a length, or one stage.
 
 Border: pure, and the same in the live loop and in review. The choice is recorded as a decision before the request is
-made.
+made. The numbers are OpenClaw's.
 """
 
 import math

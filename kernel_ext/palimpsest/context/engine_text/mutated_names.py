@@ -82,12 +82,15 @@ def _mutated_by_assignment(target: ast.expr) -> Iterator[str]:
 
 def _base_names(node: ast.expr) -> Iterator[str]:
     """Yield the variable at the beginning of an expression, such as ``df`` of ``df.loc[0]``; nothing where there is none."""
-    match node:
-        case ast.Name(id=name):
-            yield name
-        case ast.Subscript(value=value) | ast.Attribute(value=value):
-            yield from _base_names(value)
-        case ast.Call(func=ast.Attribute(value=value)):
-            yield from _base_names(value)
-        case _:
-            pass
+    # A loop, since generated code may chain more calls than Python may nest.
+    while True:
+        match node:
+            case ast.Subscript(value=value) | ast.Attribute(value=value):
+                node = value
+            case ast.Call(func=ast.Attribute(value=value)):
+                node = value
+            case ast.Name(id=name):
+                yield name
+                return
+            case _:
+                return

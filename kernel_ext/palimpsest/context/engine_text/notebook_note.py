@@ -128,8 +128,9 @@ def notebook_note(
     )
     for index, run in enumerate(errors_first):
         limit = min(tokens_left, ERROR_TOKENS if run.status == "error" else CELL_TOKENS)
-        is_later = run in later_runs
-        text = _piece(run, limit, writer, is_later=is_later) if index < MAX_CELLS else ""
+        text = ""
+        if index < MAX_CELLS:
+            text = _piece(run, limit, writer, is_later=run in later_runs)
         tokens = count(text)
         if not text or tokens > tokens_left or limit < MIN_CELL_TOKENS:
             omitted_runs.append(run)

@@ -21,11 +21,17 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
 from palimpsest.context.reduction.superseded_reads import CHANGING_TOOLS, READING_TOOLS, FileCall
 from palimpsest.context.reduction.truncation import apply_truncation
-from palimpsest.context_policies.items.reducible import SECTION_KINDS
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.message_items import part_of
 from palimpsest.store.bounded_json import json_value
-from palimpsest.transcript.timeline import CHARS4, GONE_STATES, Timeline, TimelineItem, Transition
+from palimpsest.transcript.timeline import (
+    CHARS4,
+    GONE_STATES,
+    SECTION_KINDS,
+    Timeline,
+    TimelineItem,
+    Transition,
+)
 from palimpsest.transcript.values import ToolSpec
 
 

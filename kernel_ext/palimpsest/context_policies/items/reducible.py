@@ -16,10 +16,8 @@ from palimpsest.context_policies.interface.policy import (
     Probe,
     nothing_to_reduce,
 )
-from palimpsest.transcript.timeline import ItemState, Timeline
+from palimpsest.transcript.timeline import SECTION_KINDS, ItemState, Timeline
 
-SECTION_KINDS = frozenset({"system", "tools"})
-"""Kinds of items that come before a conversation."""
 FIXED_KINDS = SECTION_KINDS | {"summary"}
 """Kinds that no policy reduces; requests under another policy do not contain the recorded summaries."""
 PATH_CHARS = 120

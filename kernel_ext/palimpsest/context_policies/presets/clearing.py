@@ -280,7 +280,7 @@ class InspectEdit(WindowShare):
 
     def _thinking_border(self, view: PolicyView) -> int:
         """Return the index of the first item whose reasoning stays."""
-        if not self.keep_thinking:
+        if self.keep_thinking <= 0:
             return view.count
         oldest = view.request.index - self.keep_thinking
         return view.timeline.requests[oldest].answer[0] if oldest >= 0 else 0

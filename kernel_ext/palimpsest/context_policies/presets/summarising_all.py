@@ -18,7 +18,7 @@ class SummariseAll(CutAtTokens):
     """Tokens at or above which the rule acts; 0: the share of the window."""
 
     def limit(self, window: int) -> float:
-        """Return the tokens above which the rule acts: ``trigger``, or the share of the window."""
+        """Return the tokens at or above which the rule acts: ``trigger``, or the share of the window."""
         return self.trigger or CutAtTokens.limit(self, window)
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from palimpsest.context_policies.prompt_cache.recorded_clock import behind_the_clock
-from palimpsest.transcript.timeline import Timeline, TimelineRequest
+from palimpsest.transcript.timeline import SECTION_KINDS, Timeline, TimelineRequest
 
 BreakCause = Literal[
     "compacted",
@@ -48,8 +48,6 @@ cause is not known."""
 CHANGED_BEGINNING = frozenset({"tools_changed", "system_changed"})
 """The provider's causes that concern the part before all messages."""
 MESSAGE_CAUSES: frozenset[BreakCause] = frozenset({"compacted", "reverted", "pruned", "rewritten"})
-SECTION_KINDS = frozenset({"system", "tools"})
-"""Item kinds of the system prompt and the tools; their hashes show that they changed."""
 MAX_READ_DIFFERENCE = 0.02
 """Maximum relative difference of two reads of the same prefix: cache marks are set at blocks, not at tokens."""
 MAX_REQUESTS_BEHIND = 5

@@ -168,12 +168,11 @@ def _wrong_prefix(value: Any, first: SessionReview, second: SessionReview) -> st
 def check_prefix(sessions: LessonSessions, answer: Any) -> CheckResult:
     """Check a function that returns the tokens with which two sessions begin alike."""
     pairs = ((sessions[first], sessions[second]) for first, second in PAIRS)
-    fork, edited = (sessions[name] for name in PAIRS[0])
     return check_values(
         answer,
         ((pair, partial(shared_prefix, *pair)) for pair in pairs),
         example="shared_prefix",
-        wrong=lambda value, _expected: _wrong_prefix(value, fork, edited),
+        wrong=lambda value, _expected: _wrong_prefix(value, *(sessions[name] for name in PAIRS[0])),
         copied=COPIED,
         passed=f"Right, for {len(PAIRS)} pairs of sessions.",
         tolerance=SUM_SHARE,

@@ -67,8 +67,9 @@ class LimitRecovery:
         requests, info = self.requests, self.setup.info
         messages = refused_request.projection.messages
         pictures = tuple(sent_pictures(requests.log.view(), messages, info))
-        request_bytes = _request_bytes(refused_request)
-        learned = learned_from(provider_limit, pictures, request_bytes) if pictures else None
+        if not pictures:
+            return None
+        learned = learned_from(provider_limit, pictures, _request_bytes(refused_request))
         if learned is None:
             return None
         decisions_before = len(requests.log.state.decisions)

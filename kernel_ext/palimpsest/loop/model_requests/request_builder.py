@@ -278,8 +278,8 @@ def shrink_picture(
     """Return a stored smaller version of a picture that fits; None where none can be made or stored.
 
     The stored version is sent from then on, so that a request can be rebuilt byte by byte under any version of Pillow;
-    without Pillow, pictures are left out instead. ``max_side`` is in pixels, 0 where unknown; ``max_bytes`` counts the
-    version as Base64 in a ``data:`` url.
+    without Pillow, which comes with matplotlib, pictures are left out instead. ``max_side`` is in pixels, 0 where
+    unknown; ``max_bytes`` counts the version as Base64 in a ``data:`` url.
     """
     try:
         content = base64.b64decode(picture.url.partition(",")[2])

@@ -173,8 +173,10 @@ def _models_by_address(
         if provider != COMPATIBLE and base_of(provider, environment) is not None:
             yield ModelRef(provider=provider, name=DEFAULT_MODELS[provider])
     for model_id, settings in (overrides or {}).items():
+        if "/" not in model_id:
+            continue
         values = settings if isinstance(settings, Mapping) else vars(settings)
-        if "/" in model_id and values.get("api_base"):
+        if values.get("api_base"):
             trusted_ids = (model_id,)
             info = model_info(model_id, overrides, environment=environment, trusted_ids=trusted_ids)
             yield info.ref

@@ -69,8 +69,8 @@ def source_remark(info: ModelInfo) -> str:
     if info.listed_as is not None:
         return f"limits and price are estimates (~), by the name {info.listed_as} of litellm's list"
     is_unknown = info.window_assumed and info.price.input is None
-    is_listed = not is_unknown or litellm_table.find_model(info.ref) is not None
-    if not is_listed and meant_model(info.ref).is_ambiguous:
+    is_known = not is_unknown or litellm_table.find_model(info.ref) is not None
+    if not is_known and meant_model(info.ref).is_ambiguous:
         return (
             "window and price are not known: litellm's list has this name at other servers with different prices or "
             f'windows; set them below [models."{info.ref.id}"]'

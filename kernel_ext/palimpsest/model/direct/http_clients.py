@@ -190,8 +190,8 @@ def _certificates(
     """Return the ``verify`` setting for server certificates; raises UnreadableCertificates."""
     if verify is not None and verify.strip().lower() in NO:
         return False
-    files = [path for path in (verify, file, bundle) if path and Path(path).is_file()]
-    cafile = files[0] if files else None
+    files = (path for path in (verify, file, bundle) if path and Path(path).is_file())
+    cafile = next(files, None)
     capath = folder if folder and Path(folder).is_dir() else None
     try:
         if cafile:

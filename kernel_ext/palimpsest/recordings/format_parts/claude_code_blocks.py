@@ -95,7 +95,6 @@ def result_of(
 def compaction_of(record: JsonValue, node: str, head: str, writer: str | None) -> CompactionRead:
     """Return the compaction that a record marks, without its summary, which the session ``writer`` wrote."""
     metadata = record.either("compactMetadata", "compact_metadata")
-
     return CompactionRead(
         id=node,
         summary=None,

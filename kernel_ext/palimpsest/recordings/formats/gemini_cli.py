@@ -268,7 +268,8 @@ class _GeminiChat:
     def _update(self, name: str, record: JsonValue) -> Iterator[Recorded]:
         """Yield the usage, results or changes that a later record adds to a message."""
         former_content, had_tokens = self.yielded_records[name]
-        if not had_tokens and (usage := gemini_usage(record.at("tokens"))):
+        usage = gemini_usage(record.at("tokens"))
+        if usage and not had_tokens:
             yield UsageRead(name, usage)
         yield from self._changed_results(record)
         if fingerprint(record.as_text("content")) != former_content:

@@ -176,10 +176,11 @@ class RequestComparison:
         answer_indexes = _answer_indexes(messages)
         if answers is not None:
             answer_indexes = answer_indexes[len(answer_indexes) - answers :]
+        recorded_answers = set(answer_indexes)
         for index, message in enumerate(messages):
             whole_message = self._from_history(message, message_keys[index])
             following = messages[index + 1] if index + 1 < len(messages) else NO_VALUE
-            is_answer = index in answer_indexes and not message.get("is_demo")
+            is_answer = index in recorded_answers and not message.get("is_demo")
             gaps, entry = self._stream.read_message(whole_message, following, is_answer=is_answer)
             shown_text = text_of(message.get("content"))
             result = entry if isinstance(entry, ResultRead) else None

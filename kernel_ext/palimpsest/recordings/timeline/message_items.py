@@ -30,7 +30,7 @@ from palimpsest.transcript.parts import (
     ToolCompleted,
     ToolPart,
 )
-from palimpsest.transcript.timeline import TimelineItem
+from palimpsest.transcript.timeline import SECTION_KINDS, TimelineItem
 
 MAX_LABEL_CHARS = 80
 CHARS_PER_TOKEN = 4
@@ -38,7 +38,6 @@ CHARS_PER_TOKEN = 4
 _SORTED_JSON = json.JSONEncoder(sort_keys=True, default=str)
 MEDIA_CHARS = 4 * MEDIA_TOKENS
 """Characters that are counted for a picture or file, so that it has the size that the engine assumes."""
-_SECTION_KINDS = ("system", "tools")
 
 Derived = TypeVar("Derived")
 
@@ -291,7 +290,7 @@ class ItemList:
         """Return the items that a marker's summary replaces: all items before the tail."""
         tail = marker.tail_start_id if marker is not None else None
         end = self._first_items.get(tail) if tail is not None else None
-        return tuple(item.index for item in self.items[:end] if item.kind not in _SECTION_KINDS)
+        return tuple(item.index for item in self.items[:end] if item.kind not in SECTION_KINDS)
 
     def add_section(self, kind: str, sha256: str, chars: int) -> int | None:
         """Add the item of a system prompt or of the tools, and return the item that it replaces, if there is one."""

@@ -96,7 +96,7 @@ def _hook_request_report(
 ) -> ContextReport:
     """Return the report with the messages of the hook that wrote the request; unchanged where no hook wrote it.
 
-    Such messages are stored whole, and the origin of each is unknown.
+    Such messages are stored whole. They are not projected, since it is not recorded how the hook made them.
     """
     if request.opaque is None:
         return report

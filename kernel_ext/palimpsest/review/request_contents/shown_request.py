@@ -106,10 +106,12 @@ class ShownRequest(ShownAsTable):
         >>> session.request(1).find("nobody wrote this")
         ()
         """
+        if not text:
+            return ()
         pattern = re.compile(re.escape(text), re.IGNORECASE)
         return tuple(
             FoundText(block_index, match.start())
-            for block_index, block in enumerate(self.blocks if text else ())
+            for block_index, block in enumerate(self.blocks)
             for match in pattern.finditer(block.text)
         )
 

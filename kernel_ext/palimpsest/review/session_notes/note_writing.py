@@ -87,8 +87,9 @@ def rewrite_note(files: NoteFiles, session: str, note: str, change: NoteChange) 
 
 def remove_note(files: NoteFiles, session: str, note: str, author: str = "") -> None:
     """Remove a note, by its id or the end of it: a line says so, and its earlier lines stay; raises NotFound."""
+    removed_note = files.note(session, note)
     author = NoteChange(author=author).validated_change().author
-    _append_line(files, files.note(session, note), author, is_removal=True)
+    _append_line(files, removed_note, author, is_removal=True)
 
 
 def default_author(environment: Mapping[str, str]) -> str:

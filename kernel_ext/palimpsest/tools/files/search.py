@@ -305,7 +305,11 @@ class _LineSearch:
 
 def _shown_name(path: Path, root: Path) -> str:
     """Return a path relative to a folder that contains it, else the whole path."""
-    return recorded_name(path.relative_to(root).as_posix() if root in path.parents else str(path))
+    try:
+        name = path.relative_to(root).as_posix()
+    except ValueError:
+        name = "."
+    return recorded_name(str(path) if name == "." else name)
 
 
 def _place_text(place: ResolvedPath) -> str:

@@ -83,9 +83,10 @@ def _may_allow(pattern: str, command: str, text: str) -> bool:
         return True
     if plain_commands_of(text) is None:
         return False
+    if "\\" not in command:
+        return True
     # Unlike shells, patterns treat a backslash as a slash.
-    is_literal = pattern == command or compile_wildcard(pattern).fullmatch(command) is not None
-    return "\\" not in command or is_literal
+    return pattern == command or compile_wildcard(pattern).fullmatch(command) is not None
 
 
 def always_patterns(text: str) -> list[str]:
