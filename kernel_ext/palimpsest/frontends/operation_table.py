@@ -61,9 +61,10 @@ class OperationTable:
     @property
     def _all_operations(self) -> OperationIndex:
         if self._operation_index is None:
-            self._operation_index = OperationIndex.of_modules(MODULES)
+            index = OperationIndex.of_modules(MODULES)
             for operation in (Help, ListButtons, ProposeArguments):
-                self._operation_index.add(operation)
+                index.add(operation)
+            self._operation_index = index  # whole, since other threads read it
         return self._operation_index
 
     def operation_type(self, type_name: str) -> type[Operation] | None:

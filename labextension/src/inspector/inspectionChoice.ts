@@ -4,6 +4,7 @@ import { InputDialog } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import type { IWords } from '../views/host';
+import { nameOf } from './kernels/recordingSession';
 import { isRecording } from './recordingFactory';
 import { DEFAULT_TYPES, RECORDING_TYPES } from './recordingFormats';
 import type { IBesideTarget, IInspectorArguments } from './targets';
@@ -174,7 +175,3 @@ export class InspectionChoice {
 const ENDINGS = RECORDING_TYPES.filter(({ name }) =>
   DEFAULT_TYPES.some(type => type === name)
 ).flatMap(({ extensions }) => [...extensions]);
-
-function nameOf(path: string): string {
-  return path.split('/').at(-1) ?? path;
-}

@@ -493,7 +493,7 @@ const CLIENT: Partial<Record<Command['type'], true>> = {
   inspect: true
 };
 
-/** Returns the reply to a command that did not reach a kernel. */
+/** Returns the reply to a command that no kernel answered. */
 export function errorReply(error: string): CommandReply {
   return {
     status: 'error',

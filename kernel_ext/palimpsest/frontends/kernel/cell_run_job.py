@@ -107,7 +107,7 @@ class CellRunJob(Job):
     @property
     def request_id(self) -> str:
         """The id of the page's message, by which outputs name the cell's run."""
-        return _request_id(self.request)
+        return str(self.request["header"]["msg_id"])
 
     async def do_work(self, shell: Any, *, awaits: bool) -> None:
         """Run the cell to its end; its errors are its outputs."""

@@ -92,8 +92,9 @@ def _restore_streams(*, is_between_cells: bool = False, parent: Any = None) -> N
         if thread is not None and _stream_problem(usable):
             usable.pub_thread = thread  # a kernel's stream that was closed
         setattr(sys, name, usable)
-        if parent and hasattr(usable, "set_parent"):
-            usable.set_parent(parent)
+        with suppress(Exception):  # the code of any object
+            if parent and hasattr(usable, "set_parent"):
+                usable.set_parent(parent)
         sentence = STREAM_UNUSABLE if problem else STREAM_REPLACED
         sentences.append(sentence.format(name=name, what=problem))
     for sentence in sentences:  # now that both streams can show it

@@ -142,7 +142,8 @@ class _NoKeys(io.TextIOBase):
         __tracebackhide__ = True
         if (piece := current_piece()) is not None:
             refuse_input(piece, f"sys.stdin.{name}()")
-        return str(getattr(self._original_stdin, name)(*arguments))
+        text: str = getattr(self._original_stdin, name)(*arguments)
+        return text
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._original_stdin, name)

@@ -160,7 +160,6 @@ class TurnFeed:
 
     def _process(self, record: Record) -> None:
         event, notes = record.event, self.notes
-        self.notable_count += isinstance(event, _NOTABLE_EVENTS)
         match event:
             case PromptDelivered() if event.prompt_id == self.prompt_id:
                 self.turn_id = event.message_id
@@ -181,6 +180,8 @@ class TurnFeed:
                 self.steps += 1
             case _:
                 pass
+        # Last, since another thread draws the notes once it is counted.
+        self.notable_count += isinstance(event, _NOTABLE_EVENTS)
 
 
 def shown_messages(messages: Sequence[Message]) -> list[Message]:

@@ -194,7 +194,9 @@ class CellRecorder:
 
     def begin(self, info: Any = None) -> None:
         """Begin a run; called by IPython. Code that does not count in the history is no cell."""
-        message = running_request(self._shell)
+        message: dict[str, Any] = {}
+        with suppress(Exception):  # a kernel of another kind; IPython's events are enough
+            message = running_request(self._shell)
         request_id = str((message.get("header") or {}).get("msg_id", ""))
         session_id = self.session_of_request(request_id)
         # Code inside a cell is a cell of its own only where a page was asked to run it.

@@ -12,12 +12,9 @@ RUN_KEY = "palimpsest_run"
 
 
 def running_request(shell: Any) -> dict[str, Any]:
-    """Return the request of the running cell; empty in a terminal."""
+    """Return the request of the running cell; empty in a terminal. A kernel of another kind may raise anything."""
     kernel = getattr(shell, "kernel", None)
-    try:
-        request = kernel.get_parent("shell") if kernel is not None else None
-    except Exception:  # noqa: BLE001  # a kernel of another kind; IPython's events are enough
-        return {}
+    request = None if kernel is None else kernel.get_parent("shell")
     return request if isinstance(request, dict) else {}
 
 

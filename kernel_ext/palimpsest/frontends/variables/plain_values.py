@@ -79,7 +79,9 @@ class _PlainCheck:
         # From Python 3.14 on, annotations are code that runs when they are read.
         if vars(value) or getattr(value, "__annotate__", None) is not None:
             raise NotCounted
-        if not set(map(type, value.__annotations__.values())) <= {str, type, type(None)}:
+        # Compared one by one: a set would hash the types, which runs the code of a metaclass.
+        annotations = value.__annotations__.values()
+        if any(type(annotation) not in (str, type, type(None)) for annotation in annotations):
             raise NotCounted
 
     def _check_array(self, value: Any, depth: int) -> None:

@@ -67,8 +67,9 @@ def table_text(value: Any) -> str:
 
 
 def _array_text(value: Any) -> str:
-    is_short = value.size <= MAX_OBJECTS
-    if value.dtype.hasobject and not (is_short and _are_plain(value.ravel().tolist())):
+    if value.dtype.hasobject and value.size > MAX_OBJECTS:
+        return f"{shape_of(value)}\nIts objects are not shown: they are too many to check whether that would run code of their classes."
+    if value.dtype.hasobject and not _are_plain(value.ravel().tolist()):
         return f"{shape_of(value)}\nIts objects are not shown, since that would run code of their classes."
     text = repr(value)
     return f"{shape_of(value)}\n{text if len(text) <= MAX_ARRAY_CHARS else text[: MAX_ARRAY_CHARS - 3] + '...'}"

@@ -138,8 +138,9 @@ export function newAnnouncements(
       announcements.push(announcement);
     }
   };
-  for (const { id, title, warnings = [] } of transcript.asks) {
-    announce(id, { kind: 'asks', title: [title, ...warnings].join(' ') });
+  for (const { id, title, warnings } of transcript.asks) {
+    const words = [title, ...(warnings ?? [])];
+    announce(id, { kind: 'asks', title: words.join(' ') });
   }
   for (const { question_id, questions } of transcript.questions) {
     const title = questions.map(({ question }) => question).join(' ');

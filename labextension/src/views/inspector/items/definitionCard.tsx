@@ -137,7 +137,6 @@ export function DefinitionSentence(props: {
       </p>
       <p>
         <PlaceLink place={{ item }}>
-          {' '}
           {words.__('All %1 tool definitions', count(total))}
         </PlaceLink>
       </p>
