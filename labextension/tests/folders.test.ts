@@ -146,7 +146,7 @@ const FOLDERS: Record<string, readonly string[]> = {
     'views/composer',
     'panel/actions'
   ],
-  'inspector/kernels': ['kernel', 'state/store', 'views'],
+  'inspector/kernels': ['kernel', 'state/store', 'state/text', 'views'],
   inspector: [
     ...STATE,
     ...VIEWS,

@@ -4,7 +4,7 @@ import { InputDialog } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import type { IWords } from '../views/host';
-import { nameOf } from './kernels/recordingSession';
+import { fileNameOf, folderOf } from '../state/text/filePaths';
 import { isRecording } from './recordingFactory';
 import { DEFAULT_TYPES, RECORDING_TYPES } from './recordingFormats';
 import type { IBesideTarget, IInspectorArguments } from './targets';
@@ -61,7 +61,7 @@ export class InspectionChoice {
     session
   }: IInspectorArguments): Promise<IBesideTarget | null> {
     const file = path ?? notebook ?? '';
-    const folder = file.split('/').slice(0, -1).join('/');
+    const folder = folderOf(file);
     const sessions = path === undefined ? await this._sessions(notebook) : [];
     const recordings = await this._recordings(folder);
     const choices = [
@@ -131,7 +131,7 @@ export class InspectionChoice {
       const outcome = await link.outcome('sessions', { words: '' });
       for (const { id, title } of outcome.answer?.sessions ?? []) {
         if (!choices.has(id) || id === current) {
-          const name = `${title || id} · ${nameOf(notebook)} · ${id}`;
+          const name = `${title || id} · ${fileNameOf(notebook)} · ${id}`;
           choices.set(id, { name, target: { notebook, session: id } });
         }
       }

@@ -1,6 +1,7 @@
 /** The content of an inspector's tab: the views, and what is missing for them. */
 import { useMemo, useSyncExternalStore } from 'react';
 import type { IComparedView } from '../state/inspector/source';
+import { fileNameOf } from '../state/text/filePaths';
 import { useHost, type IWords } from '../views/host';
 import { Inspector } from '../views/inspector/inspector';
 import type { InspectedState } from './kernels/inspectedKernel';
@@ -26,7 +27,7 @@ export function InspectorTab(props: IInspectorTabProps) {
   const { words } = useHost();
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
   const { place, source, beside, side, isSideOpened } = state;
-  const fileName = state.file.split('/').at(-1) || name;
+  const fileName = fileNameOf(state.file) || name;
   const hindrance = hindranceOf(state, fileName, words);
   const comparison = beside?.comparison ?? null;
   const besideName = besideWord(model.arguments.beside);

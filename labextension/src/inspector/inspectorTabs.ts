@@ -12,7 +12,7 @@ import {
 } from './inspectorWidget';
 import { NotebookKernel } from './kernels/notebookKernel';
 import { RecordingKernel } from './kernels/recordingKernel';
-import { nameOf } from './kernels/recordingSession';
+import { fileNameOf } from '../state/text/filePaths';
 import { besideWord, isSameBeside, type IInspectorArguments } from './targets';
 
 export type InspectorArea = MainAreaWidget<InspectorWidget>;
@@ -97,7 +97,7 @@ export class InspectorTabs {
     layoutName = ''
   ): InspectorWidget {
     const model = new InspectorModel(kernel, target);
-    const name = nameOf(target.path ?? target.notebook ?? '');
+    const name = fileNameOf(target.path ?? target.notebook ?? '');
     return new InspectorWidget(model, name, this._surroundings, layoutName);
   }
 

@@ -7,6 +7,7 @@ import { Widget } from '@lumino/widgets';
 import { createRoot, type Root } from 'react-dom/client';
 import { labHost } from '../notebook/rendering/labHost';
 import { SlotLayout } from '../notebook/rendering/slotLayout';
+import { fileNameOf } from '../state/text/filePaths';
 import { nameRegion } from '../views/dom/regionName';
 import { HostProvider } from '../views/host';
 // The styles come with the views, with a page's first inspector.
@@ -81,7 +82,7 @@ export class InspectorWidget extends Widget {
   private readonly _updateTitle = (): void => {
     const { words } = this._surroundings;
     const { file, title, beside } = this.model.getSnapshot();
-    const name = file.split('/').at(-1) || this._name;
+    const name = fileNameOf(file) || this._name;
     const first = title === '' ? name : title;
     const other = this.model.arguments.beside;
     const heading =
@@ -109,5 +110,7 @@ function besideName(
   { comparison }: IBesideState,
   { path, session = '' }: IBesideTarget
 ): string {
-  return path?.split('/').at(-1) ?? (comparison?.second.title || session);
+  return path === undefined
+    ? comparison?.second.title || session
+    : fileNameOf(path);
 }

@@ -25,6 +25,7 @@ import {
   type ISessionView
 } from '../state/store/kernelStore';
 import { EMPTY_TRANSCRIPT } from '../state/store/transcript';
+import { fileNameOf } from '../state/text/filePaths';
 import type { IPanelActions } from '../views/actions/panel';
 import type { IPanelState, PanelStatus } from '../views/chat/panelState';
 import type { SendKey } from '../views/composer/composer';
@@ -268,7 +269,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     }
     const state: IPanelState = {
       status: this._statusOf(front),
-      notebook: context?.path.split('/').at(-1) ?? '',
+      notebook: fileNameOf(context?.path ?? ''),
       key,
       switchedHere: this._shownSession.isByPanel,
       transcript,

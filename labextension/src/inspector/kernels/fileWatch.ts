@@ -1,5 +1,6 @@
 /** Reads when a file on the server was last changed, and whether it exists. */
 import type { Contents, ServerConnection } from '@jupyterlab/services';
+import { folderOf } from '../../state/text/filePaths';
 
 /** The stamp of a file that is not there. */
 const MISSING_STAMP = 'gone';
@@ -44,10 +45,6 @@ export class FileWatch {
 
 function isWithin(file: string, missing: string): boolean {
   return file === missing || file.startsWith(`${missing}/`);
-}
-
-function folderOf(path: string): string {
-  return path.split('/').slice(0, -1).join('/');
 }
 
 function isNotFound(reason: unknown): boolean {

@@ -9,8 +9,9 @@ import {
 } from '@jupyterlab/services';
 import type { ILink } from '../../kernel/kernelLink';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
+import { fileNameOf } from '../../state/text/filePaths';
 import type { IWords } from '../../views/host';
-import { nameOf, recordingSession } from './recordingSession';
+import { recordingSession } from './recordingSession';
 import { RecordedFile } from './recordedFile';
 import { pathForKernel } from './renamedFiles';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
@@ -84,7 +85,7 @@ export class RecordingKernel implements IInspectedKernel {
 
   pathOf(file: string): string {
     return this._folder === ''
-      ? nameOf(file)
+      ? fileNameOf(file)
       : pathForKernel(this._folder, this._startedFile, file);
   }
 

@@ -1,5 +1,6 @@
 /** The server's session whose kernel reads a recorded file: how it is named, and so known to `server_extension.py`. */
 import type { Session } from '@jupyterlab/services';
+import { fileNameOf } from '../../state/text/filePaths';
 
 /** Returns what a session for a recorded file is started with, but its kernel. */
 export function recordingSession(
@@ -8,12 +9,7 @@ export function recordingSession(
   return {
     // The kernel starts in the file's folder; the name tells it from the file's own sessions.
     path: `${file}-inspector-${Date.now()}`,
-    name: nameOf(file),
+    name: fileNameOf(file),
     type: 'file'
   };
-}
-
-/** Returns the last piece of a path on the server. */
-export function nameOf(path: string): string {
-  return path.split('/').at(-1) ?? path;
 }

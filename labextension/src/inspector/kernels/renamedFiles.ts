@@ -1,5 +1,5 @@
 /** Paths of a file after it, or a folder above it, was renamed: on the server, and for a kernel started before. */
-import { nameOf } from './recordingSession';
+import { fileNameOf } from '../../state/text/filePaths';
 
 /** Returns a file's path after something was renamed; null where that was not the file and no folder of it. */
 export function renamedPath(
@@ -32,7 +32,7 @@ export function pathForKernel(
     startedFolders === undefined ||
     startedFolders.join('/') === folders?.join('/')
   ) {
-    return `${folder}/${nameOf(file)}`;
+    return `${folder}/${fileNameOf(file)}`;
   }
   return `${folder}/${'../'.repeat(startedFolders.length)}${file}`;
 }

@@ -10,6 +10,7 @@ import {
 } from 'react';
 import type { Attachment, PastedFile } from '../../protocol/generated';
 import { count, shortCount } from '../../state/text/numberFormat';
+import { fileNameOf } from '../../state/text/filePaths';
 import { visibleText } from '../../state/text/visibleText';
 import { useNotebookActions } from '../actions/notebook';
 import { usePromptActions } from '../actions/prompts';
@@ -107,7 +108,7 @@ export function usePastedFiles(
       }
     }
     // Outside of the project, or with a name that no prompt can hold.
-    return attach(nameOf(path), await notebook.readFile(path));
+    return attach(fileNameOf(path), await notebook.readFile(path));
   };
 
   const takeFile = async (file: ITransferredFile) => {
@@ -120,7 +121,7 @@ export function usePastedFiles(
 
   const take = async ({ files: given, paths }: ITransferred) => {
     const all = [
-      ...paths.map(path => [nameOf(path), () => takePath(path)] as const),
+      ...paths.map(path => [fileNameOf(path), () => takePath(path)] as const),
       ...given.map(file => [file.name, () => takeFile(file)] as const)
     ];
     const room = Math.max(0, MAX_FILES - files.length - undecided.length);
@@ -390,8 +391,4 @@ function tooLargeText(
     (bytes / 1_000_000).toFixed(1),
     LARGEST_BYTES / 1_000_000
   );
-}
-
-function nameOf(path: string): string {
-  return path.split('/').at(-1) ?? path;
 }

@@ -1,5 +1,6 @@
 /** A chip with the chosen value that opens a list of other values. */
 import { Fragment, useId, useRef, useState, type ReactNode } from 'react';
+import { fileNameOf } from '../../state/text/filePaths';
 import { useHost } from '../host';
 
 export interface IOption {
@@ -37,7 +38,7 @@ const MAX_SHOWN = 60;
 
 /** Draws the chip and, while it is open, the list above it. */
 export function Picker(props: IPickerProps) {
-  const { label, nameOf = lastPart, options, onChoose, value } = props;
+  const { label, nameOf = fileNameOf, options, onChoose, value } = props;
   const chipText = props.chip ?? nameOf;
   const stateSuffix = (props.state ?? '') === '' ? '' : `, ${props.state}`;
   const { Icon, words } = useHost();
@@ -211,8 +212,4 @@ function hasWords(value: string, searched: string): boolean {
     .toLowerCase()
     .split(/\s+/)
     .every(word => name.includes(word));
-}
-
-function lastPart(value: string): string {
-  return value.split('/').at(-1) ?? '';
 }
