@@ -95,8 +95,8 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
             self._on_engine(self._refresh)
 
     def _on_engine(self, work: Callable[[], Any]) -> None:
-        def report(future: Any) -> None:
+        def log_failure(future: Any) -> None:
             if not future.cancelled() and future.exception() is not None:
                 _log.warning("A view of a session could not be told: %s", future.exception())
 
-        self._engine.submit(work()).add_done_callback(report)
+        self._engine.submit(work()).add_done_callback(log_failure)

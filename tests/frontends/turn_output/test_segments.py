@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.mime_bundle import Frame, segment_bundle
 from palimpsest.frontends.turn_output.segments import (
-    SEGMENT_CHARS,
+    MAX_SEGMENT_CHARS,
     Segment,
     cut_after_call,
     cut_when_long,
@@ -98,7 +98,9 @@ def test_a_long_text_is_cut_between_blocks() -> None:
     assert "".join(texts) == whole
     assert all(piece.startswith("Paragraph") for piece in texts)
     paragraph = len(whole) / 100
-    assert all(SEGMENT_CHARS <= len(piece) < SEGMENT_CHARS + 2 * paragraph for piece in texts[:-1])
+    assert all(
+        MAX_SEGMENT_CHARS <= len(piece) < MAX_SEGMENT_CHARS + 2 * paragraph for piece in texts[:-1]
+    )
 
 
 def test_a_long_listing_stays_in_the_output_in_which_it_was_written() -> None:

@@ -45,11 +45,15 @@ def terminal_context(arguments: Namespace) -> Iterator[OperationContext]:
             shown_at = now
             terminal.show_progress(f"{min(done / total, 1.0):4.0%} of {total / 1e6:,.0f} MB read ")
 
-    imports = project_place(arguments.project) if arguments.form.in_project else None
+    import_place = project_place(arguments.project) if arguments.form.in_project else None
     application = cast("FrontendServices", _NoApplication())
     try:
         yield OperationContext(
-            application, _no_session, is_synchronous=True, progress=progress, imports=imports
+            application,
+            _no_session,
+            is_synchronous=True,
+            progress=progress,
+            import_place=import_place,
         )
     finally:
         if shown_at:

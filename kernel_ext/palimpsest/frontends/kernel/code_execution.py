@@ -46,13 +46,13 @@ class Execution:
         self._output_capture = capture
         self._piece = capture.piece
         capture.is_quiet = _hides_value(code)
-        self._problem: Any = None
+        self._transform_error: Any = None
         self._transformed_code = code
         try:
             self._transformed_code = shell.transform_cell(code)
         except Exception:  # noqa: BLE001  # any error of a transformer is shown as the code's error
-            self._problem = sys.exc_info()
-        self.awaits = self._problem is None and _should_be_async(self._transformed_code)
+            self._transform_error = sys.exc_info()
+        self.awaits = self._transform_error is None and _should_be_async(self._transformed_code)
 
     def run(self) -> PythonOutcome:
         """Run code that needs no event loop; KeyboardInterrupt is raised only from inside that code."""
@@ -116,7 +116,7 @@ class Execution:
             self._code,
             store_history=False,
             transformed_cell=self._transformed_code,
-            preprocessing_exc_tuple=self._problem,
+            preprocessing_exc_tuple=self._transform_error,
         )
         return cell
 

@@ -185,12 +185,12 @@ def _parse_tools(tool_names: str) -> tuple[str, ...] | Mapping[str, bool]:
         return ()
     if not names:
         raise OptionError("--tools was given no name.")
-    left_out = {name[1:]: False for name in names if name.startswith("-")}
-    if left_out and len(left_out) < len(names):
+    omitted_tools = {name[1:]: False for name in names if name.startswith("-")}
+    if omitted_tools and len(omitted_tools) < len(names):
         raise OptionError(
             "--tools takes the tools to offer (read,grep) or, each with a dash, those to leave out (-bash,-task)."
         )
-    return left_out or tuple(names)
+    return omitted_tools or tuple(names)
 
 
 def _parse_rules(rules_text: str) -> Mapping[str, str] | str:

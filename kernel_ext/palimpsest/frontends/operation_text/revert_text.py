@@ -21,7 +21,7 @@ from palimpsest.transcript.session_record.sessions import standing_revert
 MAX_SHOWN_MESSAGES = 12
 """Maximum messages that a preview shows; the others are only counted."""
 
-PLANNED_AND_DONE = {
+FILE_OUTCOMES = {  # by action: planned, done
     "restore": ("would be brought back", "brought back"),
     "delete": ("would be deleted", "deleted"),
     "conflict": ("is left alone", "was left alone"),
@@ -30,13 +30,13 @@ PLANNED_AND_DONE = {
 CHANGE_SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
 HOW_TO_UNDO = "%agent unrevert undoes this; the next prompt, or %agent cleanup, makes it final."
 KERNEL_STAYS = "Variables in the kernel stay as they are, and so do cells that you wrote."
-CELLS_DONE: Mapping[CellAction, tuple[str, str]] = {
+CELL_OUTCOMES: Mapping[CellAction, tuple[str, str]] = {
     "insert": ("would be brought back", "brought back"),
     "edit": ("would get its former source", "got its former source"),
     "move": ("would be moved back", "moved back"),
     "delete": ("would be deleted", "deleted"),
 }
-CELLS_AGAIN: Mapping[CellAction, str] = {
+REDONE_CELL_TEXTS: Mapping[CellAction, str] = {
     "insert": "inserted again",
     "edit": "has the agent's source again",
     "move": "moved again",
@@ -74,7 +74,7 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
         plain_lines += [f"  {line}" for line in cells]
         markdown.append("\n".join(f"- {escape_inline(line)}" for line in cells))
     if preview.conflicts and not is_undone:
-        hint = _overwrite_form(preview)
+        hint = _overwrite_hint(preview)
         plain_lines.append(hint)
         markdown.append(escape_inline(hint))
     patches = [file.diff for file in files if file.diff is not None and not preview.done]
@@ -85,7 +85,7 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
     )
 
 
-def _overwrite_form(preview: RevertPreview) -> str:
+def _overwrite_hint(preview: RevertPreview) -> str:
     target = short_id(preview.part_id or preview.message_id)
     command = f"%agent revert {target} --overwrite"
     if len(preview.conflicts) == 1:
@@ -94,13 +94,13 @@ def _overwrite_form(preview: RevertPreview) -> str:
 
 
 def _revert_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
-    number = counted_noun(len(preview.messages), "message")
+    count_text = counted_noun(len(preview.messages), "message")
     if is_undone:
-        return f"{number} are here again."
+        return f"{count_text} are here again."
     if preview.part_id is not None:
-        where = f"a part of message {short_id(preview.message_id)} and what follows it"
-        return f"{'Reverted' if preview.done else 'Would revert'} {where}: {number} whole."
-    return f"{'Reverted' if preview.done else 'Would revert'} {number}."
+        place_text = f"a part of message {short_id(preview.message_id)} and what follows it"
+        return f"{'Reverted' if preview.done else 'Would revert'} {place_text}: {count_text} whole."
+    return f"{'Reverted' if preview.done else 'Would revert'} {count_text}."
 
 
 def _closing_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
@@ -117,12 +117,14 @@ def _cell_sentence(cell: RevertedCell, *, is_done: bool, is_undone: bool) -> str
     number = cell.change.number
     label = f"cell [{number}]" if number is not None else f"cell {first_source_line(cell.change)!r}"
     action = cell.change.action
-    sentence = f"{label} {CELLS_AGAIN[action] if is_undone else CELLS_DONE[action][is_done]}"
+    sentence = (
+        f"{label} {REDONE_CELL_TEXTS[action] if is_undone else CELL_OUTCOMES[action][is_done]}"
+    )
     return f"{sentence}. {cell.note}" if cell.note else sentence
 
 
 def _file_sentence(file: RevertedFile, *, is_done: bool) -> str:
-    sentence = PLANNED_AND_DONE[file.action][is_done]
+    sentence = FILE_OUTCOMES[file.action][is_done]
     if file.action in {"restore", "delete"} and file.diff is not None:
         sentence += f" ({_line_counts(file.diff)})"
     return f"{sentence}: {file.reason}" if file.reason else sentence
@@ -140,18 +142,18 @@ def revert_state_text(snapshot: Snapshot) -> str:
 def cleaned_text(removed_count: int) -> CommandOutput:
     """Return a sentence on the number of messages that a cleanup removed."""
     if not removed_count:
-        words = "Nothing is reverted in this session, so there is nothing to remove."
+        sentence = "Nothing is reverted in this session, so there is nothing to remove."
     else:
-        words = f"Removed {counted_noun(removed_count, 'message')} that were reverted, for good."
-    return CommandOutput(words, words)
+        sentence = f"Removed {counted_noun(removed_count, 'message')} that were reverted, for good."
+    return CommandOutput(sentence, sentence)
 
 
 def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
     """Return a text on the file changes of a turn or of the session."""
     owner_text = "That turn" if target else "This session"
     if not diffs:
-        words = f"{owner_text} changed no file."
-        return CommandOutput(words, words)
+        sentence = f"{owner_text} changed no file."
+        return CommandOutput(sentence, sentence)
     total_text = f"{owner_text} changed {diff_totals(diffs)}."
     rows = [
         f"{CHANGE_SIGNS[diff.status]} {diff.file} {_line_counts(diff)}".rstrip()

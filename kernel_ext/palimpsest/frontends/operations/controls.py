@@ -45,12 +45,13 @@ ALLOW_ALL_HINT = (
 GRANTED_TITLE = "Allowed in this session from now on:"
 FIXED_TITLE = "An administrator's settings leave this as it is:"
 AMOUNTS_HINT = "Write %agent budget 2usd, %agent budget 500k tokens, both, or off."
-_MODE = re.compile(r"(ask|plan|accept[-_ ]edits|bypass|default)", re.IGNORECASE)
-_REVOKE = re.compile(r"revoke((?:\s+\d+)+|\s+all)?", re.IGNORECASE)
+_MODE_PATTERN = re.compile(r"(ask|plan|accept[-_ ]edits|bypass|default)", re.IGNORECASE)
+_REVOKE_PATTERN = re.compile(r"revoke((?:\s+\d+)+|\s+all)?", re.IGNORECASE)
 _UNIT = r"(usd|dollars?|tokens?)"
-_SIGN = re.compile(rf"[-+$]|{_UNIT}", re.IGNORECASE)
+_AMOUNT_SIGN = re.compile(rf"[-+$]|{_UNIT}", re.IGNORECASE)
 _NUMBER_WORD = re.compile(rf"[-+$]*[\d.,_]+[km]?{_UNIT}?|{_UNIT}", re.IGNORECASE)
 _NO_LIMIT = re.compile(r"off|none", re.IGNORECASE)
+MAX_QUOTED_CHARS = 60
 
 
 class ControlAnswer(Done):
@@ -93,7 +94,7 @@ class SetMode(ControlOperation):
         "how freely the agent works: %agent mode ask, plan, accept-edits or bypass",
         parse_rest=lambda rest: (
             {"mode": " ".join(rest.split()) or None}
-            if len(rest.split()) < 2 or _MODE.fullmatch(" ".join(rest.split()))
+            if len(rest.split()) < 2 or _MODE_PATTERN.fullmatch(" ".join(rest.split()))
             else None
         ),
     )
@@ -120,7 +121,7 @@ class ListedApprovals(ControlAnswer):
 
 def _parse_revoke(argument_text: str) -> dict[str, Any] | None:
     words = " ".join(argument_text.split())
-    match = _REVOKE.fullmatch(words)
+    match = _REVOKE_PATTERN.fullmatch(words)
     if match is None:
         return None if words else {}
     if match[1] is None:
@@ -159,9 +160,9 @@ class ListApprovals(ControlOperation):
         )
         rules = tuple(
             RuleRow(
-                permission=rule.permission, pattern=rule.pattern, action=rule.action, origin=where
+                permission=rule.permission, pattern=rule.pattern, action=rule.action, origin=origin
             )
-            for rule, where in control.all_rules()
+            for rule, origin in control.all_rules()
         )
         lines = self._approval_lines(control, approvals, rules)
         if self.revoke is not None:
@@ -202,8 +203,10 @@ def _parse_limit(argument_text: str) -> dict[str, Any] | None:
         return {"usd": amounts.get("usd"), "tokens": int(tokens) if tokens else None}
     # A prompt that begins with "budget" goes on with words, and a typing error must not cost a request.
     has_only_numbers = all(_NUMBER_WORD.fullmatch(word) for word in limit_text.split())
-    if has_only_numbers and _SIGN.search(limit_text):
-        raise OptionError(f"{one_line(limit_text, 60)!r} is no amount. {AMOUNTS_HINT}")
+    if has_only_numbers and _AMOUNT_SIGN.search(limit_text):
+        raise OptionError(
+            f"{one_line(limit_text, MAX_QUOTED_CHARS)!r} is no amount. {AMOUNTS_HINT}"
+        )
     return None
 
 
@@ -251,8 +254,8 @@ class TrustSession(ControlOperation):
         if not withheld_before:
             return [NOTHING_WITHHELD]
         if self.what and control.named_whole:
-            lists = (GRANTED_TITLE, control.trust()), (FIXED_TITLE, control.withheld)
-            return [titled_list(title, rights) for title, rights in lists if rights]
+            titled_rights = (GRANTED_TITLE, control.trust()), (FIXED_TITLE, control.withheld)
+            return [titled_list(title, rights) for title, rights in titled_rights if rights]
         control.named_whole = True
         hint = ALLOW_ALL_HINT if self.what else ALLOW_HINT
         return [titled_list(WITHHELD_TITLE, withheld_before), hint]

@@ -21,9 +21,9 @@ from palimpsest.transcript.context_values.cell_changes import CellChange, CellOr
 from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.errors import UserError
 
-ANSWER_SECONDS = 5.0
+MAX_ANSWER_SECONDS = 5.0
 """Time that a page has to run or change a cell; one that does more than draw answers within a tenth of it."""
-MORE_SECONDS = 0.1
+MORE_SECONDS_PER_CHANGE = 0.1
 """Time that a page has besides for each further cell that it changes."""
 NO_PAGE = "No open page shows {notebook}. Ask the user to open it in JupyterLab."
 SILENT_PAGE = (
@@ -59,14 +59,14 @@ class PageChanges:
     ) -> tuple[CellResult, ...]:
         """Make all of the changes or none, and return one result for each; raises NoPage and UserError."""
         clients = self._cells.ordered_clients(notebook, session_id)
-        first = await self._change_in(next(iter(clients), None), notebook, changes, origin)
-        if not (skip_older and _are_made_already(changes, first)):
-            return first
+        first_results = await self._change_in(next(iter(clients), None), notebook, changes, origin)
+        if not (skip_older and _are_made_already(changes, first_results)):
+            return first_results
         for client in clients[1:]:
             results = await self._change_in(client, notebook, changes, origin)
             if not _are_made_already(changes, results):
                 return tuple(result.model_copy(update={"elsewhere": True}) for result in results)
-        return first
+        return first_results
 
     async def _change_in(
         self,
@@ -78,14 +78,14 @@ class PageChanges:
         answer = await self._ask_page(
             notebook,
             client,
-            lambda request, client: ChangeCellsNotice(
-                request=request,
+            lambda request_id, client: ChangeCellsNotice(
+                request=request_id,
                 client=client,
                 notebook=notebook,
                 changes=tuple(changes),
                 origin=origin,
             ),
-            ANSWER_SECONDS + MORE_SECONDS * len(changes),
+            MAX_ANSWER_SECONDS + MORE_SECONDS_PER_CHANGE * len(changes),
         )
         if len(answer.results) != len(changes):
             raise UserError(
@@ -99,15 +99,15 @@ class PageChanges:
     ) -> CellRun:
         """Run a cell as a person would, if it has this source, and return its recorded run."""
 
-        async def ask_page(expect: Callable[[str], None]) -> CellResult:
-            def notice(request: str, client: str) -> RunCellNotice:
-                expect(request)
+        async def ask_page(expect_request: Callable[[str], None]) -> CellResult:
+            def build_notice(request_id: str, client: str) -> RunCellNotice:
+                expect_request(request_id)
                 return RunCellNotice(
-                    request=request, client=client, notebook=notebook, cell=cell, source=source
+                    request=request_id, client=client, notebook=notebook, cell=cell, source=source
                 )
 
             client = self._cells.best_client(notebook, session_id)
-            answer = await self._ask_page(notebook, client, notice)
+            answer = await self._ask_page(notebook, client, build_notice)
             return answer.results[0] if answer.results else CellResult(cell=cell)
 
         return await self._requested_runs.run(
@@ -129,21 +129,21 @@ class PageChanges:
         self,
         notebook: str,
         client: str | None,
-        notice: Callable[[str, str], ChangeCellsNotice | RunCellNotice],
-        seconds: float = ANSWER_SECONDS,
+        build_notice: Callable[[str, str], ChangeCellsNotice | RunCellNotice],
+        seconds: float = MAX_ANSWER_SECONDS,
     ) -> CellsChanged:
         if client is None:
             raise NoPage(NO_PAGE.format(notebook=notebook))
-        request = uuid.uuid4().hex
+        request_id = uuid.uuid4().hex
         answer_future = asyncio.get_running_loop().create_future()
-        self._answers[request] = answer_future
+        self._answers[request_id] = answer_future
         try:
-            self._send(notice(request, client))
+            self._send(build_notice(request_id, client))
             answer: CellsChanged = await asyncio.wait_for(answer_future, seconds)
         except TimeoutError:
             raise UserError(SILENT_PAGE.format(notebook=notebook, seconds=seconds)) from None
         finally:
-            del self._answers[request]
+            del self._answers[request_id]
         if answer.refusal is not None:
             raise UserError(REFUSALS[answer.refusal].format(notebook=notebook))
         return answer
