@@ -1,6 +1,6 @@
 """Detect whether a cell runs alone or as part of a batch, as with Run All.
 
-The request to run a cell does not contain this. In a batch, a cell begins as soon as the cell before it has ended,
+The request to run a cell does not say so. In a batch, a cell begins as soon as the cell before it has ended,
 or was sent before that; a user who runs single cells is slower. Border: imports nothing heavy, since it is loaded
 by ``%load_ext``.
 """
@@ -42,6 +42,7 @@ class CellBatches:
         self._wall_clock = wall_seconds
         self._announced_at = float("-inf")
         self._ended_times: tuple[float, float] | None = None
+        """Times at which the cell before ended, by the steady clock and by the wall clock."""
         self._previous_request_time = float("-inf")
         """Time at which the cell before was sent, by the sender's clock."""
         self._min_delay_seconds = float("inf")

@@ -96,7 +96,7 @@ class RecordedPrompts:
         self._kernel_parts = kernel_parts
         self._cell_batches = batches
         self._reached_ms: dict[str, int] = {}
-        """By session, the time of the newest turn that the notebook has reached in this kernel."""
+        """By session, the time of the newest turn that the notebook has reached in this kernel, in ms since 1970."""
         self._batch_number = 0
         self._execution_counts: dict[str | None, int | None] = {}
         """The cells of this batch that sent a prompt, with their execution counts."""

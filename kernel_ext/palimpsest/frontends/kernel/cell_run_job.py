@@ -27,9 +27,9 @@ NO_AWAIT_IN_CELL = (
     "when this turn has ended."
 )
 _KERNEL_STATE = ("_allow_stdin", "_sys_raw_input", "_save_getpass")
-"""What ipykernel remembers of the running cell about questions; an inner cell would overwrite it."""
+"""Attributes in which ipykernel keeps how the running cell asks questions; an inner cell would overwrite them."""
 _SHELL_STATE = ("_last_traceback", "_last_traceback_during_displayhook")
-"""What the shell remembers of the running cell's error."""
+"""Attributes in which the shell keeps the running cell's error."""
 
 
 class NestedNumbers:

@@ -45,7 +45,7 @@ MAX_IMAGE_CHARS = 40_000_000
 MAX_SHOWN_RESULTS = 8
 """Maximum rich results of a run that the panel shows where no cell does."""
 MAX_SHOWN_CHARS = 100_000
-"""Maximum characters of these results together, which the session stores; a frame of 60 rows and 20 columns has about 70,000."""
+"""Maximum characters of a run's rich results together, which the session stores; a frame of 60 rows and 20 columns has about 70,000."""
 WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 

@@ -17,7 +17,7 @@ from palimpsest.frontends.variables.reachable_values import (
     value_at,
     variable_of_path,
 )
-from palimpsest.frontends.variables.variable_types import brief_of, is_module
+from palimpsest.frontends.variables.variable_types import is_module, short_description
 from palimpsest.frontends.variables.variables import describe_value, list_variables
 from palimpsest.session.interfaces.prompt_mentions import KernelIsBusy, NotCounted
 from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables, VariableInfo
@@ -77,7 +77,7 @@ class QuietReader:
 
 def _type_and_shape(value: Any) -> str:
     try:
-        return "module" if is_module(value) else brief_of(value)
+        return "module" if is_module(value) else short_description(value)
     except Exception:  # noqa: BLE001  # a cell may change the value meanwhile
         return ""
 

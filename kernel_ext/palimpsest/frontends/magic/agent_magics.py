@@ -1,7 +1,7 @@
 """The magics ``%agent`` and ``%%agent``: parse the line and run the request.
 
 Border: loaded by ``%load_ext``, so no heavy module is imported here; the front end that runs requests is created in the
-background and passed as ``front``. There are two forms: a blocking one that works everywhere, and an awaited one, to
+background, and ``get_front_end`` returns it. There are two forms: a blocking one that works everywhere, and an awaited one, to
 which a transformer changes calls at the start of a line. ``Out`` holds no answers.
 """
 

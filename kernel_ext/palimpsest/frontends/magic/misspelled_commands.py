@@ -15,6 +15,10 @@ from palimpsest.frontends.operation_table import TABLE
 MIN_SIMILARITY = 0.7
 """Ratio of difflib from which on a word is proposed; "modle" and "model" have 0.8."""
 
+MIN_KEYWORD_SIMILARITY = 0.6
+"""Ratio of difflib from which on a keyword of a command is proposed."""
+MAX_CANDIDATES = 3
+
 CONVERSATION_WORDS = frozenset(
     (
         *("hi", "hello", "hey", "hallo", "hola", "bonjour", "ciao"),
@@ -72,7 +76,7 @@ def misspelling_sentence(
     if name in commands:
         return _mistake_text(line, name, arguments) or _corrected_command(line, name, is_command)
     if arguments:
-        candidates = difflib.get_close_matches(name, commands, 3, MIN_SIMILARITY)
+        candidates = difflib.get_close_matches(name, commands, MAX_CANDIDATES, MIN_SIMILARITY)
         near_names = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
         proposals = (_corrected_command(line, candidate, is_command) for candidate in near_names)
         sentence = next((proposal for proposal in proposals if proposal), None)
@@ -106,7 +110,9 @@ def _mistake_text(line: str, name: str, arguments: list[str]) -> str | None:
         return f"%agent {name} takes no option {options[0]}. It is for: {purpose}. {_prompt_hint(line)}"
     closest = []
     if arguments:
-        closest = difflib.get_close_matches(arguments[0].lower(), keywords(form, operation), 1, 0.6)
+        closest = difflib.get_close_matches(
+            arguments[0].lower(), keywords(form, operation), 1, MIN_KEYWORD_SIMILARITY
+        )
     if len(arguments) == 1:
         if closest:
             return _proposal_text(f"{name} {closest[0]}", line)

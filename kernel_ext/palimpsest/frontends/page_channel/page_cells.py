@@ -18,7 +18,7 @@ from palimpsest.frontends.protocol.connection import CellsRequestNotice, TellCel
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 
 MAX_OTHER_PAGES_SECONDS = 0.3
-"""Time to wait for further pages after one has answered completely."""
+"""Maximum time to wait for further pages after one has answered completely."""
 
 
 class _CellsRequest:

@@ -57,7 +57,10 @@ class PageChanges:
         *,
         skip_older: bool = False,
     ) -> tuple[CellResult, ...]:
-        """Make all of the changes or none, and return one result for each; raises NoPage and UserError."""
+        """Make all of the changes or none, and return one result for each; raises NoPage and UserError.
+
+        With ``skip_older``, a page whose cells are already as the changes would leave them is passed over for the next.
+        """
         clients = self._cells.ordered_clients(notebook, session_id)
         first_results = await self._change_in(next(iter(clients), None), notebook, changes, origin)
         if not (skip_older and _are_made_already(changes, first_results)):

@@ -36,6 +36,7 @@ class PagePresence:
         self._ping = ping
         self._clock = clock
         self._heard_times: dict[tuple[str, str | None], float] = {}
+        """When each page was last heard, by the page and the session that it watches."""
         self._pinged_at = float("-inf")
         self._silent_since: float | None = None
 
@@ -75,6 +76,7 @@ class PageWatches:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._watch_ends: dict[tuple[str, str | None], float] = {}
+        """When each watch ends, by the page and the session that it watches."""
 
     def renew_watch(
         self, client: str, session_id: str | None, seconds: float = WATCH_SECONDS

@@ -29,7 +29,7 @@ from palimpsest.transcript.errors import Aborted, UserError
 MAX_BEGIN_SECONDS = 5.0
 """Time in which a page's execute request must arrive once it has answered that it runs the cell."""
 ABORT_CHECK_SECONDS = 0.1
-"""Interval at which a wait checks whether a stopped cell does not end."""
+"""Interval at which a wait checks whether it was aborted."""
 MAX_REMEMBERED_REQUESTS = 200
 """Number of newest runs whose requests are remembered."""
 NOT_BEGUN = (
@@ -61,8 +61,8 @@ class RequestedRuns:
         self._session_ids: dict[str, str] = {}
         """The session that asked for each accepted request, by the id of the page's message."""
 
-    def session_of(self, request_id: str) -> str:
-        """Return the session for which a page's message runs a cell; empty for a person's; from any thread."""
+    def session_id_of(self, request_id: str) -> str:
+        """Return the id of the session for which a page's message runs a cell; empty for a person's; from any thread."""
         return self._session_ids.get(request_id, "")
 
     async def run(

@@ -43,6 +43,8 @@ SHORT_INTERVAL_SECONDS = 0.25
 LONG_INTERVAL_SECONDS = 1.0
 MAX_SHORT_CHARS = 5_000
 """Longest segment that is refreshed every ``SHORT_INTERVAL_SECONDS``."""
+CHARS_PER_LONG_INTERVAL = 8_000
+"""Length of a segment from which on its interval grows with it."""
 FIRST_TEXT_SECONDS = 0.03
 """Delay before the first text of a turn is shown: short, since the user waits for it."""
 
@@ -77,6 +79,7 @@ class CellOutput:
         self._output_count = 0
         """Number of outputs of this turn, including native ones."""
         self._refused_output_count = 0
+        """Number of native outputs that the cell had no room for."""
         self._counts_at_refresh = (-1, -1)
         """Numbers of records and of notable records at the last refresh."""
         self._steps_before_segment = self._steps_at_refresh = 0
@@ -242,7 +245,7 @@ class CellOutput:
         length = len(self._shown_bundles.get(self._segment.index, {}).get("text/markdown", ""))
         if length <= MAX_SHORT_CHARS:
             return SHORT_INTERVAL_SECONDS
-        return max(LONG_INTERVAL_SECONDS, LONG_INTERVAL_SECONDS * length / 8_000)
+        return max(LONG_INTERVAL_SECONDS, LONG_INTERVAL_SECONDS * length / CHARS_PER_LONG_INTERVAL)
 
     def _close_long_segment(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Close the open segment while it is too long and the cell may have another output."""

@@ -52,8 +52,11 @@ class Frame:
     """The facts about the turn and session that every segment contains."""
 
     session: str
+    """The session's id."""
     turn: str
+    """The turn's id."""
     seq: tuple[int, int]
+    """The numbers of the turn's first and newest records."""
     asks: tuple[Ask, ...] = ()
     questions: tuple[QuestionAsked, ...] = ()
     status: str = ""

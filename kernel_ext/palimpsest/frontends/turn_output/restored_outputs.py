@@ -36,6 +36,7 @@ from palimpsest.transcript.visible_text import visible_text
 
 Output = dict[str, Any]
 """One output of a cell, as a notebook saves it."""
+MAX_MIME_CHARS = 40
 FINAL_REASONS = frozenset({"stop", "length", "content-filter", "error"})
 """Finish reasons after which a user message begins another turn."""
 
@@ -178,7 +179,7 @@ def _recorded_figures(call: ToolPart, read_image: Callable[[str], str]) -> list[
     attachments = call.state.attachments if isinstance(call.state, ToolCompleted) else ()
     outputs: list[dict[str, Any]] = []
     for attachment in attachments:
-        label = f"<{one_line(attachment.mime, 40)}>"
+        label = f"<{one_line(attachment.mime, MAX_MIME_CHARS)}>"
         try:
             url = attachment.url
             data_url = url if url.startswith("data:") else read_image(url)

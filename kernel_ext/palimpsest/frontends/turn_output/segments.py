@@ -15,11 +15,15 @@ from palimpsest.transcript.messages import Message, parts_of
 from palimpsest.transcript.parts import Part, ReasoningPart, TextPart, ToolPart
 
 MAX_SEGMENT_CHARS = 8_000
-"""Length at which a segment is closed, so that a refresh never sends much more."""
+"""Characters after which a segment is closed, so that a refresh never sends much more."""
 MAX_BLOCK_CHARS = 24_000
-"""Length from which on a block of text (a table, a code listing) is cut between two lines."""
+"""Characters after which a block of text (a table, a code listing) is cut between two lines."""
 MAX_OUTPUTS = 30
 """Maximum outputs of one turn, segments and native ones together; notebooks slow down with more."""
+SHOWN_CALL_CHARS = 2_000
+"""Characters that a call counts for: its limit, since the shown length changes until the call ends."""
+SHOWN_REASONING_CHARS = 240
+SHOWN_OTHER_CHARS = 80
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])\s")
@@ -36,6 +40,7 @@ class Segment:
     """Text to append where the cut fell inside a code fence."""
     caps: Caps = field(default_factory=Caps)
     first_step: int = 1
+    """The number in the turn of the segment's first step."""
 
 
 def segment_messages(messages: Sequence[Message], segment: Segment) -> Iterator[Message]:
@@ -140,8 +145,8 @@ def _shown_length(part: Part) -> int:
     if isinstance(part, TextPart):
         return len(part.text)
     if isinstance(part, ToolPart):
-        return 2_000  # its limit; the shown length changes until the call ends
-    return 240 if isinstance(part, ReasoningPart) else 80
+        return SHOWN_CALL_CHARS
+    return SHOWN_REASONING_CHARS if isinstance(part, ReasoningPart) else SHOWN_OTHER_CHARS
 
 
 def _cut_text(text: str, start: SegmentCut, max_chars: int) -> tuple[int, str, str] | None:

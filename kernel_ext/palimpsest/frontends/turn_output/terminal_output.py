@@ -85,6 +85,7 @@ class TerminalOutput:
         self._density = density
         self._counts_at_refresh = (-1, 0)
         self._printed_chars: dict[str, int] = {}
+        """Characters that were printed of each text, by part id; 1 for other parts that were printed."""
         self._printed_decisions: set[str] = set()
         """Ids of the decisions that were printed."""
         self._column = 0
@@ -94,6 +95,7 @@ class TerminalOutput:
         self._folded_items: list[Item] = []
         """Items that the next row will summarise."""
         self._step_number = 0
+        """Number of the steps whose end was printed."""
         self._loading_since: int | None = None
         """Start of the import whose line is unfinished, in milliseconds since 1970; None where there is no such line."""
 
