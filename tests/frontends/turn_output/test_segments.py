@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.mime_bundle import Frame, segment_bundle
+from palimpsest.frontends.turn_output.mime_bundle import TurnFacts, segment_bundle
 from palimpsest.frontends.turn_output.segments import (
     MAX_SEGMENT_CHARS,
     Segment,
@@ -210,7 +210,7 @@ def test_a_text_is_searched_for_secrets_once_for_all_formats() -> None:
         return words
 
     turn = [message(text(1, "The mean is 43.92."), call(2))]
-    frame = Frame(session="s", turn="t", seq=(1, 2))
+    frame = TurnFacts(session="s", turn="t", seq=(1, 2))
     made = segment_bundle(turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes(), scrub=scrub)
 
     assert "43.92" in made["text/markdown"]

@@ -216,9 +216,9 @@ def _copy_result(task: "asyncio.Task[Answer]", future: "Future[Answer]") -> None
     if task.cancelled():
         future.cancel()
         return
-    problem = task.exception()
-    if problem is not None:
-        future.set_exception(problem)
+    error = task.exception()
+    if error is not None:
+        future.set_exception(error)
     else:
         future.set_result(task.result())
 

@@ -69,6 +69,6 @@ def can_update_outputs(shell: Any) -> bool:
     """
     if getattr(shell, "kernel", None) is None:
         return False
-    history = getattr(getattr(shell, "history_manager", None), "hist_file", "")
+    history_file = getattr(getattr(shell, "history_manager", None), "hist_file", "")
     has_metadata = bool(running_request(shell).get("metadata"))
-    return has_metadata or not can_type(shell) or str(history) == ":memory:"
+    return has_metadata or not can_type(shell) or str(history_file) == ":memory:"

@@ -77,8 +77,12 @@ MAX_ANNOUNCEMENT_POLLS = 10
 POLL_SECONDS = 0.015
 """Number and interval of the checks whether a page announces Run All, before a recorded answer is shown."""
 
-DECLINED = 3
-_ANSWER_NUMBERS = {"1": 1, "y": 1, "yes": 1, "2": 2, "a": 2, "all": 2, "3": 3, "n": 3, "no": 3}
+APPROVED, APPROVED_ALL, DECLINED = 1, 2, 3
+_ANSWER_NUMBERS = {
+    **dict.fromkeys(("1", "y", "yes"), APPROVED),
+    **dict.fromkeys(("2", "a", "all"), APPROVED_ALL),
+    **dict.fromkeys(("3", "n", "no"), DECLINED),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +129,13 @@ class RecordedPrompts:
                 self._reached_ms.clear()
                 found_answer = self._find_answer(magic_line, origin)
             if found_answer.turn is not None:
-                return self._replay(found_answer.turn, magic_line, origin)
+                return self._begin_replay(found_answer.turn, magic_line, origin)
         except UserError as problem:
             raise usage_error(scrubber(os.environ)(str(problem))) from None
         reason = found_answer.unanswered_reason
         if mode == "only":
-            why = UNANSWERED_REASONS[reason]
-            raise usage_error(ONLY_RECORDED.format(why=why, do=ONLY_RECORDED_ADVICE))
+            reason_text = UNANSWERED_REASONS[reason]
+            raise usage_error(ONLY_RECORDED.format(why=reason_text, do=ONLY_RECORDED_ADVICE))
         if mode == "ask" and self._must_ask(found_answer, magic_line, origin):
             self._ask_to_spend(UNANSWERED_REASONS[reason])
         return PromptToSend(found_answer.earlier_turn_id if reason == "changed" else "")
@@ -152,18 +156,22 @@ class RecordedPrompts:
 
     def _begin_batch(self, origin: Origin) -> None:
         """Reset the state of a batch at its first prompt; a batch of several cells starts at the notebook's top."""
-        batches, cell_id, count = self._cell_batches, origin.cell_id, origin.execution_count
+        batches, cell_id, execution_count = (
+            self._cell_batches,
+            origin.cell_id,
+            origin.execution_count,
+        )
         # A cell that runs again belongs to another batch, begun before the first had ended; a cell
         # that sends prompts in a loop keeps its execution count.
         if (
             batches.number == self._batch_number
-            and self._execution_counts.get(cell_id, count) == count
+            and self._execution_counts.get(cell_id, execution_count) == execution_count
         ):
             if cell_id is not None:
-                self._execution_counts[cell_id] = count
+                self._execution_counts[cell_id] = execution_count
             return
         self._batch_number = batches.number
-        self._execution_counts = {cell_id: count} if cell_id is not None else {}
+        self._execution_counts = {cell_id: execution_count} if cell_id is not None else {}
         self._may_spend = None
         if batches.is_batch:
             self._reached_ms.clear()
@@ -202,7 +210,9 @@ class RecordedPrompts:
             )
         )
 
-    def _replay(self, turn: RecordedTurn, magic_line: MagicLine, origin: Origin) -> ReplayedTurn:
+    def _begin_replay(
+        self, turn: RecordedTurn, magic_line: MagicLine, origin: Origin
+    ) -> ReplayedTurn:
         replay, run = self._workspace.replay, self._kernel_parts.run
         session = run(self._workspace.open(turn.session_id, origin.notebook))
         self._kernel_parts.pages.adopt(session)
@@ -263,15 +273,15 @@ class RecordedPrompts:
         costs_nothing = self._workspace.replay.costs_nothing(magic_line.options.model, current_id)
         return not self._kernel_parts.run(costs_nothing)
 
-    def _ask_to_spend(self, why: str) -> None:
+    def _ask_to_spend(self, reason_text: str) -> None:
         """Ask whether the prompts of this batch may be sent; raises UsageError for no, or without input."""
         if self._may_spend is None:
-            answer = self._question(SEND_QUESTION.format(why=why), SEND_CHOICES)
+            answer = self._ask_number(SEND_QUESTION.format(why=reason_text), SEND_CHOICES)
             if answer is None:
-                raise usage_error(NOBODY_CAN_ANSWER.format(why=why))
+                raise usage_error(NOBODY_CAN_ANSWER.format(why=reason_text))
             self._may_spend = answer != DECLINED
         if not self._may_spend:
-            raise usage_error(SENDING_DECLINED.format(why=why))
+            raise usage_error(SENDING_DECLINED.format(why=reason_text))
 
     def _ask_to_run(self, calls: Sequence[RecordedCall]) -> bool:
         """Ask whether recorded code may run; approved code is remembered on this machine."""
@@ -286,21 +296,23 @@ class RecordedPrompts:
             )
         warnings += deception_sentences({name: call.code for name, call in named_calls.items()})
         last_lines = "\n".join([*warning_lines(warnings, scrub), RUN_CHOICES])
-        answer = self._question(RUN_QUESTION.format(code=code), last_lines)
-        if answer not in (1, 2):
+        answer = self._ask_number(RUN_QUESTION.format(code=code), last_lines)
+        if answer not in (APPROVED, APPROVED_ALL):
             return False
-        self._may_run_all = self._may_run_all or answer == 2
+        self._may_run_all = self._may_run_all or answer == APPROVED_ALL
         for call in calls:
             self._workspace.replay.approve(call)
         return True
 
-    def _question(self, text: str, last_lines: str) -> int | None:
-        """Read a number from the user; None where input is impossible."""
+    def _ask_number(self, text: str, last_lines: str) -> int | None:
+        """Return the number that the user answers; None where input is impossible."""
         if not cell_failure.can_type(self._kernel_parts.shell):
             return None
-        answers = AnswerRules(_parse_answer, lambda number: number == DECLINED, ANSWER_AGAIN, "no")
+        answer_rules = AnswerRules(
+            _parse_answer, lambda number: number == DECLINED, ANSWER_AGAIN, "no"
+        )
         size = terminal.terminal_size()
-        question = PagedQuestion(f"{text}\n{last_lines}", last_lines, answers, size)
+        question = PagedQuestion(f"{text}\n{last_lines}", last_lines, answer_rules, size)
         while True:
             try:
                 line = typed_line(question.prompt)
@@ -317,10 +329,10 @@ def _parse_answer(line: str) -> int | None:
     return _ANSWER_NUMBERS.get(line.strip().lower().rstrip(".,:"))
 
 
-def _not_run_sentence(number: int, reason: str) -> str:
-    is_one = number == 1
+def _not_run_sentence(call_count: int, reason: str) -> str:
+    is_one = call_count == 1
     return NOT_RUN.format(
-        calls=counted_noun(number, "Python call"),
+        calls=counted_noun(call_count, "Python call"),
         were="was" if is_one else "were",
         why=reason.format(them="it" if is_one else "them"),
         they="it" if is_one else "they",

@@ -83,8 +83,8 @@ class ReplayedTurn:
 
     def _show_to_next_call(self) -> Iterator[RecordedCall]:
         """Show the answer piece by piece, and yield each call where it must be run."""
-        when = time.strftime("%d %B %Y, %H:%M", time.localtime(self._turn.asked_ms / 1000))
-        header, hint = REPLAY_HEADER.format(when=when.lstrip("0")), REPLAY_HINT
+        date_text = time.strftime("%d %B %Y, %H:%M", time.localtime(self._turn.asked_ms / 1000))
+        header, hint = REPLAY_HEADER.format(when=date_text.lstrip("0")), REPLAY_HINT
         data = {
             "text/markdown": f"*{header}* `--again` {hint}",
             "text/plain": visible_text(f"{header} --again {hint}"),
@@ -142,8 +142,8 @@ class ReplayedTurn:
             return
         code_line, metadata = first_line(call.code), state.metadata or {}
         if outcome.error is not None and not metadata.get("failed"):
-            why = outcome.error.strip().rpartition("\n")[2]
-            self._failure = FAILS_NOW.format(line=code_line, why=why)
+            error_line = outcome.error.strip().rpartition("\n")[2]
+            self._failure = FAILS_NOW.format(line=code_line, why=error_line)
             return
         recorded_inputs = metadata.get("inputs")
         if isinstance(recorded_inputs, dict):

@@ -149,5 +149,5 @@ class Pages(Protocol):
     def adopt(self, session: KernelSession) -> None:
         """Make a session the notebook's current one."""
 
-    def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
-        """Insert new cells below a cell, through a page; returns False where no page can."""
+    def insert_cells(self, sources: Sequence[str], below_id: str | None) -> bool:
+        """Insert new cells below the cell with an id, through a page; returns False where no page can."""

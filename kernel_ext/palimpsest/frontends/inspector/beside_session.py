@@ -64,7 +64,7 @@ def review_beside(
 ) -> BesideSession:
     """Return a review as it is shown beside a session; ``get_first_review`` returns the newest review of that."""
     questions = SessionQuestions(ViewAnswers(second_review))
-    newest_questions: list[SessionQuestions[ComparisonAnswers]] = []  # at most one
+    comparison_questions: list[SessionQuestions[ComparisonAnswers]] = []  # at most one
 
     def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
         return queue.answer(questions, query, asker, policies)
@@ -73,11 +73,13 @@ def review_beside(
         first_review = await get_first_review()
         if first_review is second_review:
             return ViewAnswer(error=SAME_SESSION)
-        if not newest_questions or not newest_questions[0].source.is_about(
+        if not comparison_questions or not comparison_questions[0].source.is_about(
             first_review, second_review
         ):
-            newest_questions[:] = [SessionQuestions(ComparisonAnswers(first_review, second_review))]
-        return await queue.answer(newest_questions[0], query)
+            comparison_questions[:] = [
+                SessionQuestions(ComparisonAnswers(first_review, second_review))
+            ]
+        return await queue.answer(comparison_questions[0], query)
 
     return BesideSession(name, ask, compare)
 

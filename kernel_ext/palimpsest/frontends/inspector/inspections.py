@@ -44,14 +44,14 @@ class _OpenRecording:
     recording: Recording[RecordingReview]
     file_stamp: tuple[int, int]
     """Size and modification time of the file, to detect changes."""
-    questions: dict[str, SessionQuestions[SessionAnswers]] = field(default_factory=dict)
+    questions_by_session: dict[str, SessionQuestions[SessionAnswers]] = field(default_factory=dict)
     closing_timer: asyncio.TimerHandle | None = None
 
     def questions_about(self, session_id: str) -> SessionQuestions[SessionAnswers]:
         """Return the questions about a session, or about the recording's first for an empty id; raises NotFound."""
-        questions = self.questions.get(session_id)
+        questions = self.questions_by_session.get(session_id)
         if questions is None:
-            questions = self.questions[session_id] = SessionQuestions(
+            questions = self.questions_by_session[session_id] = SessionQuestions(
                 self.recording.answers(session_id)
             )
         return questions
@@ -80,8 +80,8 @@ class Inspections:
         default_factory=OrderedDict
     )
     _recordings: OrderedDict[Path, _OpenRecording] = field(default_factory=OrderedDict)
-    _comparison: SessionQuestions[ComparisonAnswers] | None = None
-    """The two sessions that were compared last."""
+    _comparison_questions: SessionQuestions[ComparisonAnswers] | None = None
+    """The questions about the two sessions that were compared last."""
     _opening_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def answer_session(
@@ -103,8 +103,8 @@ class Inspections:
         if isinstance(query, AskComparison):
             return await self._answer_comparison(path, session_id, query)
         try:
-            open_recording = await self._open_recording(path, is_view=isinstance(query, AskView))
-            questions = open_recording.questions_about(session_id)
+            cached_recording = await self._open_recording(path, is_view=isinstance(query, AskView))
+            questions = cached_recording.questions_about(session_id)
         except (UserError, OSError, ValueError) as error:
             return ViewAnswer(error=_error_sentence(error))
         return await self.queue.answer(questions, query, asker)
@@ -126,8 +126,8 @@ class Inspections:
             questions = self._questions_about(session_id)
         else:
             try:
-                open_recording = await self._open_recording(path, is_view=False)
-                questions = open_recording.questions_about(session_id)
+                cached_recording = await self._open_recording(path, is_view=False)
+                questions = cached_recording.questions_about(session_id)
             except (OSError, ValueError) as error:
                 raise UserError(_error_sentence(error)) from error
         async with questions.lock:
@@ -143,18 +143,20 @@ class Inspections:
             second_review = await self.review(other_id, query.path)
         except (UserError, OSError, ValueError) as error:
             return ViewAnswer(error=_error_sentence(error))
-        if self._comparison is None or not self._comparison.source.is_about(
+        if self._comparison_questions is None or not self._comparison_questions.source.is_about(
             first_review, second_review
         ):
-            self._comparison = SessionQuestions(ComparisonAnswers(first_review, second_review))
-        return await self.queue.answer(self._comparison, query)
+            self._comparison_questions = SessionQuestions(
+                ComparisonAnswers(first_review, second_review)
+            )
+        return await self.queue.answer(self._comparison_questions, query)
 
     async def _compared_session(self, path: str | None, first_id: str, query: AskComparison) -> str:
         """Return the id of the session that a question names; raises UserError where it is the first one itself."""
         other_id = query.session
         if query.path is not None and not other_id:
-            open_recording = await self._open_recording(query.path, is_view=True)
-            other_id = await asyncio.to_thread(open_recording.first_with_requests, query.path)
+            cached_recording = await self._open_recording(query.path, is_view=True)
+            other_id = await asyncio.to_thread(cached_recording.first_with_requests, query.path)
         if other_id == first_id and self._is_same_file(path, query.path):
             raise UserError(SAME_SESSION)
         return other_id
@@ -177,41 +179,42 @@ class Inspections:
         """Return how far a session's log goes, after writing what this kernel still holds of it."""
         journal = self._journal_of(session_id)
         if journal is None:
-            newest = next(self._store.stream(session_id), None)
-            return SessionPlace(newest.seq if newest is not None else 0)
+            newest_record = next(self._store.stream(session_id), None)
+            return SessionPlace(newest_record.seq if newest_record is not None else 0)
         state = journal.state
         journal.flush_sync()
-        record = state.session
-        is_own = record is not None and record.parent_id is None and not record.read_only
+        info = state.session
+        is_own = info is not None and info.parent_id is None and not info.read_only
         return SessionPlace(state.seq, is_own=is_own)
 
     async def _open_recording(self, path: str, *, is_view: bool) -> _OpenRecording:
         target = self._target(path)
         async with self._opening_lock:
-            cached = self._recordings.get(target)
-            if cached is None or (
-                is_view and cached.file_stamp != await asyncio.to_thread(_file_stamp, target)
+            cached_recording = self._recordings.get(target)
+            if cached_recording is None or (
+                is_view
+                and cached_recording.file_stamp != await asyncio.to_thread(_file_stamp, target)
             ):
                 stamp = await asyncio.to_thread(_file_stamp, target)
                 # If it cannot be read any more, the earlier copy still answers other questions.
                 recording = await asyncio.to_thread(open_recording, target, price_of=self._price_of)
-                if cached is not None and cached.closing_timer is not None:
-                    cached.closing_timer.cancel()
-                cached = _OpenRecording(recording, stamp)
-            self._cache(target, cached)
-        return cached
+                if cached_recording is not None and cached_recording.closing_timer is not None:
+                    cached_recording.closing_timer.cancel()
+                cached_recording = _OpenRecording(recording, stamp)
+            self._cache(target, cached_recording)
+        return cached_recording
 
     def _target(self, path: str) -> Path:
         return self._folder / home_path(path)
 
-    def _cache(self, target: Path, open_recording: _OpenRecording) -> None:
+    def _cache(self, target: Path, cached_recording: _OpenRecording) -> None:
         """Cache a recording for ``MAX_IDLE_SECONDS``; its folder is removed when its last reader has ended."""
-        if open_recording.closing_timer is not None:
-            open_recording.closing_timer.cancel()
-        open_recording.closing_timer = asyncio.get_running_loop().call_later(
+        if cached_recording.closing_timer is not None:
+            cached_recording.closing_timer.cancel()
+        cached_recording.closing_timer = asyncio.get_running_loop().call_later(
             MAX_IDLE_SECONDS, self._recordings.pop, target, None
         )
-        self._recordings[target] = open_recording
+        self._recordings[target] = cached_recording
         self._recordings.move_to_end(target)
         while len(self._recordings) > MAX_OPEN_RECORDINGS:
             _, oldest = self._recordings.popitem(last=False)

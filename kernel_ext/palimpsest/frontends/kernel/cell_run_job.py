@@ -91,7 +91,7 @@ class CellRunJob(Job):
         kernel: Any,
         identity: Any,
         request: dict[str, Any],
-        numbers: NestedNumbers,
+        nested_numbers: NestedNumbers,
     ) -> None:
         super().__init__(session_id)
         self._kernel = kernel
@@ -99,7 +99,7 @@ class CellRunJob(Job):
         # An error must not drop the cells that a person has queued.
         content = {**request["content"], "stop_on_error": False}
         self.request = {**request, "content": content}
-        self._nested_numbers = numbers
+        self._nested_numbers = nested_numbers
         self._stream = ControlStream(kernel)
         self._has_begun = False
         self.future.add_done_callback(self._reply_if_withdrawn)

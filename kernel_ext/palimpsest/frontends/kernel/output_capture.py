@@ -267,8 +267,8 @@ class Capture:
 
     def _store(self, name: str, text: str) -> None:
         # A forked child shares its parent's pipes, and its copy of the lock may be held by a thread that it lacks.
-        children = None if self.in_child else self._child_output
-        (self._store_now if children is None else children.store)(name, text)
+        child_output = None if self.in_child else self._child_output
+        (self._store_now if child_output is None else child_output.store)(name, text)
 
     def _store_now(self, name: str, text: str) -> None:
         (self.stdout if name == "stdout" else self.stderr).write(text)

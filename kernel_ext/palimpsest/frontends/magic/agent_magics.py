@@ -100,12 +100,12 @@ class AgentMagics:
         shell: Any,
         get_front_end: Callable[[], PromptRunner],
         get_origin: "Callable[[], Origin]",
-        cells: RunningCells,
+        running_cells: RunningCells,
     ) -> None:
         self.shell = shell
         self._get_front_end = get_front_end
         self._get_origin = get_origin
-        self._cells = cells
+        self._running_cells = running_cells
 
     def register(self) -> None:
         """Register the magics and their input transformers."""
@@ -162,7 +162,7 @@ class AgentMagics:
         }
 
     def _can_await(self) -> bool:
-        return bool(self.shell.autoawait) and self._cells.running_count == 0
+        return bool(self.shell.autoawait) and self._running_cells.running_count == 0
 
     def _run_request(self, request: "MagicLine | Operation") -> "MagicResult":
         from palimpsest.frontends.operation_table import Help
@@ -198,7 +198,7 @@ async def _without_result(answer: "Awaitable[MagicResult]") -> None:
 
 @functools.cache
 def notebook_path(name: str, start_folder: str) -> str | None:
-    """Return the notebook's path relative to the start directory, or None for a console."""
+    """Return the notebook's path relative to the kernel's start folder, or None for a console."""
     if not name.endswith(".ipynb"):
         return None
     return os.path.relpath(os.path.join(start_folder, name), start_folder).replace(os.sep, "/")  # noqa: PTH118  # no pathlib: load time
@@ -207,8 +207,8 @@ def notebook_path(name: str, start_folder: str) -> str | None:
 def current_notebook(shell: Any) -> str | None:
     """Return the path of the kernel's notebook, as its front end passed it; None for a console."""
     name = shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME") or ""
-    start = getattr(shell, "starting_dir", "") or os.getcwd()  # noqa: PTH109  # no pathlib: load time
-    return notebook_path(str(name), start)
+    start_folder = getattr(shell, "starting_dir", "") or os.getcwd()  # noqa: PTH109  # no pathlib: load time
+    return notebook_path(str(name), start_folder)
 
 
 def rename_notebook(old_path: str, new_path: str) -> bool:

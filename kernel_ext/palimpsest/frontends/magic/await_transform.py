@@ -53,9 +53,9 @@ def question_transform(lines: list[str]) -> list[str]:
     """
     if not any(_QUESTION.match(line) for line in lines) or lines[0].startswith("%%"):
         return lines
-    starts = _statement_starts(lines)
+    start_numbers = _statement_starts(lines)
     return [
-        line.rstrip("\r\n") + " \n" if number in starts and _QUESTION.match(line) else line
+        line.rstrip("\r\n") + " \n" if number in start_numbers and _QUESTION.match(line) else line
         for number, line in enumerate(lines)
     ]
 

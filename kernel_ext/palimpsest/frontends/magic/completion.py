@@ -19,8 +19,8 @@ _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
 class KnownValues(Protocol):
     """Provides values that complete an option."""
 
-    def completion_values(self, field: str) -> Sequence[str]:
-        """Return values of a field, without a request."""
+    def completion_values(self, kind: str) -> Sequence[str]:
+        """Return values of a kind, such as ``model``, without a request."""
 
     def prepare(self) -> None:
         """Begin to import the model's modules; returns at once."""
@@ -29,8 +29,8 @@ class KnownValues(Protocol):
 class Completions:
     """A matcher for the lines of the magics: parses the line up to the cursor and returns completions."""
 
-    def __init__(self, front_end: Callable[[], KnownValues | None]) -> None:
-        self._front_end = front_end
+    def __init__(self, get_front_end: Callable[[], KnownValues | None]) -> None:
+        self._get_front_end = get_front_end
         self._matcher: Any = None
 
     def register(self, shell: Any) -> None:
@@ -39,13 +39,18 @@ class Completions:
         @context_matcher()  # type: ignore[untyped-decorator]  # IPython has no types
         def palimpsest_matcher(context: Any) -> Any:
             line = context.line_with_cursor[: context.cursor_position]
-            if is_prompt_cell(context.full_text) and (front_end := self._front_end()) is not None:
+            if (
+                is_prompt_cell(context.full_text)
+                and (front_end := self._get_front_end()) is not None
+            ):
                 front_end.prepare()  # here because no page announces that the user is about to ask
-            words = self.line_completions(line) or self.body_completions(context.full_text, line)
-            matching = ranked_matches(words, context.token)
+            completions = self.line_completions(line) or self.body_completions(
+                context.full_text, line
+            )
+            matches = ranked_matches(completions, context.token)
             return {
-                "completions": [SimpleCompletion(text=word, type="magic") for word in matching],
-                "suppress": bool(matching),
+                "completions": [SimpleCompletion(text=word, type="magic") for word in matches],
+                "suppress": bool(matches),
             }
 
         self._matcher = palimpsest_matcher
@@ -75,7 +80,10 @@ class Completions:
         word_start = "" if match[1][-1:].isspace() else words.pop()
         word_before = words[-1] if words else ""
         for option in OPTIONS:
-            if option.value is not None and word_before in (option.long_name, option.short_name):
+            if option.placeholder is not None and word_before in (
+                option.long_name,
+                option.short_name,
+            ):
                 return self._known_values(option.field)
         if word_start[:1] in ("/", "@"):
             return self._prompt_mentions(word_start, is_first=not words)
@@ -97,5 +105,5 @@ class Completions:
     def _known_values(self, kind: str) -> Sequence[str]:
         if kind == "variant":
             return ("low", "medium", "high")
-        front_end = self._front_end()
+        front_end = self._get_front_end()
         return front_end.completion_values(kind) if front_end is not None else ()

@@ -15,7 +15,7 @@ from palimpsest.session.records.request_numbers import REQUEST_EVENTS, numbered_
 from palimpsest.tools.permission_rules.modes import MODES
 
 CompletionValues = Callable[[str], Sequence[str]]
-"""Returns the values that complete a field, by the field's name."""
+"""Returns the values of a kind that complete a word, such as ``session`` or ``model``."""
 
 
 def argument_completions(
@@ -59,7 +59,7 @@ def _context_completions(
 def known_values(
     services: FrontendServices, session: KernelSession | None, kind: str
 ) -> Sequence[str]:
-    """Return the values of a field that are known without a request, including those of the notebook's session."""
+    """Return the values of a kind that are known without a request, including those of the notebook's session."""
     if kind == "session":
         return [summary.id for summary in services.workspace.sessions()]
     if kind == "part":

@@ -89,19 +89,21 @@ def cell_history_text(history: CellHistory) -> OutputLines:
         _written_sentence(label, written_cell) for written_cell in reversed(history.changes)
     ]
     if history.is_elsewhere:
-        session = history.changes[-1].session
+        session_id = history.changes[-1].session
         sentences.append(
-            f"That is another session of this project: %agent open {session} goes on with it here."
+            f"That is another session of this project: %agent open {session_id} goes on with it here."
         )
     return sentences
 
 
 def _written_sentence(label: str, written_cell: WrittenCell) -> str:
     change = written_cell.change
-    request = f", in request {written_cell.request}" if written_cell.request is not None else ""
-    title = f" {written_cell.title!r}" if written_cell.title else ""
+    request_text = (
+        f", in request {written_cell.request}" if written_cell.request is not None else ""
+    )
+    title_text = f" {written_cell.title!r}" if written_cell.title else ""
     sentence = (
-        f"{label} was {_PAST_TENSES[change.action]} by the agent{request} of session {written_cell.session}{title}, in answer to "
+        f"{label} was {_PAST_TENSES[change.action]} by the agent{request_text} of session {written_cell.session}{title_text}, in answer to "
         f"{written_cell.prompt!r}."
     )
     return f"{sentence} {_approval_sentence(written_cell)}"
@@ -112,11 +114,11 @@ def _approval_sentence(written_cell: WrittenCell) -> str:
     if change.undone:
         reason = f" ({change.reason})" if change.reason else ""
         return f"You took it back{reason}."
-    approval = {
+    approval_sentence = {
         "": "No question was asked, since a mode, a rule or an earlier answer allowed it.",
         "person": "You allowed it.",
     }.get(written_cell.approved_by, f"It was allowed by {written_cell.approved_by}.")
     if change.state == "open":
-        return f"{approval} Nobody has looked at it yet: %agent review."
+        return f"{approval_sentence} Nobody has looked at it yet: %agent review."
     afterwards = "" if written_cell.approved_by == "person" else " You accepted it afterwards."
-    return f"{approval}{afterwards}"
+    return f"{approval_sentence}{afterwards}"

@@ -91,7 +91,7 @@ def trust_text(untrusted: Sequence[UntrustedSetting], unwritten: str = "") -> Co
     )
 
 
-def approval_origin(approval: Allowance) -> str:
+def approval_scope_text(approval: Allowance) -> str:
     """Return the scope and the date of an approval."""
     scope_text = "this session" if approval.scope == "session" else "this project"
     if not approval.allowed_at:

@@ -46,17 +46,17 @@ def _targets(message: Message) -> list[Target]:
 
 
 def _visibility_text(
-    effective: EffectiveDecisions, target: Target, visible_message_ids: set[str]
+    effective_decisions: EffectiveDecisions, target: Target, visible_message_ids: set[str]
 ) -> str:
     if target.part is None:
         if not is_used(target.message):
             return "not used; nothing was cut"
         is_shown = target.id in visible_message_ids
-        return _summary_visibility_text(effective.edit(target.id), is_shown=is_shown)
+        return _summary_visibility_text(effective_decisions.edit(target.id), is_shown=is_shown)
     hidden_text = "" if target.message.id in visible_message_ids else "behind a summary"
-    if effective.is_pinned(target.part.id, target.message.id):
+    if effective_decisions.is_pinned(target.part.id, target.message.id):
         return "pinned, quoted after the summary" if hidden_text else "pinned"
-    reduction = effective.reduction(target.part.id, target.message.id)
+    reduction = effective_decisions.reduction(target.part.id, target.message.id)
     if reduction is not None and (reduction.action == "drop" or not hidden_text):
         return WORDS_BY_ACTION.get(reduction.action, "whole")
     return hidden_text or "whole"

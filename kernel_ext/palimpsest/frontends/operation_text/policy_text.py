@@ -33,7 +33,7 @@ def policy_lines(
     policy = session.policy()
     lines: list[str | TitledTable] = [policy_summary(policy, is_chosen=is_chosen)]
     if info is not None and info.own_policy is not None:
-        lines.append(own_policy_words(info.own_policy, is_active=session.own_policy_acts))
+        lines.append(own_policy_sentence(info.own_policy, is_active=session.own_policy_acts))
     differences = difference_table(policy, origins, is_chosen=is_chosen)
     return [
         *lines,
@@ -53,7 +53,7 @@ def policy_summary(policy: Policy, *, is_chosen: bool) -> str:
     return f"The context policy is {description}, {chosen_text}.{default_hint}"
 
 
-def own_policy_words(own_policy: OwnPolicy, *, is_active: bool) -> str:
+def own_policy_sentence(own_policy: OwnPolicy, *, is_active: bool) -> str:
     """Return the sentence on a user's own policy that was chosen for a session."""
     if not is_active:
         return (
@@ -69,11 +69,11 @@ def difference_table(
     """Return a table of the differences from the preset and their origins; None without any."""
     rows: list[tuple[str, ...]] = []
     for key, (preset_value, current_value) in policy_differences(policy).items():
-        sources = (origins.get(name) for name in setting_names(f"policy.{key}"))
+        setting_origins = (origins.get(name) for name in setting_names(f"policy.{key}"))
         if is_chosen:
             origin = "this session"
         else:
-            origin = next((source for source in sources if source), "the settings")
+            origin = next((origin for origin in setting_origins if origin), "the settings")
         rows.append(
             (
                 key,

@@ -73,15 +73,15 @@ def write_report(
     sessions_text = f"session {view.session}"
     if beside is not None:
         other_answers = ViewAnswers(beside, keeps_replays=False)
-        other_data, second_session = report_data(
+        other_view, other_data = report_data(
             other_answers, policies, texts, price, clean_values, on_progress
         )
         _, comparison = comparison_view(review, beside, price, with_texts=texts != "none")
         comparison = cleaned_comparison(comparison, clean_values)
-        data = compared_report_data(data, second_session, comparison)
+        data = compared_report_data(data, other_data, comparison)
         page_description = "Two sessions side by side: where they part, and the context of each, request by request."
         summary = compared_summary(summary, comparison)
-        sessions_text = f"sessions {view.session} and {other_data.session}"
+        sessions_text = f"sessions {view.session} and {other_view.session}"
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(
         InspectorReport(

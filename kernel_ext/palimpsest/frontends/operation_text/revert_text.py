@@ -59,29 +59,30 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
         excerpts.append(f"and {count(len(messages) - MAX_SHOWN_MESSAGES)} more")
     files = [file for file in preview.files if file.action != "nothing"]
     plain_lines = [*lines, *(f"  {line}" for line in excerpts)]
-    markdown = ["\n\n".join(escape_inline(line) for line in lines)]
+    markdown_blocks = ["\n\n".join(escape_inline(line) for line in lines)]
     if excerpts:
-        markdown.append("\n".join(f"- {escape_inline(line)}" for line in excerpts))
+        markdown_blocks.append("\n".join(f"- {escape_inline(line)}" for line in excerpts))
     if files:
         rows = [(file.file, _file_sentence(file, is_done=preview.done)) for file in files]
         plain_lines += [f"  {name} {text}" for name, text in rows]
         items = (f"- {code_span(name)} {escape_inline(text)}" for name, text in rows)
-        markdown.append("\n".join(items))
-    cells = [
+        markdown_blocks.append("\n".join(items))
+    cell_sentences = [
         _cell_sentence(cell, is_done=preview.done, is_undone=is_undone) for cell in preview.cells
     ]
-    if cells:
-        plain_lines += [f"  {line}" for line in cells]
-        markdown.append("\n".join(f"- {escape_inline(line)}" for line in cells))
+    if cell_sentences:
+        plain_lines += [f"  {line}" for line in cell_sentences]
+        markdown_blocks.append("\n".join(f"- {escape_inline(line)}" for line in cell_sentences))
     if preview.conflicts and not is_undone:
         hint = _overwrite_hint(preview)
         plain_lines.append(hint)
-        markdown.append(escape_inline(hint))
-    patches = [file.diff for file in files if file.diff is not None and not preview.done]
-    markdown += [code_block(patch.patch, "diff") for patch in patches if patch.patch]
-    closing = _closing_sentence(preview, is_undone=is_undone)
+        markdown_blocks.append(escape_inline(hint))
+    diffs = [file.diff for file in files if file.diff is not None and not preview.done]
+    markdown_blocks += [code_block(diff.patch, "diff") for diff in diffs if diff.patch]
+    closing_sentence = _closing_sentence(preview, is_undone=is_undone)
     return CommandOutput(
-        "\n\n".join([*markdown, escape_inline(closing)]), "\n".join([*plain_lines, closing])
+        "\n\n".join([*markdown_blocks, escape_inline(closing_sentence)]),
+        "\n".join([*plain_lines, closing_sentence]),
     )
 
 
@@ -135,8 +136,8 @@ def revert_state_text(snapshot: Snapshot) -> str:
     revert = standing_revert(snapshot.session)
     if revert is None:
         return ""
-    number = len(hidden_by_revert(snapshot.messages, revert).message_ids)
-    return f"{counted_noun(number, 'message')}; %agent unrevert undoes it, the next prompt removes them"
+    hidden_count = len(hidden_by_revert(snapshot.messages, revert).message_ids)
+    return f"{counted_noun(hidden_count, 'message')}; %agent unrevert undoes it, the next prompt removes them"
 
 
 def cleaned_text(removed_count: int) -> CommandOutput:
@@ -155,16 +156,16 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
         sentence = f"{owner_text} changed no file."
         return CommandOutput(sentence, sentence)
     total_text = f"{owner_text} changed {diff_totals(diffs)}."
-    rows = [
+    diff_lines = [
         f"{CHANGE_SIGNS[diff.status]} {diff.file} {_line_counts(diff)}".rstrip()
         + (f" ({diff.note})" if diff.note else "")
         for diff in diffs
     ]
     blocks = [
-        code_block(diff.patch, "diff") if diff.patch else f"- {escape_inline(row)}"
-        for diff, row in zip(diffs, rows, strict=True)
+        code_block(diff.patch, "diff") if diff.patch else f"- {escape_inline(diff_line)}"
+        for diff, diff_line in zip(diffs, diff_lines, strict=True)
     ]
-    return CommandOutput("\n\n".join([total_text, *blocks]), "\n".join([total_text, *rows]))
+    return CommandOutput("\n\n".join([total_text, *blocks]), "\n".join([total_text, *diff_lines]))
 
 
 def diff_totals(diffs: Sequence[FileDiff]) -> str:

@@ -18,7 +18,7 @@ class _HeadOrder:
 
     An order is at least the time in microseconds, so that a page that missed a restart regards the heads of the
     new kernel as newer. The time of the import would not do: a kernel may be forked from a process that imported
-    this long before.
+    this module long before.
     """
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ MAX_SUMMARY_CHARS = 80
 """Maximum characters of a session's summary by a model in the list."""
 
 
-def list_lines(page: Page, query: Query, current_id: str) -> OutputLines:
+def session_list_lines(page: Page, query: Query, current_id: str) -> OutputLines:
     """Return a page of the session list as text."""
     if not page.sessions:
         return [_empty_list_text(page, query)]

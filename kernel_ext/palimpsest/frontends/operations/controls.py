@@ -25,7 +25,7 @@ from palimpsest.frontends.operation_text.control_text import (
     NOTHING_ALLOWED,
     NOTHING_WITHHELD,
     REVOKE_HINT,
-    approval_origin,
+    approval_scope_text,
     budget_text,
     titled_list,
     trust_text,
@@ -106,8 +106,10 @@ class SetMode(ControlOperation):
                 f"The mode of this session is {mode} from the next call on: {MODE_MEANINGS[mode]}."
             )
             return ControlAnswer(lines=[sentence, *_unsaved_warning(control)])
-        current = control.mode
-        rows = [(f"{'* ' if mode == current else ''}{mode}", MODE_MEANINGS[mode]) for mode in MODES]
+        current_mode = control.mode
+        rows = [
+            (f"{'* ' if mode == current_mode else ''}{mode}", MODE_MEANINGS[mode]) for mode in MODES
+        ]
         hint = "%agent mode NAME chooses another, default the configured one. No mode lifts a deny."
         return ControlAnswer(lines=[TitledTable("", ("mode", "what it means"), rows), hint])
 
@@ -154,7 +156,7 @@ class ListApprovals(ControlOperation):
                 permission=allowance.rule.permission,
                 pattern=allowance.rule.pattern,
                 scope=allowance.scope,
-                where=approval_origin(allowance),
+                where=approval_scope_text(allowance),
             )
             for allowance in control.allowances
         )

@@ -89,13 +89,13 @@ def default_model(services: FrontendServices, fallback: str = NO_DEFAULT) -> str
 
 def model_lines(services: FrontendServices) -> OutputLines:
     """Return the models as a table, and which one answers by default."""
-    rows, default_name = services.models(), default_model(services)
-    if not rows:
+    models, default_name = services.models(), default_model(services)
+    if not models:
         return [f"The model is {default_name}. Choose another with -m provider/name."]
     hint = (
         f"Without -m the model is {default_name}." if default_name != NO_DEFAULT else WHY_NO_DEFAULT
     )
-    table = table_output(("model", "window", "why it is here"), rows)
+    table = table_output(("model", "window", "why it is here"), models)
     markdown = f"{table.markdown}\n\n{escape_inline(hint)}"
     return [CommandOutput(markdown, f"{table.plain_text}\n{hint}")]
 
@@ -109,7 +109,7 @@ def _agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[s
     return [
         (
             f"{'* ' if agent.name == default_agent else ''}{agent.name}",
-            _requesters(agent),
+            _requesters_text(agent),
             agent.model or "",
             one_line(agent.description, MAX_DESCRIPTION_CHARS),
             agent.origin,
@@ -118,7 +118,7 @@ def _agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[s
     ]
 
 
-def _requesters(agent: Agent) -> str:
+def _requesters_text(agent: Agent) -> str:
     if agent.mode == "all":
         return "you and other agents"
     return "you" if agent.answers else "other agents"

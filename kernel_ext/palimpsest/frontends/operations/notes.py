@@ -202,7 +202,7 @@ class ListNotes(Operation):
         return review.note(
             self.add or "",
             request=self.request,
-            item=_item_of(self.item),
+            item=_item_argument(self.item),
             requests=request_range(self.range) if self.range else None,
             cache_break=self.cache_break,
             compaction=self.compaction,
@@ -251,7 +251,7 @@ class ListNotes(Operation):
         raise NotFound(f"There is no note {note_id!r:.60} on {self.path!r}.")
 
 
-def _item_of(text: str) -> int | str | None:
+def _item_argument(text: str) -> int | str | None:
     """Return an item as it was named, by its number or its id; None where it was not."""
     is_number = text.isdecimal() and len(text) <= MAX_NUMBER_DIGITS
     return int(text) if is_number else text or None

@@ -21,8 +21,8 @@ from palimpsest.frontends.operation_text.command_output import CommandOutput, Ou
 from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.operation_text.session_list import (
     children_text,
-    list_lines,
     opened_text,
+    session_list_lines,
     session_table,
     title_and_size,
 )
@@ -156,7 +156,7 @@ class ListSessions(Operation):
         )
 
     def output(self, answer: ListedSessions) -> OutputLines:
-        return list_lines(answer.page, self.query, answer.current)
+        return session_list_lines(answer.page, self.query, answer.current)
 
 
 class ListChildren(Operation):

@@ -220,13 +220,13 @@ class Import(Operation):
     def _progress_sender(self, publish: Callable[[BaseModel], None]) -> Callable[[int, int], None]:
         """Return a function that sends the import's progress to the pages, at most a few times a second."""
         publish(ImportProgressNotice(id=self.id, bytes=0, total=0))
-        last_sent = time.monotonic()
+        last_sent_at = time.monotonic()
 
         def send_progress(read_bytes: int, total_bytes: int) -> None:
-            nonlocal last_sent
+            nonlocal last_sent_at
             now = time.monotonic()
-            if now - last_sent >= MIN_PROGRESS_SECONDS:
-                last_sent = now
+            if now - last_sent_at >= MIN_PROGRESS_SECONDS:
+                last_sent_at = now
                 publish(ImportProgressNotice(id=self.id, bytes=read_bytes, total=total_bytes))
 
         return send_progress

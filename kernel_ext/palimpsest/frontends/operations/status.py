@@ -38,7 +38,7 @@ NO_TODOS = (
     "The agent keeps no todo list in this session yet; it writes one for work of several steps."
 )
 WHERE_TO_ANSWER = "in the page, or in %agent wait"
-CELL_IS_HIDDEN = (
+HIDDEN_CELL_SENTENCE = (
     "The next cell that you run is kept from the agent: its source, its output and its errors. The tag "
     f"{HIDDEN_TAG} does that for a cell each time."
 )
@@ -75,7 +75,7 @@ def _status_rows(
 ) -> list[tuple[str, str]]:
     snapshot, workspace = session.snapshot(), services.workspace
     session_summary = snapshot.session.about if snapshot.session else ""
-    open_questions = len(snapshot.asks) + len(snapshot.questions)
+    open_question_count = len(snapshot.asks) + len(snapshot.questions)
     folder = "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
     return [
         ("session", f"{session.id}{' (read-only)' if session.read_only else ''}"),
@@ -86,9 +86,9 @@ def _status_rows(
         ("messages", count(len(snapshot.messages))),
         (
             "waiting",
-            f"{counted_noun(len(snapshot.inbox), 'prompt')}, {counted_noun(open_questions, 'question')}",
+            f"{counted_noun(len(snapshot.inbox), 'prompt')}, {counted_noun(open_question_count, 'question')}",
         ),
-        ("cost so far", _session_cost(session, snapshot, services)),
+        ("cost so far", _session_cost_text(session, snapshot, services)),
         ("kept in", folder),
         *((("not readable", unreadable_sentence),) if unreadable_sentence else ()),
         *((("reverted", reverted_text),) if (reverted_text := revert_state_text(snapshot)) else ()),
@@ -110,7 +110,9 @@ async def _unreadable_log_sentence(session: KernelSession, workspace: "Workspace
     return _UNREADABLE_LOG_SENTENCES[key]
 
 
-def _session_cost(session: KernelSession, snapshot: Snapshot, services: FrontendServices) -> str:
+def _session_cost_text(
+    session: KernelSession, snapshot: Snapshot, services: FrontendServices
+) -> str:
     """Return the session's cost; for a recording of another agent, as review computes it."""
     info = snapshot.session
     if info is None or not info.read_only:
@@ -167,10 +169,10 @@ def _todo_line(todo: Todo) -> str:
     content = escape_inline(todo.content)
     if todo.status == "cancelled":
         return f"- ~~{content}~~ (dropped)\n"
-    check = "x" if todo.status == "completed" else " "
+    check_mark = "x" if todo.status == "completed" else " "
     remark = " (in work)" if todo.status == "in_progress" else ""
     remark += " (important)" if todo.priority == "high" and todo.status != "completed" else ""
-    return f"- [{check}] {content}{remark}\n"
+    return f"- [{check_mark}] {content}{remark}\n"
 
 
 class ListedTodos(Value):
@@ -212,7 +214,7 @@ class HideCell(Operation):
         if runs is None:
             return "No cells are told to the agent here."
         runs.hide_next()
-        return CELL_IS_HIDDEN
+        return HIDDEN_CELL_SENTENCE
 
 
 class SwitchReplay(Operation):

@@ -93,8 +93,8 @@ class HeldRequestDecision(Operation):
         else:
             request_ids = [request.id for request in session.held if self.applies_to(request)]
         decide = getattr(session.step_mode, self.step_mode_method)
-        outcomes = [decide(request_id) for request_id in request_ids]
-        return Done(late=not any(outcomes))
+        were_held = [decide(request_id) for request_id in request_ids]
+        return Done(late=not any(were_held))
 
     def applies_to(self, request: ProposedRequest) -> bool:  # noqa: ARG002
         """Return whether the decision is possible for this request."""

@@ -37,6 +37,7 @@ from palimpsest.store.interface import SessionSummary
 
 NOTHING_UNNEEDED = "Every kept text is needed by a session; there is nothing to clean up."
 SIZE_FIELDS = ("total", "logs", "blobs", "snapshots", "share", "other")
+MAX_DAYS = 100_000
 MAX_LISTED_SESSIONS = 20
 """Maximum sessions that are listed; the largest, since deleting those frees the most."""
 
@@ -53,8 +54,8 @@ def _parse_prune(argument_text: str) -> dict[str, Any] | None:
     """Parse ``prune [--days N] [--max-size 1GB] [--yes]``."""
     if not argument_text:
         return {}
-    first, *options = argument_text.split()
-    if first != "prune":
+    verb, *options = argument_text.split()
+    if verb != "prune":
         return None
     values: dict[str, Any] = {"prune": True}
     option_words = iter(options)
@@ -78,7 +79,7 @@ def _parse_days(text: str) -> float:
         days = float(text)
     except ValueError:
         days = -1.0
-    if not 0 <= days < 100_000:
+    if not 0 <= days < MAX_DAYS:
         raise OptionError("--days needs a number of days: %agent storage prune --days 90.")
     return days
 
@@ -191,11 +192,11 @@ def _session_table(title: str, trees: Sequence[SessionTree]) -> TitledTable:
 
 def plan_lines(plan: PrunePlan, deleted_trees: Sequence[SessionTree] | None) -> OutputLines:
     """Return the sessions that would be or were deleted, and those that are never deleted."""
-    limits = limits_text(plan.limits)
-    if not limits:
+    limits_phrase = limits_text(plan.limits)
+    if not limits_phrase:
         return []
     if not plan.due and not plan.spared:
-        return [f"No session is over the limits ({limits})."]
+        return [f"No session is over the limits ({limits_phrase})."]
     lines: list[str | TitledTable] = []
     if deleted_trees is not None:
         lines.append(
@@ -205,7 +206,7 @@ def plan_lines(plan: PrunePlan, deleted_trees: Sequence[SessionTree] | None) -> 
         if used_trees:
             lines.append(f"{_session_count_text(used_trees)} came into use meanwhile and stayed.")
     elif plan.due:
-        lines.append(_session_table(f"Would go ({limits})", plan.due))
+        lines.append(_session_table(f"Would go ({limits_phrase})", plan.due))
         lines.append(
             f"{_session_count_text(plan.due)}, {size_text(plan.freed_bytes)}. The same with --yes deletes "
             f"{'it' if len(plan.due) == 1 else 'them'}, for good."
@@ -230,7 +231,7 @@ def limits_text(limits: RetentionLimits) -> str:
 
 
 def sweep_text(sweep: Sweep, days: float, deleted_blobs: Sequence[UnneededBlob] | None) -> str:
-    """Return sentences on unneeded and deleted texts; ``deleted_blobs`` is None where no deletion was requested."""
+    """Return sentences on unneeded texts, which are kept for ``days``, and on deleted ones, None where none was to be."""
     sentences = []
     if sweep.snapshot_bytes:
         snapshots_text = (

@@ -77,8 +77,8 @@ prompt beside the page's buttons.
 MAX_STORED_REPLIES = 1_000
 """Maximum replies that are kept for repeated commands; a page repeats within seconds."""
 CONNECTION_COMMANDS: Mapping[str, type[CommandBase]] = {
-    str(model.model_fields["type"].default): model
-    for model in (
+    str(command_type.model_fields["type"].default): command_type
+    for command_type in (
         *(Hello, Watch, Unwatch, AnnounceRun, Prepare),
         *(TellCells, CellsChanged, Resync, RenameNotebook),
     )
@@ -102,7 +102,7 @@ class Channel:
         self.on_run_announced: Callable[[int], None] = lambda _cells: None
         """Called with the number of cells that a page sends together; set by ``frontends/frontend.py``."""
         is_watched = self.page_watches.is_watched
-        self._presence = PagePresence(is_watched, lambda: self._send(PingNotice()))
+        self._page_presence = PagePresence(is_watched, lambda: self._send(PingNotice()))
         self.cells = PageCells(self._send)
         self.requested_runs = RequestedRuns(main_thread, services.notebook_runs)
         self.cell_changes = PageChanges(self._send, self.cells, self.requested_runs)
@@ -123,7 +123,7 @@ class Channel:
 
     def may_answer(self, session_id: str) -> bool:
         """Return whether a page can answer the session's questions now, or may be about to."""
-        return self._presence.may_answer(session_id) or self.may_appear()
+        return self._page_presence.may_answer(session_id) or self.may_appear()
 
     def may_appear(self) -> bool:
         """Return whether a page may still begin to watch; the first call starts the ``MAX_GREETING_SECONDS``."""
@@ -156,22 +156,22 @@ class Channel:
         if is_changed:
             self._send_to_pages(CurrentNotice(session=head_of(session)))
 
-    def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
+    def insert_cells(self, sources: Sequence[str], below_id: str | None) -> bool:
         """Insert new cells below a cell, blocking, through the page that shows it; returns False where none does."""
-        if below is None:
+        if below_id is None:
             return False
-        return self._services.engine.submit(self._insert_cells(sources, below)).result()
+        return self._services.engine.submit(self._insert_cells(sources, below_id)).result()
 
-    async def _insert_cells(self, sources: Sequence[str], below: str) -> bool:
-        notebooks = await self.cells.page_notebooks(CellsWanted(below), MAX_PAGE_SECONDS) or ()
+    async def _insert_cells(self, sources: Sequence[str], below_id: str) -> bool:
+        notebooks = await self.cells.page_notebooks(CellsWanted(below_id), MAX_PAGE_SECONDS) or ()
         paths = [
             notebook.path
             for notebook in notebooks
-            if any(cell.id == below for cell in notebook.cells)
+            if any(cell.id == below_id for cell in notebook.cells)
         ]
         if not paths:
             return False
-        cell_ids = [below, *(uuid.uuid4().hex[:8] for _ in sources)]
+        cell_ids = [below_id, *(uuid.uuid4().hex[:8] for _ in sources)]
         changes = [
             CellChange(action="insert", cell=cell, after=after, new=source)
             for source, after, cell in zip(sources, cell_ids[:-1], cell_ids[1:], strict=True)
@@ -203,19 +203,19 @@ class Channel:
         try:
             command = _validated_command(content)
         except ValidationError as error:
-            return self._error(command_id, _validation_sentence(content, error))
+            return self._error_reply(command_id, _validation_sentence(content, error))
         except UserError as error:
-            return self._error(command_id, str(error))
+            return self._error_reply(command_id, str(error))
         try:
             reply = self._run_command(command)
         except UserError as error:
             reply = self._reply(command, status="error", error=str(error))
-        data = reply.model_dump(mode="json", exclude_none=True)
+        reply_json = reply.model_dump(mode="json", exclude_none=True)
         with self._lock:
-            self._replies_by_command[command.id] = data
+            self._replies_by_command[command.id] = reply_json
             while len(self._replies_by_command) > MAX_STORED_REPLIES:
                 self._replies_by_command.popitem(last=False)
-        return data
+        return reply_json
 
     def close(self) -> None:
         """Stop sending records of sessions."""
@@ -228,8 +228,8 @@ class Channel:
         with self._lock:
             session = self._sessions.get(session_id or self._current_id or "")
         info = session.snapshot(messages=False).session if session is not None else None
-        model = info.model.id if info is not None and info.model is not None else None
-        self._services.engine.submit(asyncio.to_thread(self._services.preload_model, model))
+        model_id = info.model.id if info is not None and info.model is not None else None
+        self._services.engine.submit(asyncio.to_thread(self._services.preload_model, model_id))
 
     # Commands
 
@@ -249,7 +249,7 @@ class Channel:
             case Watch():
                 self.page_watches.renew_watch(command.client, command.session)
                 if command.pings:
-                    self._presence.record_message(command.client, command.session)
+                    self._page_presence.record_message(command.client, command.session)
                 if command.cells:
                     self.cells.record_message(command.client)
                 return self._reply(command, watch_seconds=WATCH_SECONDS)
@@ -259,7 +259,7 @@ class Channel:
                 self.prepare(command.session)
             case Unwatch():
                 self.page_watches.end_watch(command.client, command.session)
-                self._presence.record_leave(command.client)
+                self._page_presence.record_leave(command.client)
                 self.cells.record_leave(command.client)
             case _:
                 self._on_engine(command, self._run_slow_part(command))
@@ -267,7 +267,9 @@ class Channel:
 
     async def _run_slow_part(self, command: CommandBase) -> Any:
         if isinstance(command, PromptBase) and command.client is not None:
-            self.cells.record_prompt(command.client, (await self._session(command.session)).id)
+            self.cells.record_prompt(
+                command.client, (await self._find_or_open_session(command.session)).id
+            )
         match command:
             case TellCells():
                 await self.cells.add_piece(command)
@@ -289,7 +291,7 @@ class Channel:
     def _operation_context(self) -> OperationContext:
         return OperationContext(
             self._services,
-            self._session,
+            self._find_or_open_session,
             self._notebook_path(),
             is_page=True,
             adopt=self.adopt,
@@ -319,12 +321,12 @@ class Channel:
             raise UserError(panel_text(str(error))) from None
         if isinstance(answer, TypedAnswer):
             return answer
-        lines = operation.output(answer)
+        output = operation.output(answer)
         if isinstance(answer, Done) and answer.late:
-            raise UserError(panel_text(joined_output(lines).plain_text))
-        if isinstance(lines, BaseModel):  # without text, such as a turn: it is in the transcript
+            raise UserError(panel_text(joined_output(output).plain_text))
+        if isinstance(output, BaseModel):  # without text, such as a turn: it is in the transcript
             return TypedAnswer()
-        return TypedAnswer(markdown=panel_text(joined_output(lines).markdown))
+        return TypedAnswer(markdown=panel_text(joined_output(output).markdown))
 
     async def _await_turn(
         self, session: KernelSession, turn: Coroutine[Any, Any, Answer]
@@ -338,7 +340,7 @@ class Channel:
         return SessionAnswer(session=head_of(session))
 
     async def _resend_records(self, command: Resync) -> None:
-        session = await self._session(command.session)
+        session = await self._find_or_open_session(command.session)
         for notice in await missed_notices(session, command.after, command.id):
             self._send_to_pages(notice)
 
@@ -351,9 +353,9 @@ class Channel:
         return Done(late=not is_renamed)
 
     async def _open_current(self) -> None:
-        await self._session(None)
+        await self._find_or_open_session(None)
 
-    async def _session(self, session_id: str | None) -> KernelSession:
+    async def _find_or_open_session(self, session_id: str | None) -> KernelSession:
         """Return an open session of this kernel, or open it."""
         if session_id is not None and session_id in self._sessions:
             return self._sessions[session_id]
@@ -396,7 +398,7 @@ class Channel:
         values = {"status": "ok", "id": command.id, "version": __version__, "session": head}
         return CommandReply(**(values | fields))
 
-    def _error(self, command_id: Any, sentence: str) -> dict[str, Any]:
+    def _error_reply(self, command_id: Any, sentence: str) -> dict[str, Any]:
         reply = CommandReply(
             status="error",
             id=command_id if isinstance(command_id, str) else None,

@@ -79,7 +79,7 @@ class PageCells:
         ]
         return [client for *_, client in sorted(candidates, reverse=True)]
 
-    def closed_notebooks(self) -> list[str]:
+    def closed_notebook_paths(self) -> list[str]:
         """Return the paths of notebooks that a page showed in this kernel, and that none has any more."""
         return [path for path in self._known_cell_ids if self.best_client(path) is None]
 
@@ -91,25 +91,25 @@ class PageCells:
     def record_leave(self, client: str) -> None:
         """Record that a page went away; from any thread."""
         self._heard_times = {
-            other: at for other, at in self._heard_times.items() if other != client
+            other: heard_at for other, heard_at in self._heard_times.items() if other != client
         }
         self._shown_notebooks.pop(client, None)
 
-    def clients(self, seconds: float) -> frozenset[str]:
+    def clients(self, max_seconds: float) -> frozenset[str]:
         """Return the pages that can answer within this time."""
         now = self._clock()
         return frozenset(
             client
             for client, heard_at in self._heard_times.items()
             if now - heard_at < MAX_REMEMBERED_SECONDS
-            and self._silent_seconds.get(client, 0.0) < seconds
+            and self._silent_seconds.get(client, 0.0) < max_seconds
         )
 
     async def page_notebooks(
-        self, request: CellsWanted, seconds: float
+        self, request: CellsWanted, max_seconds: float
     ) -> Sequence[PageNotebook] | None:
         """Return the notebooks that pages show; None where no page answers within this time."""
-        clients = self.clients(seconds)
+        clients = self.clients(max_seconds)
         if not clients:
             return None
         cells_request = _CellsRequest(clients, is_partial=request.cell is not None)
@@ -117,7 +117,7 @@ class PageCells:
         self._requests[request_id] = cells_request
         try:
             self._send(CellsRequestNotice(request=request_id, **asdict(request)))
-            await self._wait_for_answers(cells_request, seconds)
+            await self._wait_for_answers(cells_request, max_seconds)
         finally:
             del self._requests[request_id]
         if not cells_request.complete_clients:
@@ -136,10 +136,10 @@ class PageCells:
         deleted_ids = sorted({*notebook.deleted, *known_ids} - present_ids)
         return notebook.model_copy(update={"deleted": tuple(deleted_ids)})
 
-    async def _wait_for_answers(self, cells_request: _CellsRequest, seconds: float) -> None:
+    async def _wait_for_answers(self, cells_request: _CellsRequest, max_seconds: float) -> None:
         """Wait until the pages have answered or the time has passed, and record those that were silent."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
+        deadline = loop.time() + max_seconds
         while cells_request.waiting_clients and loop.time() < deadline:
             cells_request.answer_event.clear()
             try:
@@ -148,7 +148,7 @@ class PageCells:
                 break
             if cells_request.complete_clients:
                 deadline = min(deadline, loop.time() + MAX_OTHER_PAGES_SECONDS)
-        self._silent_seconds.update(dict.fromkeys(cells_request.waiting_clients, seconds))
+        self._silent_seconds.update(dict.fromkeys(cells_request.waiting_clients, max_seconds))
 
     async def add_piece(self, command: TellCells) -> None:
         """Add a piece of an answer; also a late one shows that the page can answer."""
@@ -174,17 +174,17 @@ def _merged_notebooks(answers: Sequence[Sequence[PageNotebook]]) -> list[PageNot
     """Return each notebook once: the joined pieces of a page, preferably of a page that shows the notebook."""
     notebooks: dict[str, PageNotebook] = {}
     for pieces in answers:
-        page_notebooks: dict[str, PageNotebook] = {}
+        notebooks_of_page: dict[str, PageNotebook] = {}
         for piece in pieces:
-            earlier_piece = page_notebooks.get(piece.path)
-            page_notebooks[piece.path] = (
+            earlier_piece = notebooks_of_page.get(piece.path)
+            notebooks_of_page[piece.path] = (
                 piece
                 if earlier_piece is None
                 else earlier_piece.model_copy(
                     update={"cells": (*earlier_piece.cells, *piece.cells)}
                 )
             )
-        for path, notebook in page_notebooks.items():
+        for path, notebook in notebooks_of_page.items():
             if path not in notebooks or (notebook.visible and not notebooks[path].visible):
                 notebooks[path] = notebook
     return list(notebooks.values())

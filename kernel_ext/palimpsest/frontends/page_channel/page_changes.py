@@ -46,7 +46,7 @@ class PageChanges:
         self._send = send
         self._cells = cells
         self._requested_runs = requested_runs
-        self._answers: dict[str, asyncio.Future[CellsChanged]] = {}
+        self._answer_futures: dict[str, asyncio.Future[CellsChanged]] = {}
 
     async def change(
         self,
@@ -119,34 +119,34 @@ class PageChanges:
 
     def was_closed(self, own_path: Path) -> bool:
         """Return whether a page showed the notebook of this file in this kernel, and none does any more."""
-        return any(is_own_notebook(path, own_path) for path in self._cells.closed_notebooks())
+        return any(is_own_notebook(path, own_path) for path in self._cells.closed_notebook_paths())
 
     def add_answer(self, command: CellsChanged) -> None:
         """Add a page's answer; one that comes too late only shows that the page can answer."""
         self._cells.record_message(command.client)
-        answer = self._answers.get(command.request)
-        if answer is not None and not answer.done():
-            answer.set_result(command)
+        answer_future = self._answer_futures.get(command.request)
+        if answer_future is not None and not answer_future.done():
+            answer_future.set_result(command)
 
     async def _ask_page(
         self,
         notebook: str,
         client: str | None,
         build_notice: Callable[[str, str], ChangeCellsNotice | RunCellNotice],
-        seconds: float = MAX_ANSWER_SECONDS,
+        max_seconds: float = MAX_ANSWER_SECONDS,
     ) -> CellsChanged:
         if client is None:
             raise NoPage(NO_PAGE.format(notebook=notebook))
         request_id = uuid.uuid4().hex
         answer_future = asyncio.get_running_loop().create_future()
-        self._answers[request_id] = answer_future
+        self._answer_futures[request_id] = answer_future
         try:
             self._send(build_notice(request_id, client))
-            answer: CellsChanged = await asyncio.wait_for(answer_future, seconds)
+            answer: CellsChanged = await asyncio.wait_for(answer_future, max_seconds)
         except TimeoutError:
-            raise UserError(SILENT_PAGE.format(notebook=notebook, seconds=seconds)) from None
+            raise UserError(SILENT_PAGE.format(notebook=notebook, seconds=max_seconds)) from None
         finally:
-            del self._answers[request_id]
+            del self._answer_futures[request_id]
         if answer.refusal is not None:
             raise UserError(REFUSALS[answer.refusal].format(notebook=notebook))
         return answer
@@ -155,9 +155,9 @@ class PageChanges:
 def _are_made_already(changes: Sequence[CellChange], results: Sequence[CellResult]) -> bool:
     """Return whether a page refused changes only because its cells are as the changes would leave them."""
     changes_by_cell = {change.cell: change for change in changes}
-    problems = [result for result in results if result.problem is not None]
-    refused_changes = [(result, changes_by_cell.get(result.cell)) for result in problems]
-    return bool(problems) and all(
+    refused_results = [result for result in results if result.problem is not None]
+    refused_changes = [(result, changes_by_cell.get(result.cell)) for result in refused_results]
+    return bool(refused_results) and all(
         change is not None
         and (
             result.problem == "missing"

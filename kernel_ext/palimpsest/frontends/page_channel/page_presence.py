@@ -47,7 +47,9 @@ class PagePresence:
 
     def record_leave(self, client: str) -> None:
         """Record that a page ended its watch."""
-        self._heard_times = {key: at for key, at in self._heard_times.items() if key[0] != client}
+        self._heard_times = {
+            key: heard_at for key, heard_at in self._heard_times.items() if key[0] != client
+        }
 
     def may_answer(self, session_id: str) -> bool:
         """Return whether a page that watches the session is present, or may still answer a ping."""

@@ -45,7 +45,7 @@ class _ExpectedRun:
     """A run that a page was asked for."""
 
     session_id: str
-    cell: str
+    cell_id: str
     source: str
     job_future: "Future[CellRunJob]" = field(default_factory=Future)
 
@@ -67,7 +67,7 @@ class RequestedRuns:
 
     async def run(
         self,
-        cell: str,
+        cell_id: str,
         source: str,
         ask_page: Callable[[Callable[[str], None]], Awaitable[CellResult]],
         *,
@@ -79,7 +79,7 @@ class RequestedRuns:
         ``ask_page`` asks the page, and is given a function for the request's id. Raises CellNotRun with the page's
         result, Aborted where the run was withdrawn before it began, and UserError.
         """
-        expected_run = _ExpectedRun(session_id, cell, source)
+        expected_run = _ExpectedRun(session_id, cell_id, source)
         request_ids: list[str] = []
 
         def expect_request(request_id: str) -> None:
@@ -103,8 +103,8 @@ class RequestedRuns:
     def accept(self, identity: Any, request: dict[str, Any]) -> None:
         """Post the run of a page's execute request, or reply that it was not run; on the control thread."""
         kernel = self._main_thread.shell.kernel
-        key = (request.get("metadata") or {}).get(RUN_KEY)
-        expected_run = self._expected_runs.pop(key, None) if isinstance(key, str) else None
+        run_key = (request.get("metadata") or {}).get(RUN_KEY)
+        expected_run = self._expected_runs.pop(run_key, None) if isinstance(run_key, str) else None
         if (
             expected_run is None
             or not _is_asked_for(request, expected_run)
@@ -160,7 +160,7 @@ def _is_asked_for(request: dict[str, Any], expected_run: _ExpectedRun) -> bool:
     """Return whether a request runs the cell and the source that the page was asked to run."""
     metadata, content = request.get("metadata") or {}, request.get("content") or {}
     return (
-        metadata.get("cellId") == expected_run.cell
+        metadata.get("cellId") == expected_run.cell_id
         and is_same_source(str(content.get("code")), expected_run.source)
         and not has_hidden_tag(metadata)
     )

@@ -16,7 +16,7 @@ from typing import Any
 from palimpsest.frontends import terminal
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.mime_bundle import (
-    Frame,
+    TurnFacts,
     segment_bundle,
     shown_mode,
     status_line,
@@ -44,7 +44,7 @@ LONG_INTERVAL_SECONDS = 1.0
 MAX_SHORT_CHARS = 5_000
 """Longest segment that is refreshed every ``SHORT_INTERVAL_SECONDS``."""
 CHARS_PER_LONG_INTERVAL = 8_000
-"""Length of a segment from which on its interval grows with it."""
+"""Characters of a longer segment for each ``LONG_INTERVAL_SECONDS`` of its interval."""
 FIRST_TEXT_SECONDS = 0.03
 """Delay before the first text of a turn is shown: short, since the user waits for it."""
 
@@ -171,8 +171,8 @@ class CellOutput:
             return
         messages = self._messages(snapshot, answer)
         if self._is_quiet and messages:
-            texts = tuple(part for part in messages[-1].parts if part.type == "text")
-            messages = [messages[-1].model_copy(update={"parts": texts})]
+            text_parts = tuple(part for part in messages[-1].parts if part.type == "text")
+            messages = [messages[-1].model_copy(update={"parts": text_parts})]
         self._update_closed_segments(messages, snapshot)
         self._close_long_segment(messages, snapshot)
         self._show_segment(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
@@ -200,17 +200,17 @@ class CellOutput:
 
     def _is_update_due(self) -> bool:
         changes, notable_changes = self._turn_feed.change_count, self._turn_feed.notable_count
-        elapsed = self._clock() - self._refreshed_at
-        if self._shows_seconds and elapsed >= LONG_INTERVAL_SECONDS:
+        elapsed_seconds = self._clock() - self._refreshed_at
+        if self._shows_seconds and elapsed_seconds >= LONG_INTERVAL_SECONDS:
             return True
         if (changes, notable_changes) == self._counts_at_refresh:
             return False
         if notable_changes != self._counts_at_refresh[1] or not self._has_shown_content:
-            return elapsed >= FIRST_TEXT_SECONDS
+            return elapsed_seconds >= FIRST_TEXT_SECONDS
         has_doubled = self._has_doubled(self._turn_feed.ended_step_count)
         if self._is_watched():
-            return elapsed >= LONG_INTERVAL_SECONDS and (has_doubled or self._is_too_long())
-        return has_doubled or elapsed >= self._refresh_interval()
+            return elapsed_seconds >= LONG_INTERVAL_SECONDS and (has_doubled or self._is_too_long())
+        return has_doubled or elapsed_seconds >= self._refresh_interval()
 
     def _is_too_long(self) -> bool:
         """Return whether the open segment can be closed because of its length; checked once a second.
@@ -232,10 +232,9 @@ class CellOutput:
 
     def _has_doubled(self, steps: int) -> bool:
         """Return whether the open segment has twice as many steps as at its last refresh."""
-        steps, shown_steps = (
-            count - self._steps_before_segment for count in (steps, self._steps_at_refresh)
-        )
-        return steps > shown_steps and steps >= 2 * shown_steps
+        steps_now = steps - self._steps_before_segment
+        steps_shown = self._steps_at_refresh - self._steps_before_segment
+        return steps_now > steps_shown and steps_now >= 2 * steps_shown
 
     def _has_room(self) -> bool:
         """Return whether there may be two more outputs in the cell: a native output, and a segment after it."""
@@ -286,8 +285,8 @@ class CellOutput:
         if not self._incomplete_segments:
             return
         open_ids = {message.id for message in messages if _is_incomplete(message)}
-        incomplete, self._incomplete_segments = self._incomplete_segments, []
-        for closed_segment, message_id in incomplete:
+        incomplete_segments, self._incomplete_segments = self._incomplete_segments, []
+        for closed_segment, message_id in incomplete_segments:
             if message_id in open_ids:
                 self._incomplete_segments.append((closed_segment, message_id))
             else:
@@ -303,8 +302,10 @@ class CellOutput:
 
     def _end_updates(self, messages: Sequence[Message], closed_segment: Segment) -> None:
         """Stop updating a closed segment, except once more when its message is complete."""
-        pieces = segment_messages(messages, closed_segment)
-        message_id = next((piece.id for piece in pieces if _is_incomplete(piece)), None)
+        messages_inside = segment_messages(messages, closed_segment)
+        message_id = next(
+            (message.id for message in messages_inside if _is_incomplete(message)), None
+        )
         if message_id is None:
             self._shown_bundles.pop(closed_segment.index, None)
         else:
@@ -318,42 +319,42 @@ class CellOutput:
         status: str,
         seq_end: int = 0,
     ) -> None:
-        session, turn = self._turn_feed.session, self._turn_feed.turn_id or ""
+        session, turn_id = self._turn_feed.session, self._turn_feed.turn_id or ""
         call_ids = {getattr(part, "call_id", None) for part in parts_of(messages)}
         asks = tuple(ask for ask in snapshot.asks if ask.call_id in call_ids)
         questions = tuple(
             question for question in snapshot.questions if question.call_id in call_ids
         )
-        frame = Frame(
+        turn_facts = TurnFacts(
             session=session.id if session is not None else "",
-            turn=turn,
+            turn=turn_id,
             seq=(self._turn_feed.first_seq, seq_end or snapshot.seq),
             asks=asks if status else (),
             questions=questions if status else (),
             status=status,
             mode=shown_mode(snapshot),
             density=session.density if session is not None else "quiet",
-            changes=() if status else turn_changes(snapshot.messages, turn),
+            changes=() if status else turn_changes(snapshot.messages, turn_id),
         )
         notes = self._turn_feed.notes
-        data = segment_bundle(messages, segment, frame, notes=notes, scrub=self._scrub)
-        if not data["text/markdown"]:
+        bundle = segment_bundle(messages, segment, turn_facts, notes=notes, scrub=self._scrub)
+        if not bundle["text/markdown"]:
             if segment.index > self._newest_shown_index:
                 return
-            data["text/markdown"] = data["text/plain"] = " "
-        if self._shown_bundles.get(segment.index) == data:
+            bundle["text/markdown"] = bundle["text/plain"] = " "
+        if self._shown_bundles.get(segment.index) == bundle:
             return
-        self._publish_bundle(data, segment.index)
+        self._publish_bundle(bundle, segment.index)
 
-    def _publish_bundle(self, data: dict[str, Any], index: int) -> None:
-        data = terminal.fitting_output(data)
+    def _publish_bundle(self, bundle: dict[str, Any], index: int) -> None:
+        bundle = terminal.fitting_output(bundle)
         is_update = index <= self._newest_shown_index
         if not is_update:
             self._newest_shown_index = index
             self._output_count += 1
-        self._shown_bundles[index] = data
+        self._shown_bundles[index] = bundle
         transient = {"display_id": f"{self._display_id_prefix}-{index}"}
-        self._publish(data, {}, transient=transient, update=is_update)
+        self._publish(bundle, {}, transient=transient, update=is_update)
 
     def _waiting_text(self, snapshot: Snapshot, messages: Sequence[Message]) -> str:
         """Return a sentence about what the agent waits for; empty where the parts show it."""

@@ -48,7 +48,7 @@ Scrub = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class TurnFacts:
     """The facts about the turn and session that every segment contains."""
 
     session: str
@@ -72,7 +72,7 @@ class Frame:
 def segment_bundle(
     messages: Sequence[Message],
     segment: Segment,
-    frame: Frame,
+    turn_facts: TurnFacts,
     *,
     notes: OutlineNotes,
     scrub: Scrub,
@@ -80,41 +80,43 @@ def segment_bundle(
     """Return the MIME bundle of one segment."""
     scrub = cache(scrub)  # the three formats hold the same texts
     messages_inside = list(segment_messages(messages, segment))
-    is_open = segment.end is None and bool(frame.status)
-    status = frame.status if is_open else ""
-    changes = frame.changes if segment.end is None else ()
+    is_open = segment.end is None and bool(turn_facts.status)
+    status = turn_facts.status if is_open else ""
+    changes = turn_facts.changes if segment.end is None else ()
     # The mode is shown once, where the turn begins.
-    is_first = segment.start.part == 0 and segment.start.offset == 0
-    mode_text = f"*Permission mode: {escape_inline(frame.mode)}*"
-    text_above = mode_text if frame.mode and is_first else ""
+    begins_turn = segment.start.part == 0 and segment.start.offset == 0
+    mode_text = f"*Permission mode: {escape_inline(turn_facts.mode)}*"
+    text_above = mode_text if turn_facts.mode and begins_turn else ""
     text_below = status or (f"*{escape_inline(_changes_text(changes))}*" if changes else "")
-    figures = None if is_open or segment.end is not None else figures_item(messages)
+    totals_item = None if is_open or segment.end is not None else figures_item(messages)
 
     def turn_text(writer: ItemWriter) -> str:
         turn_messages = numbered_messages(messages_inside, segment.caps, segment.first_step)
-        density = frame.density
+        density = turn_facts.density
         rows = writer.turn(
             turn_messages, scrub=scrub, notes=notes, density=density, is_running=is_open
         )
-        totals = figures if density == "quiet" else None
-        return joined_blocks([rows, writer.render_step(totals) if totals is not None else ""])
+        shown_totals = totals_item if density == "quiet" else None
+        return joined_blocks(
+            [rows, writer.render_step(shown_totals) if shown_totals is not None else ""]
+        )
 
     return {
         SEGMENT_MIME: {
             "version": SEGMENT_VERSION,
-            "session": frame.session,
-            "turn": frame.turn,
-            "seq": list(frame.seq),
+            "session": turn_facts.session,
+            "turn": turn_facts.turn,
+            "seq": list(turn_facts.seq),
             "open": is_open,
             "messages": _messages_json(messages_inside, segment.caps, scrub),
-            "asks": _values_json(frame.asks, scrub),
-            "questions": _values_json(frame.questions, scrub),
+            "asks": _values_json(turn_facts.asks, scrub),
+            "questions": _values_json(turn_facts.questions, scrub),
             "replies": _scrubbed(_replies_by_call(messages_inside, notes), scrub),
             "decisions": _values_json(_explained_decisions(messages_inside, notes), scrub),
             "changes": _scrubbed(saved_changes(changes), scrub),
             "first_step": segment.first_step,
-            "density": frame.density,
-            **({"mode": frame.mode} if frame.mode else {}),
+            "density": turn_facts.density,
+            **({"mode": turn_facts.mode} if turn_facts.mode else {}),
             "status": status,
             "start": _cut_json(segment.start, segment.start.joint),
             "end": _cut_json(segment.end, segment.closing_text),
@@ -156,8 +158,8 @@ def saved_changes(changes: Sequence[FileDiff]) -> list[dict[str, Any]]:
         size = len(change.patch or "")
         patch = change.patch if size <= chars_left else None
         chars_left -= size if patch else 0
-        without_texts = change.model_copy(update={"patch": patch, "before": None, "after": None})
-        diffs_json.append(without_texts.model_dump(mode="json", exclude_none=True))
+        saved_change = change.model_copy(update={"patch": patch, "before": None, "after": None})
+        diffs_json.append(saved_change.model_dump(mode="json", exclude_none=True))
     return diffs_json
 
 
@@ -167,11 +169,11 @@ def shown_mode(snapshot: Snapshot) -> str:
     return mode if mode is not None and mode != "ask" else ""
 
 
-def ended_frame(
+def ended_turn_facts(
     session_id: str, turn_id: str, snapshot: Snapshot, first_seq: int, density: Density
-) -> Frame:
+) -> TurnFacts:
     """Return the facts about a turn that has ended."""
-    return Frame(
+    return TurnFacts(
         session_id,
         turn_id,
         seq=(first_seq, snapshot.seq),
@@ -217,16 +219,16 @@ def _messages_json(messages: Sequence[Message], caps: Caps, scrub: Scrub) -> lis
     chars_left = caps.bytes_per_turn
     messages_json = []
     for message in messages:
-        data = message.model_dump(mode="json", exclude_none=True)
-        for part, part_json in zip(message.parts, data["parts"], strict=True):
+        message_json = message.model_dump(mode="json", exclude_none=True)
+        for part, part_json in zip(message.parts, message_json["parts"], strict=True):
             if isinstance(part, ToolPart):
                 _add_failure_reason(part, part_json)
                 chars_left -= _cap_call(part_json, min(caps.bytes_per_call, chars_left))
             elif part_json["type"] == "reasoning":
                 part_json["text"] = part_json["text"][:MAX_REASONING_CHARS]
                 part_json.pop("metadata", None)  # signatures are for the provider
-        data["info"].pop("system", None)
-        messages_json.append(_scrubbed(data, scrub))
+        message_json["info"].pop("system", None)
+        messages_json.append(_scrubbed(message_json, scrub))
     return messages_json
 
 
@@ -242,7 +244,9 @@ def _cap_call(call_json: dict[str, Any], max_chars: int) -> int:
     state = call_json["state"]
     call_json.pop("metadata", None)
     # Figures are outputs of the cell already.
-    state["attachments"] = [{**figure, "url": ""} for figure in state.get("attachments", ())]
+    state["attachments"] = [
+        {**attachment, "url": ""} for attachment in state.get("attachments", ())
+    ]
     if not state["attachments"]:
         del state["attachments"]
     metadata = state.get("metadata") or {}

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from palimpsest.frontends.protocol.segments import SegmentCut, TurnSegment
-from palimpsest.frontends.turn_output.mime_bundle import Scrub, ended_frame, segment_bundle
+from palimpsest.frontends.turn_output.mime_bundle import Scrub, ended_turn_facts, segment_bundle
 from palimpsest.frontends.turn_output.segments import (
     MAX_OUTPUTS,
     Segment,
@@ -73,14 +73,14 @@ def turn_pieces(
         for record in records
         if isinstance(record.event, PromptDelivered) and record.event.message_id == turn_id
     )
-    frame = ended_frame(session_id, turn_id, snapshot, next(delivery_seqs, 0), density)
+    turn_facts = ended_turn_facts(session_id, turn_id, snapshot, next(delivery_seqs, 0), density)
     for piece in _segments_and_places(messages, read_image, call_ids_with_place):
         if not isinstance(piece, Segment):
             yield piece
             continue
-        data = segment_bundle(messages, piece, frame, notes=notes, scrub=scrub)
-        if data["text/markdown"]:
-            yield data
+        bundle = segment_bundle(messages, piece, turn_facts, notes=notes, scrub=scrub)
+        if bundle["text/markdown"]:
+            yield bundle
 
 
 def closed_bundle(
@@ -98,8 +98,10 @@ def closed_bundle(
         caps=Caps().caps_after([*earlier_parts]),
         first_step=command.first_step,
     )
-    frame = ended_frame(command.session, command.turn, snapshot, command.first_seq, density)
-    return segment_bundle(messages, segment, frame, notes=notes, scrub=scrub)
+    turn_facts = ended_turn_facts(
+        command.session, command.turn, snapshot, command.first_seq, density
+    )
+    return segment_bundle(messages, segment, turn_facts, notes=notes, scrub=scrub)
 
 
 def _turn_messages(messages: Sequence[Message], turn_id: str) -> list[Message]:
@@ -130,8 +132,8 @@ def notebook_outputs(pieces: Iterable[dict[str, Any] | OutputPlace]) -> tuple[Ou
     """Return the pieces of a turn as outputs of its cell, in which figures stand below their calls."""
     bundles = ((piece.figures if isinstance(piece, OutputPlace) else (piece,)) for piece in pieces)
     return tuple(
-        {"output_type": "display_data", "data": data, "metadata": {}}
-        for data in chain.from_iterable(bundles)
+        {"output_type": "display_data", "data": bundle, "metadata": {}}
+        for bundle in chain.from_iterable(bundles)
     )
 
 
@@ -147,7 +149,7 @@ def _segments_and_places(
         if call.tool != "python" and call.call_id not in call_ids_with_place:
             continue
         figures = tuple(_recorded_figures(call, read_image))
-        needs_place = figures or call.call_id in call_ids_with_place
+        needs_place = bool(figures) or call.call_id in call_ids_with_place
         while needs_place and output_count + 1 + max(1, len(figures)) < MAX_OUTPUTS:
             cut_segment = cut_after_call(messages, segment, call.call_id)
             cut_by_length = cut_when_long(messages, segment)
@@ -183,8 +185,8 @@ def _recorded_figures(call: ToolPart, read_image: Callable[[str], str]) -> list[
         try:
             url = attachment.url
             data_url = url if url.startswith("data:") else read_image(url)
-        except UserError as problem:
-            outputs.append({"text/plain": visible_text(f"{label} {problem}")})
+        except UserError as error:
+            outputs.append({"text/plain": visible_text(f"{label} {error}")})
             continue
         mime, _, content = data_url.removeprefix("data:").partition(";base64,")
         # The log may come from anybody: content other than an image, such as HTML, must not become a trusted output.

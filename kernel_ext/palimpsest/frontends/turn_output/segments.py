@@ -152,24 +152,24 @@ def _shown_length(part: Part) -> int:
 def _cut_text(text: str, start: SegmentCut, max_chars: int) -> tuple[int, str, str] | None:
     """Return where to cut a text: the offset, the text that closes the piece, and the text that opens the next."""
     offset = start.offset
-    last_break = position = 0
+    last_break = read_chars = 0
     open_fence = _FENCE.match(start.joint.rstrip("\n"))
-    fence, opener = (open_fence[1], start.joint) if open_fence else ("", "")
+    fence, fence_line = (open_fence[1], start.joint) if open_fence else ("", "")
     lines = text[offset:].splitlines(keepends=True)
     for number, line in enumerate(lines):
-        position += len(line)
+        read_chars += len(line)
         match = _FENCE.match(line.rstrip("\n"))
         if match and not fence:
-            fence, opener = match[1], line
+            fence, fence_line = match[1], line
         elif match and match[1].startswith(fence) and not match[2].strip():
             fence = ""
         if not line.endswith("\n"):
             break
-        if position >= MAX_BLOCK_CHARS and position - last_break >= MAX_BLOCK_CHARS:
-            closing_text, opening_text = (f"{fence}\n", opener) if fence else ("", "")
-            return offset + position, closing_text, opening_text
+        if read_chars >= MAX_BLOCK_CHARS and read_chars - last_break >= MAX_BLOCK_CHARS:
+            closing_text, opening_text = (f"{fence}\n", fence_line) if fence else ("", "")
+            return offset + read_chars, closing_text, opening_text
         if not fence and not line.strip() and _is_block_start(lines, number + 1):
-            last_break = position
+            last_break = read_chars
             # After the block that reaches the limit: it was drawn here while it grew.
             if last_break >= max_chars:
                 return offset + last_break, "", ""

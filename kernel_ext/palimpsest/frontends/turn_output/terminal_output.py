@@ -86,9 +86,9 @@ class TerminalOutput:
         self._counts_at_refresh = (-1, 0)
         self._printed_chars: dict[str, int] = {}
         """Characters that were printed of each text, by part id; 1 for other parts that were printed."""
-        self._printed_decisions: set[str] = set()
+        self._printed_decision_ids: set[str] = set()
         """Ids of the decisions that were printed."""
-        self._column = 0
+        self._is_line_open = False
         self._retry_reason = ""
         """The failure named at the end of the unfinished line of retries; empty where there is no such line."""
         self._printed_problem = ""
@@ -208,7 +208,7 @@ class TerminalOutput:
     def _outline_items(self, part: Part) -> Sequence[Item]:
         notes = self._turn_feed.notes
         decisions = (decision for decision in notes.decisions if decision.part_id == part.id)
-        self._printed_decisions.update(decision.id for decision in decisions)
+        self._printed_decision_ids.update(decision.id for decision in decisions)
         self._step_number += isinstance(part, StepFinishPart)
         return outline_parts(
             [part], caps=Caps(), scrub=self._scrub, notes=notes, first_step=self._step_number
@@ -218,10 +218,10 @@ class TerminalOutput:
         """Print the decisions about outputs that were printed before, equal decisions in one line."""
         decisions_by_key: dict[tuple[str, str, str], list[Decision]] = {}
         for decision in self._turn_feed.notes.decisions:
-            is_printed = decision.id in self._printed_decisions
+            is_printed = decision.id in self._printed_decision_ids
             if is_printed or decision.part_id not in self._printed_chars:
                 continue
-            self._printed_decisions.add(decision.id)
+            self._printed_decision_ids.add(decision.id)
             if decision.action in ("truncate", "clear", "drop"):
                 key = decision.action, decision.rule, reason_from_numbers(decision)
                 decisions_by_key.setdefault(key, []).append(decision)
@@ -232,10 +232,10 @@ class TerminalOutput:
                 "tokens_before": sum(decision.tokens_before for decision in decisions),
                 "tokens_after": sum(decision.tokens_after for decision in decisions),
             }
-            total = decisions[0].model_copy(update=update)
-            sentence = self._scrub(decision_sentence(total))
-            outputs = counted_noun(len(decisions), "earlier output")
-            self._print_line(f"--- {outputs} · {sentence} ---")
+            combined_decision = decisions[0].model_copy(update=update)
+            sentence = self._scrub(decision_sentence(combined_decision))
+            outputs_text = counted_noun(len(decisions), "earlier output")
+            self._print_line(f"--- {outputs_text} · {sentence} ---")
 
     def _print_once(self, part: Any) -> None:
         if part.id in self._printed_chars:
@@ -289,14 +289,16 @@ class TerminalOutput:
             self._print_line(f"↻ {reason}")
             return
         end_time = part.time.end
-        wait = duration((end_time - part.time.start) / 1_000) if end_time is not None else "a while"
+        wait_text = (
+            duration((end_time - part.time.start) / 1_000) if end_time is not None else "a while"
+        )
         if self._retry_reason == reason:
-            self._write(f", then {wait}")
+            self._write(f", then {wait_text}")
         elif self._retry_reason:
-            self._write(f"; {reason} Sent again after {wait}")
+            self._write(f"; {reason} Sent again after {wait_text}")
         else:
             self._end_line()
-            self._write(f"↻ {reason} Sent again after {wait}")
+            self._write(f"↻ {reason} Sent again after {wait_text}")
         self._retry_reason = reason
 
     def _end_retries(self, outcome: str) -> None:
@@ -311,13 +313,13 @@ class TerminalOutput:
 
     def _end_line(self) -> None:
         self._retry_reason = ""
-        if self._column:
+        if self._is_line_open:
             self._write("\n")
 
     def _write(self, text: str) -> None:
         if text:
             terminal.write(text)
-            self._column = 0 if text.endswith("\n") else 1
+            self._is_line_open = not text.endswith("\n")
 
 
 def _has_ended(part: ReasoningPart | ToolPart) -> bool:

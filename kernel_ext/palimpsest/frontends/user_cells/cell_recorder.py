@@ -78,7 +78,7 @@ class _Output:
     image: tuple[str, bytes] | None = None
     error: tuple[str, str] | None = None
 
-    def value(self, hidden_cells: HiddenCells) -> RecordedOutput:
+    def as_value(self, hidden_cells: HiddenCells) -> RecordedOutput:
         text, markup = map(hidden_cells.masked_text, (self.text.shown_text(), self.markup))
         return RecordedOutput(self.kind, text, markup, self.mimes, self.image, self.error)
 
@@ -101,7 +101,7 @@ class _Run:
 
     def as_value(self, hidden_cells: HiddenCells) -> CellRun:
         if self.value is None:
-            outputs = tuple(output.value(hidden_cells) for output in self.outputs)
+            outputs = tuple(output.as_value(hidden_cells) for output in self.outputs)
             self.value = replace(self.data, outputs=outputs)
         return self.value
 
@@ -150,7 +150,7 @@ class CellRecorder:
         shell.events.register("post_run_cell", self.end)
         self._cells_before_recording = _earlier_cells(shell)
         self._hidden_cells = attached_hidden_cells(shell)
-        self._hidden_cells.hide_unrecorded(_history(shell))
+        self._hidden_cells.hide_unrecorded(_history_cells(shell))
         kernel = getattr(shell, "kernel", None)
         session = getattr(kernel, "session", None)
         if session is None:
@@ -159,14 +159,14 @@ class CellRecorder:
         session.send = self._recording_send(send)
         self._undo_stack.callback(_restore_method, session, "send", send)
         handlers = getattr(kernel, "shell_handlers", {})
-        on_comm = handlers.get("comm_msg")
-        if on_comm is not None:
-            handlers["comm_msg"] = self._recording_comm_handler(on_comm)
-            self._undo_stack.callback(handlers.__setitem__, "comm_msg", on_comm)
+        comm_handler = handlers.get("comm_msg")
+        if comm_handler is not None:
+            handlers["comm_msg"] = self._recording_comm_handler(comm_handler)
+            self._undo_stack.callback(handlers.__setitem__, "comm_msg", comm_handler)
 
     def unregister(self) -> None:
         """Stop recording."""
-        numbers = (number for number, _ in _history(self._shell))
+        numbers = (number for number, _ in _history_cells(self._shell))
         self._hidden_cells.end_recording(max(numbers, default=0))
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
@@ -200,10 +200,10 @@ class CellRecorder:
 
     def begin(self, info: Any = None) -> None:
         """Begin a run; called by IPython. Code that does not count in the history is no cell."""
-        message: dict[str, Any] = {}
+        request: dict[str, Any] = {}
         with suppress(Exception):  # a kernel of another kind; IPython's events are enough
-            message = running_request(self._shell)
-        request_id = str((message.get("header") or {}).get("msg_id", ""))
+            request = running_request(self._shell)
+        request_id = str((request.get("header") or {}).get("msg_id", ""))
         session_id = self.session_id_of_request(request_id)
         # Code inside a cell is a cell of its own only where a page was asked to run it.
         is_cell = not self._running_runs or (
@@ -213,7 +213,7 @@ class CellRecorder:
         if not is_cell or info is None or not is_counted:
             self._running_runs.append(None)
             return
-        metadata = message.get("metadata") or {}
+        metadata = request.get("metadata") or {}
         with self._lock:
             self._run_count += 1
             source = str(getattr(info, "raw_cell", "") or "")
@@ -224,7 +224,7 @@ class CellRecorder:
                 source=shortened_middle(source, MAX_SOURCE_CHARS),
                 cell_id=cell_id,
                 status="running",
-                hidden="" if session_id else self._hidden_by(metadata, source),
+                hidden="" if session_id else self._take_hiding_reason(metadata, source),
                 by_agent=is_prompt_cell(source),
                 requested_by=session_id,
             )
@@ -260,7 +260,7 @@ class CellRecorder:
                 status = "stopped"
             run.mark_changed(number=number, status=status)
 
-    def _hidden_by(self, metadata: dict[str, Any], source: str) -> HiddenBy:
+    def _take_hiding_reason(self, metadata: dict[str, Any], source: str) -> HiddenBy:
         if has_hidden_tag(metadata):
             return "tag"
         # %agent private hides the next cell, not its own.
@@ -459,7 +459,7 @@ def shortened_middle(text: str, max_chars: int) -> str:
     return f"{text[:half_chars]}\n[{len(text) - 2 * half_chars} characters left out]\n{text[-half_chars:]}"
 
 
-def _history(shell: Any) -> list[tuple[int, str]]:
+def _history_cells(shell: Any) -> list[tuple[int, str]]:
     """Return number and source of each cell in IPython's history."""
     history = getattr(getattr(shell, "history_manager", None), "input_hist_raw", None) or ()
     cells = [(number, str(source)) for number, source in enumerate(history)]
@@ -473,7 +473,7 @@ def _earlier_cells(shell: Any) -> tuple[tuple[int, str], ...]:
     """
     may_have_tags = getattr(shell, "kernel", None) is not None
     # Without the last one, the running cell, which loads the extension.
-    cells = _history(shell)[:-1][-MAX_EARLIER_CELLS:]
+    cells = _history_cells(shell)[:-1][-MAX_EARLIER_CELLS:]
     return tuple(
         (number, "" if may_have_tags else shortened_middle(source, MAX_EARLIER_SOURCE_CHARS))
         for number, source in cells

@@ -171,7 +171,7 @@ def is_library_type(value_type: type) -> bool:
     return name in _PANDAS_TIME_NAMES and _module_attribute("pandas", name) is value_type
 
 
-def _module_attribute(module: str, name: str) -> Any:
+def _module_attribute(module_name: str, name: str) -> Any:
     """Return an attribute of an imported module, without calling its ``__getattr__``."""
-    imported_module = sys.modules.get(module)
+    imported_module = sys.modules.get(module_name)
     return None if imported_module is None else vars(imported_module).get(name)

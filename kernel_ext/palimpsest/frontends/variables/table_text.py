@@ -39,9 +39,9 @@ _MRO = type.__dict__["__mro__"]
 def as_plain_table(value: Any) -> Any:
     """Return an object of a class derived from frame, series or array as the library's class; others unchanged."""
     bases = _MRO.__get__(type(value))
-    array = getattr(sys.modules.get("numpy"), "ndarray", None)
-    if array in bases:
-        return value if type(value) is array else array.view(value, array)  # type: ignore[union-attr]
+    array_type = getattr(sys.modules.get("numpy"), "ndarray", None)
+    if array_type in bases:
+        return value if type(value) is array_type else array_type.view(value, array_type)  # type: ignore[union-attr]
     pandas = sys.modules.get("pandas")
     for name in ("DataFrame", "Series"):
         table_type = getattr(pandas, name, None)
@@ -86,43 +86,43 @@ def _series_text(value: Any) -> str:
 
 
 def _frame_text(value: Any) -> str:
-    rows, columns = value.shape
-    lines = [f"{rows} rows x {columns} columns"]
+    row_count, column_count = value.shape
+    lines = [f"{row_count} rows x {column_count} columns"]
     if not has_plain_labels(value.columns) or not has_plain_labels(value.index):
         return (
             f"{lines[0]}\nIts labels are objects of other classes, so nothing else of it is shown."
         )
     foreign_numbers = foreign_columns(value)
-    library_columns = [number for number in range(columns) if number not in foreign_numbers]
-    types_by_number = dict(zip(library_columns, value.iloc[:, library_columns].dtypes, strict=True))
+    library_numbers = [number for number in range(column_count) if number not in foreign_numbers]
+    types_by_number = dict(zip(library_numbers, value.iloc[:, library_numbers].dtypes, strict=True))
     names = list(value.columns)
-    plain_columns = [
-        number for number in library_columns if _is_plain_column(value.iloc[:, number])
+    plain_numbers = [
+        number for number in library_numbers if _is_plain_column(value.iloc[:, number])
     ]
-    present_counts = _computed_or_default(lambda: value.iloc[:, plain_columns].count(), [])
-    counts_by_number = dict(zip(plain_columns, present_counts, strict=False))
+    present_counts = _computed_or_default(lambda: value.iloc[:, plain_numbers].count(), [])
+    counts_by_number = dict(zip(plain_numbers, present_counts, strict=False))
     lines += ["", "column: type, values present"]
     lines += [
         f"  {names[number]}: {types_by_number.get(number, 'of another class')}, {counts_by_number.get(number, '?')}"
-        for number in range(min(columns, MAX_COLUMNS))
+        for number in range(min(column_count, MAX_COLUMNS))
     ]
-    if columns > MAX_COLUMNS:
-        lines.append(f"  ({columns - MAX_COLUMNS} more columns)")
-    secret_columns = [
+    if column_count > MAX_COLUMNS:
+        lines.append(f"  ({column_count - MAX_COLUMNS} more columns)")
+    secret_numbers = [
         number
-        for number in plain_columns
+        for number in plain_numbers
         if isinstance(names[number], str) and is_secret_variable(names[number])
     ]
-    if secret_columns:
-        names_text = ", ".join(str(names[number]) for number in secret_columns)
+    if secret_numbers:
+        names_text = ", ".join(str(names[number]) for number in secret_numbers)
         lines += ["", f"not shown, since their names say that they are secret: {names_text}"]
-    if len(plain_columns) < columns:
-        other_columns = [number for number in range(columns) if number not in plain_columns]
-        names_text = ", ".join(str(names[number]) for number in other_columns)
+    if len(plain_numbers) < column_count:
+        other_numbers = [number for number in range(column_count) if number not in plain_numbers]
+        names_text = ", ".join(str(names[number]) for number in other_numbers)
         lines += ["", f"not shown, since they hold objects of other classes: {names_text}"]
-    shown_columns = [number for number in plain_columns if number not in secret_columns]
-    shown_frame = value.iloc[:, shown_columns]
-    lines += ["", f"first {min(MAX_FIRST_ROWS, rows)} rows:", _first_rows_text(shown_frame)]
+    shown_numbers = [number for number in plain_numbers if number not in secret_numbers]
+    shown_frame = value.iloc[:, shown_numbers]
+    lines += ["", f"first {min(MAX_FIRST_ROWS, row_count)} rows:", _first_rows_text(shown_frame)]
     statistics = _computed_or_default(lambda: shown_frame.describe().to_string())
     return "\n".join([*lines, "", "statistics:", statistics])
 

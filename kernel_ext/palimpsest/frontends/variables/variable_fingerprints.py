@@ -34,7 +34,7 @@ MAX_BLOCK_COLUMNS = 512
 MAX_SAMPLES_PER_AXIS = 64
 """About the number of samples along each axis of a large array whose memory is not contiguous."""
 ITEMS_PER_TIME_CHECK = 512
-ATTRIBUTES_DEPTH = 2
+MAX_ATTRIBUTES_DEPTH = 2
 """Levels of an object's attributes that are read."""
 MAX_DEPTH = 4
 """Maximum levels of nested containers that are read."""
@@ -258,7 +258,7 @@ class Fingerprints:
         if attributes is None or depth < MAX_DEPTH - 1:
             return identity
         attributes_checksum = (
-            self._container_checksum(attributes, ATTRIBUTES_DEPTH) if attributes else 0
+            self._container_checksum(attributes, MAX_ATTRIBUTES_DEPTH) if attributes else 0
         )
         return self._hash_value((identity, attributes_checksum))
 

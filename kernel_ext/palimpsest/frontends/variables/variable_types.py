@@ -118,19 +118,19 @@ def is_module(value: Any) -> bool:
     return issubclass(type(value), ModuleType)
 
 
-def is_of_type(value: Any, module: str, name: str) -> bool:
+def is_of_type(value: Any, module_name: str, name: str) -> bool:
     """Return whether a value has exactly a library's type; a derived class does not count, since it may run any code."""
-    return type(value) is getattr(sys.modules.get(module), name, None)
+    return type(value) is getattr(sys.modules.get(module_name), name, None)
 
 
 def _frame_shape(value: Any) -> str:
-    rows, columns = value.shape
+    row_count, column_count = value.shape
     names = [
         column if type(column) is str else f"({type_name_of(column)})"
         for column in value.columns[:MAX_COLUMNS]
     ]
-    ellipsis = ", ..." if columns > MAX_COLUMNS else ""
-    size_text = f"{rows} rows x {columns} columns"
+    ellipsis = ", ..." if column_count > MAX_COLUMNS else ""
+    size_text = f"{row_count} rows x {column_count} columns"
     text = f"{size_text}: {', '.join(names)}{ellipsis}" if names else size_text
     return scrub(text)[:MAX_SUMMARY_CHARS]
 

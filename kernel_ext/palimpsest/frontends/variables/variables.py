@@ -66,16 +66,16 @@ class _ValueDescriber:
     """Writes values of one namespace, without the kernel's objects and hidden texts."""
 
     def __init__(self, shell: Any) -> None:
-        self.hidden = hidden_cells(shell)
+        self.hidden_cells = hidden_cells(shell)
         self.kernel_objects = KernelObjects(shell)
-        self.value_text = ValueText(self.kernel_objects, self.hidden.hides_file)
+        self.value_text = ValueText(self.kernel_objects, self.hidden_cells.hides_file)
         self._key = getattr(getattr(getattr(shell, "kernel", None), "session", None), "key", b"")
 
     def scrub(self, text: str) -> str:
         """Return a text without secrets, the key of the kernel's messages, and lines of hidden cells."""
         if type(self._key) is bytes and len(self._key) >= MIN_KEY_BYTES:
             text = text.replace(self._key.decode("ascii", "backslashreplace"), REDACTED)
-        return self.hidden.masked_text(scrub(text, _SECRETS()))
+        return self.hidden_cells.masked_text(scrub(text, _SECRETS()))
 
 
 def list_variables(shell: Any, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
