@@ -54,7 +54,7 @@ class CodexImporter:
             return
         first = CodexRollout(path, report)
         yield from first.read()
-        if first.threads.possible_children or first.threads.has_review:
+        if first.threads.possible_subagents or first.threads.has_review:
             yield from _subagents(path, first.threads, report)
 
 
@@ -70,7 +70,7 @@ def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Re
             )
             parent_report("", too_deep_sentence)
             continue
-        for thread_id, file in tree.children(parent, parent_report):
+        for thread_id, file in tree.subagents(parent, parent_report):
             if thread_id in seen_ids:
                 continue
             if len(seen_ids) > MAX_SUBAGENTS:

@@ -112,18 +112,20 @@ class _InspectSample:
         events = SampleEvents()
         for event in self.sample.objects("events"):
             events.add(event)
-        if events.scorer_requests:
+        if events.scorer_request_count:
             self.report(
                 self.file_name,
-                f"{events.scorer_requests} requests of scorers are not the agent's: left out.",
+                f"{events.scorer_request_count} requests of scorers are not the agent's: left out.",
             )
-        if not events.by_agent:
+        if not events.events_by_agent:
             self.report(self.file_name, "It holds no requests of an agent.")
-        session_ids = {agent_span: self._session_id(agent_span) for agent_span in events.by_agent}
+        session_ids = {
+            agent_span: self._session_id(agent_span) for agent_span in events.events_by_agent
+        }
         # The sample's own agent, whose name is empty, comes before its subagents.
-        for agent_span in sorted(events.by_agent, key=bool):
+        for agent_span in sorted(events.events_by_agent, key=bool):
             session_begin = self._session_begin(
-                session_ids[agent_span], events.by_agent[agent_span]
+                session_ids[agent_span], events.events_by_agent[agent_span]
             )
             if agent_span:
                 parent_span, call_id = events.started_by(agent_span)
@@ -134,7 +136,7 @@ class _InspectSample:
                 )
             yield session_begin
             yield from self._request_values(
-                events.by_agent[agent_span], events.runs, session_begin.system or ""
+                events.events_by_agent[agent_span], events.run_by_call, session_begin.system or ""
             )
 
     def _session_id(self, agent_span: str) -> str:
