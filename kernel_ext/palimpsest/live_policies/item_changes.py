@@ -12,7 +12,7 @@ from palimpsest.context_policies.items.reducible import FIXED_KINDS
 from palimpsest.live_policies.live_items import output_text
 from palimpsest.live_policies.live_view import LiveView
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
-from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.recordings.timeline.message_items import part_id_of
 from palimpsest.transcript.context_values.decisions import (
     RESTORE,
     Decision,
@@ -54,7 +54,7 @@ def decisions_of(
     changed_parts: set[str] = set()
     for change in changes:
         item = live_view.timeline.items[change.item]
-        part = parts.get(part_of(item))
+        part = parts.get(part_id_of(item))
         if part is None or change.item in live_view.fixed_items:
             continue
         _check_change(item, change)

@@ -58,7 +58,7 @@ class LiveItems:
         )
         if not is_continued:
             self._reset()
-        self._item_list.entered = len(self._requests)
+        self._item_list.next_request = len(self._requests)
         self._item_list.add_results()
         for message in messages[len(self._known_messages) :]:
             self._add(message)
@@ -95,7 +95,7 @@ class LiveItems:
                 usage=None if info.tokens.estimated or not info.tokens.prompt else info.tokens,
             )
         )
-        self._item_list.entered = len(self._requests)
+        self._item_list.next_request = len(self._requests)
 
     def _add_sections(self, moment: PolicyMoment) -> None:
         for kind, text in (("tools", moment.tools), ("system", "\n\n".join(moment.system))):

@@ -13,7 +13,7 @@ from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScal
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
 from palimpsest.live_policies.live_items import LiveItems
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
-from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.recordings.timeline.message_items import part_id_of
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,
@@ -95,7 +95,7 @@ def _with_pins(timeline: Timeline, view: View) -> Timeline:
     if not names:
         return timeline
     items = tuple(
-        replace(item, pinned=part_of(item) in names or item.message in names)
+        replace(item, pinned=part_id_of(item) in names or item.message in names)
         for item in timeline.items
     )
     return replace(timeline, items=items)
@@ -117,8 +117,8 @@ def _items_not_whole(
                 yield Change(item.index, "out")
         elif item.message not in sent_ids:
             yield Change(item.index, "summarised", tokens=0)
-        elif item.message in named_ids or part_of(item) in named_ids:
-            reduction = effective.reduction(part_of(item), item.message)
+        elif item.message in named_ids or part_id_of(item) in named_ids:
+            reduction = effective.reduction(part_id_of(item), item.message)
             if reduction is not None:
                 yield from _reduced_change(item, reduction)
 
