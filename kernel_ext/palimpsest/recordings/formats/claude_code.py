@@ -51,7 +51,7 @@ from palimpsest.recordings.reading.recorded import (
 from palimpsest.recordings.reading.shared_beginnings import (
     SessionBeginning,
     first_records,
-    modified_time,
+    modified_ns,
     shared_beginning,
 )
 from palimpsest.recordings.reading.sources import discard_report, head_of, json_lines, report_beside
@@ -198,7 +198,7 @@ def _agent_files_beside(path: Path, session_id: str) -> list[Path]:
     if _AGENT_FILE.fullmatch(path.name):
         return []
     folder = path.parent
-    agents = _agent_sessions(folder, modified_time(folder))
+    agents = _agent_sessions(folder, modified_ns(folder))
     return [folder / name for name, session_of_agent in agents if session_of_agent == session_id]
 
 

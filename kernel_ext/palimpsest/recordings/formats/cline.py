@@ -187,7 +187,7 @@ class _ClineMessages:
         created_ms: int | None,
     ) -> MessageRead:
         metrics = message.at("metrics")
-        names = (message.text("modelInfo", field) for field in ("provider", "id"))
+        names = (message.text("modelInfo", field_name) for field_name in ("provider", "id"))
         return MessageRead(
             message_id,
             "assistant",

@@ -147,7 +147,7 @@ def _has_line_format(path: Path) -> bool:
 
 def _document_records(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
     fields = ("sessionId", "startTime", "kind")
-    yield "head", JsonValue({field: json_field(path, field).raw for field in fields})
+    yield "head", JsonValue({field_name: json_field(path, field_name).raw for field_name in fields})
     yield from json_objects(path, "messages.item", report, "message")
     if summary := json_field(path, "summary").raw:
         yield "summary", JsonValue({"$set": {"summary": summary}})

@@ -24,7 +24,7 @@ from palimpsest.recordings.reading.json_fields import (
     media_at,
     usage_of_whole_prompt,
 )
-from palimpsest.recordings.reading.reading_budget import LOOK_BYTES, spend
+from palimpsest.recordings.reading.reading_budget import BYTES_PER_LOOK_UP, spend
 from palimpsest.recordings.reading.recorded import (
     Call,
     GapRead,
@@ -224,7 +224,7 @@ class _InspectSample:
             ):
                 if len(messages) >= MAX_INPUT_MESSAGES:
                     break
-                spend(LOOK_BYTES)
+                spend(BYTES_PER_LOOK_UP)
                 if index not in self.pool:
                     self.pool[index] = self._message(JsonValue(pool_messages[index]))
                 messages.append(self.pool[index])
@@ -308,7 +308,7 @@ class _InspectSample:
             return JsonValue(value).text()
         attachment = self.sample.text("attachments", value[len(ATTACHMENT_PREFIX) :])
         self.looked_up_chars += len(attachment)
-        spend(LOOK_BYTES)
+        spend(BYTES_PER_LOOK_UP)
         if not attachment or self.looked_up_chars > MAX_LOOKED_UP_CHARS:
             self.report(
                 self.file_name,

@@ -20,7 +20,11 @@ from palimpsest.recordings.format_parts.kimi_contexts import (
 from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS_KEY, CallNames
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
-from palimpsest.recordings.reading.reading_budget import MAX_VALUE_BYTES, PART_BYTES, value_bytes
+from palimpsest.recordings.reading.reading_budget import (
+    BYTES_PER_PART,
+    MAX_VALUE_BYTES,
+    value_bytes,
+)
 from palimpsest.recordings.reading.recorded import (
     Call,
     CompactionRead,
@@ -218,7 +222,7 @@ class _Step:
 
     def add_size(self, byte_count: int) -> bool:
         """Add the size of a further part in bytes; return whether the answer stays within its limit."""
-        self.byte_count += byte_count + PART_BYTES
+        self.byte_count += byte_count + BYTES_PER_PART
         return self.byte_count <= MAX_VALUE_BYTES
 
 

@@ -15,7 +15,7 @@ from palimpsest.recordings.reading.importer import CaptureImporter, Importer, Lo
 from palimpsest.recordings.reading.json_fields import NUMBER_NOTES
 from palimpsest.recordings.reading.reading_budget import (
     MAX_VALUE_BYTES,
-    Counted,
+    CountedValue,
     MakesTooMuch,
     reading_within_budget,
     spend,
@@ -126,7 +126,7 @@ class RecordingImport:
     """Number of the session's answers so far."""
     _capture_answer_names: set[str] = field(default_factory=set)
     """Surest names of the answers that were read of a capture: another capture may hold the same exchanges."""
-    _counted_value: Counted = field(default_factory=lambda: (0, []))
+    _counted_value: CountedValue = field(default_factory=lambda: (0, []))
     """The bytes that were counted for the newest value, and the texts, numbers and types of which it is made."""
     _early_problems: list[tuple[str, str]] = field(default_factory=list)
     """Problems found before the first session begins."""

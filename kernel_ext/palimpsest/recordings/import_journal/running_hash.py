@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from palimpsest.recordings.reading.reading_budget import Counted, values_of
+from palimpsest.recordings.reading.reading_budget import CountedValue, values_of
 from palimpsest.recordings.reading.recorded import Recorded
 
 
@@ -23,7 +23,7 @@ class ProcessHash:
         self.count = 0
         self._process_hash = 0
 
-    def add(self, _value: Recorded, counted: Counted) -> int:
+    def add(self, _value: Recorded, counted: CountedValue) -> int:
         """Add the next value to the hash, and return the value's size in bytes, as a budget counts them."""
         value_bytes, leaves = counted
         self._process_hash = hash((self._process_hash, *leaves))
@@ -43,7 +43,7 @@ class RunningHash:
         self.count = 0
         self._hash = hashlib.blake2b(digest_size=16)
 
-    def add(self, value: Recorded, _counted: Counted) -> int:
+    def add(self, value: Recorded, _counted: CountedValue) -> int:
         """Add the next value to the hash, and return the value's size in bytes."""
         json_text = _ENCODER.encode(value)
         json_bytes = json_text.encode("utf-8", "surrogatepass")

@@ -15,7 +15,7 @@ from palimpsest.recordings.import_journal.message_parts import IMPORTED_AGENT
 from palimpsest.recordings.import_journal.recorded_names import DerivedIds
 from palimpsest.recordings.import_journal.running_hash import ProcessHash, RunningHash
 from palimpsest.recordings.import_journal.session_builder import NotJournaled, SessionBuilder
-from palimpsest.recordings.reading.reading_budget import Counted, value_leaves
+from palimpsest.recordings.reading.reading_budget import CountedValue, value_leaves
 from palimpsest.recordings.reading.recorded import CompactionRead, Json, Recorded, SessionBegin
 from palimpsest.store.exchange.import_merge import with_blobs
 from palimpsest.store.exchange.import_report import Imported, Outcome
@@ -145,7 +145,7 @@ class SessionJournal:
         if self._hash.digest != existing.note.get("fingerprint"):
             raise Differs
 
-    def add_value(self, value: Recorded, place: str, counted: Counted) -> None:
+    def add_value(self, value: Recorded, place: str, counted: CountedValue) -> None:
         """Add the next value; report and leave out a value that cannot be part of a session."""
         self._event_bytes += self._hash.add(value, counted)
         is_known = self._existing is not None and self._hash.count <= self._existing.value_count
