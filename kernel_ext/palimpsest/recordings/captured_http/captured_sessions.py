@@ -137,9 +137,9 @@ class _CapturedSession:
             self._whole_input, request.created_ms, reduction
         ):
             yield _with_author(value)
-        answer = self._inputs.answer(self._answer(request))
+        answer = self._inputs.add_answer(self._answer(request))
         yield answer
-        yield from self._inputs.results(request.results)
+        yield from self._inputs.add_results(request.results)
         for note in request.notes:
             yield GapRead(note, message=answer.id)
         if request.answer:

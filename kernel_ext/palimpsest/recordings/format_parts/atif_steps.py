@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from palimpsest.recordings.message_formats.chat_messages import CallNames, full_model_name
+from palimpsest.recordings.message_formats.chat_messages import CallIds, full_model_name
 from palimpsest.recordings.reading.json_fields import JsonValue, media_at, normalised_usage
 from palimpsest.recordings.reading.recorded import (
     Call,
@@ -82,7 +82,7 @@ class StepReader:
     """Reads the steps of one session; ids of calls are unique in all its documents."""
 
     def __init__(self) -> None:
-        self.names = CallNames()
+        self.names = CallIds()
         """Unique ids for the calls so far."""
 
     def message(self, step: JsonValue, step_id: str) -> Iterator[Recorded]:
@@ -150,7 +150,7 @@ class StepReader:
         unnamed_outputs = [output for output in outputs if not output.text("source_call_id")]
         for output in outputs:
             source_id = output.text("source_call_id")
-            call_id = self.names.call_of_result(source_id) if source_id else None
+            call_id = self.names.take_call_of_result(source_id) if source_id else None
             if source_id and call_id is not None:
                 yield self._result(output, call_id)
             elif source_id:
@@ -158,12 +158,12 @@ class StepReader:
         if not unnamed_outputs:
             return
         open_call_ids = [
-            open_call.id for open_call in calls if open_call.id in self.names.unanswered
+            open_call.id for open_call in calls if open_call.id in self.names.unanswered_ids
         ]
         if len(unnamed_outputs) < len(open_call_ids):
             yield GapRead(TOGETHER_SENTENCE, message=step_id)
         for output, call_id in zip(unnamed_outputs, open_call_ids, strict=False):
-            self.names.close(call_id)
+            self.names.mark_answered(call_id)
             yield self._result(output, call_id)
         for number, output in enumerate(unnamed_outputs[len(open_call_ids) :], 1):
             yield MessageRead(
@@ -187,7 +187,7 @@ class StepReader:
         for result in step.objects("observation", "results"):
             source_id = result.text("source_call_id")
             for reference in result.objects("subagent_trajectory_ref"):
-                yield reference, self.names.newest_call(source_id) if source_id else None
+                yield reference, self.names.newest_call_id(source_id) if source_id else None
 
 
 def outputs_of(step: JsonValue) -> tuple[Text | Media, ...]:

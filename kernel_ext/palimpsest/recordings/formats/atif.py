@@ -284,7 +284,7 @@ class _SessionReader:
         """Yield the output reductions that Palimpsest's export records; for other programs, a gap."""
         outputs = management.objects("outputs")
         for output in outputs:
-            call_id = self._steps.names.newest_call(output.text("tool_call_id"))
+            call_id = self._steps.names.newest_call_id(output.text("tool_call_id"))
             if call_id is not None:
                 yield ReducedRead(
                     call_id,

@@ -190,7 +190,7 @@ class _InspectSample:
             if event.get("pending") is True:
                 self.report(self.file_name, "A request was not answered when the log was written.")
                 continue
-            answer = inputs.answer(self._answer(event, f"a{index + 1}", created_ms))
+            answer = inputs.add_answer(self._answer(event, f"a{index + 1}", created_ms))
             call_ids += [part.id for part in answer.parts if isinstance(part, Call)]
             yield answer
             if new_system != system_prompt:

@@ -17,7 +17,7 @@ from palimpsest.recordings.format_parts.kimi_contexts import (
     kimi_parts,
     message_key,
 )
-from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS_KEY, CallNames
+from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS_KEY, CallIds
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.reading_budget import (
@@ -236,7 +236,7 @@ class _KimiSession:
         self._begin = begin
         self._contexts = contexts
         self._agents_with_file = agents_with_file
-        self._calls = CallNames()
+        self._calls = CallIds()
         self._context_ids: list[str] = []
         """Ids of the messages that requests still contain."""
         self._ids_since_clear: list[str] = []
@@ -408,7 +408,7 @@ class _KimiSession:
 
     def _add_result(self, payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
         recorded_id = payload.id("tool_call_id")
-        call_id = self._calls.call_of_result(recorded_id) if recorded_id else None
+        call_id = self._calls.take_call_of_result(recorded_id) if recorded_id else None
         if call_id is None:
             yield GapRead("A result was recorded without its call.")
             return
@@ -451,7 +451,7 @@ class _KimiSession:
             return
         agent_id, call_id = _subagent_id(payload), _parent_call_id(payload)
         if agent_id and len(self.call_by_subagent) <= MAX_SUBAGENTS:
-            self.call_by_subagent.setdefault(agent_id, self._calls.newest_call(call_id))
+            self.call_by_subagent.setdefault(agent_id, self._calls.newest_call_id(call_id))
 
     # Compactions
 

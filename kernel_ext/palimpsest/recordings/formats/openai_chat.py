@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest.recordings.message_formats.chat_messages import full_model_name, text_of, usage_of
 from palimpsest.recordings.message_formats.chat_stream import ChatStream
-from palimpsest.recordings.message_formats.request_comparison import message_key
+from palimpsest.recordings.message_formats.request_comparison import message_hash
 from palimpsest.recordings.reading.document_beginning import (
     Beginning,
     document_text,
@@ -75,8 +75,8 @@ class OpenAIChatImporter:
             if not messages:
                 report(place, "It has no messages and was left out.")
                 continue
-            message_keys = [message_key(message) for message in messages]
-            if reader is None or not reader.continues(message_keys):
+            message_hashes = [message_hash(message) for message in messages]
+            if reader is None or not reader.continues(message_hashes):
                 session_count += 1
                 reader = _ConversationReader()
                 yield self._begin(
@@ -85,7 +85,7 @@ class OpenAIChatImporter:
                 answer_count = sum(message.get("role") == "assistant" for message in messages)
                 if not is_pair or answer_count > 1:
                     yield GapRead(CUT_SENTENCE)
-            yield from reader.read(conversation, messages, message_keys)
+            yield from reader.read(conversation, messages, message_hashes)
         if reader is None:
             raise UserError(f"{str(path)!r} holds no messages of a chat.")
 
@@ -217,23 +217,23 @@ class _ConversationReader:
 
     def __init__(self) -> None:
         self._stream = ChatStream(self._answer_facts)
-        self._read_keys: list[bytes] = []
+        self._read_hashes: list[bytes] = []
         self._conversation = NO_VALUE
         self._is_last_answer = False
 
-    def continues(self, message_keys: list[bytes]) -> bool:
+    def continues(self, message_hashes: list[bytes]) -> bool:
         """Return whether an entry begins with all messages that were read, and has more."""
         return (
-            len(message_keys) > len(self._read_keys)
-            and message_keys[: len(self._read_keys)] == self._read_keys
+            len(message_hashes) > len(self._read_hashes)
+            and message_hashes[: len(self._read_hashes)] == self._read_hashes
         )
 
     def read(
-        self, conversation: JsonValue, messages: list[JsonValue], message_keys: list[bytes]
+        self, conversation: JsonValue, messages: list[JsonValue], message_hashes: list[bytes]
     ) -> Iterator[Recorded]:
         """Yield the messages that an entry adds."""
-        new_messages = messages[len(self._read_keys) :]
-        self._read_keys, self._conversation = message_keys, conversation
+        new_messages = messages[len(self._read_hashes) :]
+        self._read_hashes, self._conversation = message_hashes, conversation
         new_answers = [message for message in new_messages if message.get("role") == "assistant"]
         for message in new_messages:
             if message.get("role") in SYSTEM_ROLES:

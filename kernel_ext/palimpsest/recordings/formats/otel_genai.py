@@ -148,7 +148,7 @@ class _TracedSession:
                         yield _with_times(value, runs_by_call.get(value.call))
                     else:
                         yield value
-            answer = inputs.answer(_answer(request, f"a{number}"))
+            answer = inputs.add_answer(_answer(request, f"a{number}"))
             call_ids += [part.id for part in answer.parts if isinstance(part, Call)]
             yield answer
             if request.system != system_prompt:

@@ -119,16 +119,16 @@ def _request_values(
         last_step = step
         if messages := _recorded_messages(step):
             answer_count = 0 if "query" in step and not recorded_count else 1
-            yield from requests.request(_without_system(messages), answer_count)
+            yield from requests.read_request(_without_system(messages), answer_count)
             recorded_count, unrecorded_count = recorded_count + 1, 0
         else:
             unrecorded_count += 1
     if not recorded_count:
         yield GapRead(NO_REQUESTS_SENTENCE)
     if has_history:
-        yield from requests.rest_of_history(unrecorded_count if recorded_count else 0)
+        yield from requests.read_rest_of_history(unrecorded_count if recorded_count else 0)
     elif recorded_count and "query" in last_step:
-        yield from requests.end(_added_messages(last_step))
+        yield from requests.read_end(_added_messages(last_step))
 
 
 def _added_messages(step: JsonValue) -> list[JsonValue]:
