@@ -104,7 +104,7 @@ class ReviewFile:
         if not is_current:
             raise ValueError("It is of another version or session, or a price has changed.")
         texts = ItemTexts(self._store, self._session_id, lambda index: items[index].id)
-        texts.blobs = contents.blobs
+        texts.blob_by_item = contents.blobs
         return StoredReview(
             replace(timeline, read=texts, count=count, _weights=contents.weights),
             None if contents.references is None else contents.references.references(timeline),
@@ -123,7 +123,7 @@ class ReviewFile:
             made_by=__version__,
             timeline=KeptTimeline.of(timeline),
             prices=self._prices(timeline),
-            blobs=timeline.read.blobs,
+            blobs=timeline.read.blob_by_item,
             weights=_exact_weights(timeline),
             references=None if references is None else KeptReferences.of(references),
         )
