@@ -35,7 +35,7 @@ def whatif(
     summary_tokens: int = SUMMARY_TOKENS,
     exact: bool = False,
 ) -> WhatIf:
-    """Compare a session with its simulation under a policy; None is the recorded one.
+    """Return a session beside its simulation under a policy; None stands for the recorded policy.
 
     With ``exact`` each request of a session that was recorded here is rebuilt, which takes seconds; this works
     for the engine's own policies. Raises UserError with one sentence.
@@ -51,7 +51,7 @@ def whatif(
 
 
 def engine_policy(policy: str | Policy | ContextPolicy | None) -> Policy | None:
-    """Return the engine's own policy that a name or value means; raises UserError for a policy of any other kind."""
+    """Return the engine's policy that a name or value stands for, None for None; raises UserError for a policy of any other kind."""
     if policy is None or isinstance(policy, Policy):
         return policy
     preset = get(policy)

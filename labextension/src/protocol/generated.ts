@@ -304,7 +304,7 @@ export interface AskRequest {
   };
   /** Only blocks that contain this text, ignoring case; empty for all. */
   find: string;
-  /** The first block that is wanted. */
+  /** Index of the first block that is sent, among those that match. */
   first: number;
 }
 /** Ask which items hold a text, whichever request shows them. */
@@ -325,6 +325,7 @@ export interface AskTrack {
     [k: string]: number;
   };
   price?: string;
+  /** Tokens of the window that is assumed; 0 for the recorded window. */
   window: number;
 }
 /** Ask which names of an item the answers from a request on used. */
@@ -535,6 +536,7 @@ export interface Branch {
   cost?: number;
   /** An estimate in units of an uncached input token, where ``cost`` is None; None where no tokens are reported. */
   units?: number;
+  /** Number of decisions about the context since the branches part. */
   decisions: number;
   /** The beginning of the newest answer on one line; empty where there is none. */
   answer: string;
@@ -546,7 +548,7 @@ export interface Branch {
   window: number;
   /** Number of estimates among ``sizes``. */
   estimates: number;
-  /** The branch from which this one was forked; empty for the first branch. */
+  /** Id of the branch from which this one was forked; empty for the first branch. */
   parent: string;
   parent_title: string;
   /** Number of requests that it shares with the parent branch. */
@@ -575,6 +577,7 @@ export interface BreakView {
   request: number;
   turn: number;
   cause: string;
+  /** All causes, with their numbers. */
   words: string;
   expected: number;
   read: number;
@@ -1095,7 +1098,7 @@ export interface CompactionText {
   lost: LostWord[];
   /** Estimated cost of fetching the needed names again, in the money of the view's price. */
   refetching: number;
-  /** Number of requests for that. */
+  /** Number of requests for fetching them again. */
   fetches: number;
   sentences: string[];
 }
@@ -1457,7 +1460,7 @@ export interface Inspect {
   client: string;
 }
 /**
- * What an inspector shows of a session; what is not given is as it opens.
+ * What an inspector shows of a session; a field that is not given is as when the inspector opens.
  *
  * Requests and items count from 1 in Python and in a link, and from 0 in a page.
  */
@@ -1486,7 +1489,7 @@ export interface InspectorPlace {
   tab?: 'compared' | 'timeline' | 'items' | 'requests' | 'cost' | 'wastes' | 'notes';
   /** The policy of the second track, with its numbers behind it. */
   policy?: string;
-  /** The prices and the lifetime that were chosen on the page, as its questions name them. */
+  /** The prices and the lifetime of the cache that were chosen on the page, in the words of ``given_prices``. */
   price?: string;
   /** Whether grid, window, difference and request show the policy instead of the recording. */
   what_if: boolean;
@@ -2777,7 +2780,9 @@ export interface RulerView {
   estimator: string;
   unseen: number;
   factor: number;
+  /** Whether it was fitted to reported usage. */
   measured: boolean;
+  /** A sentence on it. */
   words: string;
 }
 /** Run a cell as a person would, if it still has this source. */
@@ -2792,7 +2797,7 @@ export interface RunCellNotice {
 /** An item that holds a searched text. */
 export interface SearchedItem {
   item: number;
-  /** How often its whole text holds it. */
+  /** How often its whole text holds the searched one. */
   count: number;
   /** The text around the first place, at most ``MAX_EXCERPT_CHARS`` characters; data, not markup. */
   excerpt: string;
@@ -2801,9 +2806,9 @@ export interface SearchedItem {
 export interface SearchedTexts {
   /** At most ``MAX_SEARCHED``. */
   items: SearchedItem[];
-  /** Number of all of them. */
+  /** Number of all items that hold the text. */
   total: number;
-  /** What of the texts could not be searched, in a sentence. */
+  /** A sentence on texts that could not be searched; empty where there are none. */
   note: string;
 }
 /** The session that was opened or begun, or whose turn ended. */
@@ -2819,7 +2824,7 @@ export interface SessionCompacted {
 export interface SessionComparison {
   first: ComparedSession;
   second: ComparedSession;
-  /** Steps from the beginning in which both do the same. */
+  /** Number of steps from the beginning in which both do the same. */
   shared: number;
   /** Where they part, in a sentence. */
   sentence: string;
@@ -2828,7 +2833,7 @@ export interface SessionComparison {
   figures: ComparedFigure[];
   files: ComparedFile[];
   notes: string[];
-  /** Of an answer of a kernel: by this a later question names it; another comparison has another one. */
+  /** In a kernel's answer a name of this comparison, with which a later question says that the page has it. */
   stamp: string;
 }
 /** A session began. */
@@ -3192,9 +3197,9 @@ export interface TimelineView {
   /** For each request the items, ascending, with a name that its answer used. */
   used: number[][];
   subagents: SubagentView[];
-  /** Items of calls that started a session which is not there. */
+  /** Items of the calls whose subagent's session is not stored. */
   missing_subagents: number[];
-  /** The session that was asked for this one as its subagent; empty where it was asked for itself. */
+  /** The session through which this one was asked for, as its subagent; empty where it was asked for directly. */
   within: string;
   /** Sentences with numbers about the whole session. */
   totals: string[];
@@ -3321,7 +3326,7 @@ export interface UsedNames {
   request: number;
   /** At most ``MAX_USED_NAMES``, in the answer's order; data, not markup. */
   names: string[];
-  /** Number of all of them. */
+  /** Number of all names of the item that the answer used. */
   total: number;
 }
 /** The answer to one question: one of its fields is set, or ``error``. */

@@ -13,7 +13,7 @@ from palimpsest.review.corpus.session_sources import SessionSource
 from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.review.session_figures import session_figures
 from palimpsest.review.session_review import PolicyLike, SessionReview
-from palimpsest.review.tables.cache_breaks import avoided_by
+from palimpsest.review.tables.cache_breaks import remedy_text
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.timeline import Timeline
 
@@ -124,7 +124,7 @@ def session_wastes(review: SessionReview) -> dict[str, Any]:
     wastes = review.wastes()
     remedies: dict[str, float] = defaultdict(float)
     for cache_break in review.breaks():
-        remedy = avoided_by(timeline, cache_break, price)
+        remedy = remedy_text(timeline, cache_break, price)
         if remedy:
             remedies[KEPT_WARM if cache_break.cause == "idle" else remedy] += cache_break.cost
     for kind in wastes.kinds:

@@ -69,7 +69,7 @@ class SessionComparison(Value):
     first: ComparedSession
     second: ComparedSession
     shared: int
-    """Steps from the beginning in which both do the same."""
+    """Number of steps from the beginning in which both do the same."""
     sentence: str
     """Where they part, in a sentence."""
     unit: ComparedUnit
@@ -78,7 +78,7 @@ class SessionComparison(Value):
     files: tuple[ComparedFile, ...] = ()
     notes: tuple[str, ...] = ()
     stamp: str = ""
-    """Of an answer of a kernel: by this a later question names it; another comparison has another one."""
+    """In a kernel's answer a name of this comparison, with which a later question says that the page has it."""
 
 
 def cleaned_comparison(

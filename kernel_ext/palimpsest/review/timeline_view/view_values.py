@@ -154,7 +154,9 @@ class RulerView(Value):
     unseen: float
     factor: float
     measured: bool
+    """Whether it was fitted to reported usage."""
     words: str
+    """A sentence on it."""
 
 
 class ProofView(Value):
@@ -190,6 +192,7 @@ class BreakView(Value):
     turn: int
     cause: str
     words: str
+    """All causes, with their numbers."""
     expected: int
     read: int
     loss: int
@@ -258,7 +261,7 @@ class TimelineView(Value):
     definitions: DefinitionColumns = DefinitionColumns()
     requests: RequestColumns
     cache_marks: MarkColumns = MarkColumns()
-    """None where none was set, or where the recording does not tell them."""
+    """Empty where no mark was set, or where the recording states none."""
     ruler: RulerView
     price: PriceProfile
     recorded: TrackView
@@ -273,9 +276,9 @@ class TimelineView(Value):
     """For each request the items, ascending, with a name that its answer used."""
     subagents: tuple[SubagentView, ...] = ()
     missing_subagents: tuple[int, ...] = ()
-    """Items of calls that started a session which is not there."""
+    """Items of the calls whose subagent's session is not stored."""
     within: str = ""
-    """The session that was asked for this one as its subagent; empty where it was asked for itself."""
+    """The session through which this one was asked for, as its subagent; empty where it was asked for directly."""
     totals: tuple[str, ...] = ()
     """Sentences with numbers about the whole session."""
     gaps: tuple[str, ...] = ()
