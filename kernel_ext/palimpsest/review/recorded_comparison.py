@@ -86,7 +86,7 @@ class RecordedComparison(ShownAsTable):
     first_actions: SessionActions
     second_actions: SessionActions
     has_same_prompt: bool
-    """Whether both began with the same prompt."""
+    """Whether both sessions began with the same prompt."""
     with_texts: bool = True
     """Whether actions are shown with their subjects, such as a path; else only the tools are named."""
 
@@ -106,7 +106,7 @@ class RecordedComparison(ShownAsTable):
         return self.table_of_figures(FIGURE_KEYS)
 
     def table_of_figures(self, keys: Sequence[str]) -> ReportTable:
-        """Return the table with the rows of these figures only, in its own order; raises UserError for an unknown key."""
+        """Return the table with the rows of the figures with these keys, in the order of ``table``; raises UserError for an unknown key."""
         check_columns(keys, FIGURE_KEYS)
         first_title, second_title = self._column_titles()
         columns = (
@@ -184,7 +184,7 @@ class RecordedComparison(ShownAsTable):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on what the figures rest on, each once, though both may be one session."""
+        """Sentences on what the figures are based on, each once."""
         both = (self.first, self.second)
         notes = [] if self.has_same_prompt else [OTHER_PROMPT_SENTENCE]
         notes += [
@@ -263,8 +263,10 @@ def _sampled_sizes(review: SessionReview) -> tuple[int, ...]:
     sizes = [round(size) for size in request_sizes(review.timeline, review.ruler)]
     if not sizes:
         return (0,) * GROWTH_POINTS
-    last = len(sizes) - 1
-    return tuple(sizes[round(last * point / (GROWTH_POINTS - 1))] for point in range(GROWTH_POINTS))
+    last_index = len(sizes) - 1
+    return tuple(
+        sizes[round(last_index * point / (GROWTH_POINTS - 1))] for point in range(GROWTH_POINTS)
+    )
 
 
 def _column_title(name: str) -> str:

@@ -83,7 +83,7 @@ def policy_named(policy: SweptPolicy, /, **numbers: Any) -> ContextPolicy:
 
 
 KeepReview = Callable[[Timeline, References | None], None]
-"""A function that stores the values derived from a session so far; called again when there are more."""
+"""A function that stores the values derived from a session; it is called again when further ones are known."""
 
 
 def session_ruler(timeline: Timeline, separate_tokens: Callable[[], int]) -> Ruler:
@@ -141,7 +141,7 @@ class SessionReview(NotedSession):
             Problem("", text) for text in timeline.unread if text not in known_sentences
         )
         self.problems = (*problems, *import_problems)
-        """Places of the recording that could not be read, now or when it was imported."""
+        """Places of the recording that could not be read when it was opened or imported."""
         self._children_of = children_of
         self._get_policy = get_policy
         self._price_of = price_of
@@ -302,7 +302,7 @@ class SessionReview(NotedSession):
         return self.subagents_at()
 
     def subagents_at(self, price: PriceLike = None) -> Subagents:
-        """Return the subagents at other prices than the recorded ones."""
+        """Return the subagents, with their costs at a price."""
         runs = self.subagent_runs(price)
         return subagents_of(self.timeline, self.ruler, self.price(price), runs)
 
@@ -318,7 +318,7 @@ class SessionReview(NotedSession):
         return subagent_runs(self.timeline, self._children_of, self.ruler, ruler_and_prices)
 
     def subagent_reviews(self) -> Iterator["SessionReview"]:
-        """Yield a review of each session that calls of this one started, directly or through others."""
+        """Yield a review of each subagent of the session, also of those that its subagents started."""
         for run in self.subagent_runs():
             subagent_id = run.timeline.session
             yield SessionReview(
@@ -333,7 +333,7 @@ class SessionReview(NotedSession):
 
     @property
     def requests_with_subagents(self) -> ReportTable:
-        """One row for each request of the session and of its subagents, on one time axis."""
+        """One row for each request of the session and its subagents, in the order of sending."""
         return requests_with_subagents(self.timeline, self.subagents)
 
     def breaks(self, price: PriceLike = None) -> CacheBreaks:
@@ -514,9 +514,9 @@ class SessionReview(NotedSession):
         for run in runs:
             session_id, totals = run.timeline.session, run.totals
             if session_id in writer_ids:
-                numbers = totals.requests, totals.input, totals.output, totals.cost
+                counts = totals.requests, totals.input, totals.output, totals.cost
                 basis: Basis = "fact" if totals.cost_is_fact else "estimate"
-                writers[session_id] = SummarySession(session_id, *numbers, basis)
+                writers[session_id] = SummarySession(session_id, *counts, basis)
         return writers
 
     def _replay_under(self, policy: PolicyLike, summary: str | None = None) -> "Simulation":
@@ -548,7 +548,7 @@ class SessionReview(NotedSession):
     # Policies
 
     def policy(self, policy: PolicyLike, **numbers: Any) -> ContextPolicy | None:
-        """Return a policy by its name or itself, with the given numbers instead of its defaults.
+        """Return the policy that a name or a value stands for, with the given numbers instead of its defaults.
 
         None stands for ``raw``, which shows every item whole. Raises UserError for an unknown name, and for what is no policy.
         """
@@ -617,7 +617,7 @@ class SessionReview(NotedSession):
         summary: str | None = None,
         **numbers: Sequence[Any],
     ) -> "PolicySweep":
-        """Return one policy with several values of one of its numbers.
+        """Return a table that compares several values of one number of a policy.
 
         ``sweep("opencode.prune.protect", [10_000, 20_000])`` and ``sweep("opencode.prune", protect=[...])`` are
         the same; a policy of one's own may be given itself. A list of windows is a number of the policy, like the others.
@@ -643,8 +643,8 @@ class SessionReview(NotedSession):
         return PolicySweep(swept_policy, number, swept_values, comparison)
 
 
-def _rule_phrase(own: "OwnRule | None") -> str:
-    return "" if own is None else own.sentence_end
+def _rule_phrase(rule: "OwnRule | None") -> str:
+    return "" if rule is None else rule.sentence_end
 
 
 def _session_ruler_with(timeline: Timeline, sent_requests: SentRequests | None) -> Ruler:
@@ -672,11 +672,11 @@ def _sweep_arguments(
     if isinstance(policy, str) and values is not None and not numbers:
         from palimpsest.context_policies.registry import split_policy_number
 
-        name, number = split_policy_number(policy)
-        if not name:
-            name, _, number = policy.rpartition(".")
-        if name:
-            return name, number, tuple(values)
+        policy_name, number = split_policy_number(policy)
+        if not policy_name:
+            policy_name, _, number = policy.rpartition(".")
+        if policy_name:
+            return policy_name, number, tuple(values)
     if values is None and len(numbers) == 1:
         number, number_values = next(iter(numbers.items()))
         return policy, number, tuple(number_values)

@@ -69,9 +69,9 @@ def is_policy_of_review(policy: str | Policy | ContextPolicy) -> bool:
     """
     if not isinstance(policy, str):
         return not isinstance(policy, Policy)
-    pieces = policy.split()
-    name = pieces[0].partition("@")[0].partition("|")[0] if pieces else ""
+    policy_words = policy.split()
+    preset_name = policy_words[0].partition("@")[0].partition("|")[0] if policy_words else ""
     names = {preset.preset for preset in presets()} - (
-        {*ENGINE_PRESETS} if len(pieces) == 1 else set()
+        {*ENGINE_PRESETS} if len(policy_words) == 1 else set()
     )
-    return policy in OWN_POLICIES or name in (names | {*OWN_POLICIES, RAW_NAME, RECORDED})
+    return policy in OWN_POLICIES or preset_name in (names | {*OWN_POLICIES, RAW_NAME, RECORDED})

@@ -259,9 +259,11 @@ export interface AskCompaction {
 export interface AskComparison {
   subagent?: string;
   ask: 'comparison';
-  /** The other one's recorded file or folder, from the kernel's start directory; None for a session of the project. */
+  /**
+   * Path of the other session's recording, relative to the kernel's start directory; None for a session of the project.
+   */
   path?: string;
-  /** The other one's id; empty for the first session with a request of the recording. */
+  /** Id of the other session; empty for the first session with a request in the recording. */
   session: string;
   price?: string;
   /** ``stamp`` of the comparison that the front end has: where nothing is newer, the answer contains none. */
@@ -318,7 +320,7 @@ export interface AskSearch {
 export interface AskTrack {
   subagent?: string;
   ask: 'track';
-  /** A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages. */
+  /** A policy's name as ``policies.get`` reads it, followed by its numbers, with ``|`` between stages. */
   policy: string;
   /** Numbers of a single preset, as its sliders name them. */
   numbers: {
@@ -572,7 +574,7 @@ export interface BranchTable {
   left_out: number;
   figures: BranchFigure[];
 }
-/** A request that read less from the cache than the one before left there: a fact. */
+/** A request that read less from the cache than the request before had left there: a fact. */
 export interface BreakView {
   request: number;
   turn: number;
@@ -852,7 +854,7 @@ export interface SegmentCut {
   /** The text to insert where the cut fell into a code fence. */
   joint: string;
 }
-/** States that are already decided for the next request, such as of an item that the user restored. */
+/** The states of items that are already decided for the next request, such as after the user restored one. */
 export interface ComingColumns {
   item: number[];
   state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
@@ -1084,7 +1086,7 @@ export interface CompactionText {
   undone?: number;
   /** The items that the summary covers. */
   items: number[];
-  /** Estimated tokens of each of these items in the request before. */
+  /** Estimated tokens of each of ``items`` in the request before. */
   item_tokens: number[];
   /** At most ``MAX_TEXT_CHARS`` characters; data, not markup. */
   summary: string;
@@ -1118,7 +1120,7 @@ export interface LostWord {
   /** The requests, from 0, whose answers used the name after it was lost and before it was shown again. */
   needed: number[];
 }
-/** One figure of both sessions, as text. */
+/** One figure, as text, with its value in each session. */
 export interface ComparedFigure {
   key: string;
   name: string;
@@ -1130,7 +1132,7 @@ export interface ComparedFigure {
 /** A file that calls of one or both sessions named. */
 export interface ComparedFile {
   path: string;
-  /** What the first session did with it; empty where it named it in no call. */
+  /** What the first session did with the file; empty where none of its calls names the file. */
   first: 'changed' | 'read' | '';
   second: 'changed' | 'read' | '';
 }
@@ -1157,7 +1159,7 @@ export interface ComparedSession {
 }
 /** What one session did in the first step in which it differs from the other. */
 export interface ComparedStep {
-  /** Its request; None where another session counts it. */
+  /** Index of the request, from 0; None for a step copied from another session. */
   request?: number;
   /** The action as a phrase on one line. */
   words: string;
@@ -1224,12 +1226,12 @@ export interface Facts {
 }
 /** The tool definitions, item by item: an item of tools holds those that its request offered. */
 export interface DefinitionColumns {
-  /** The item that holds it; one whose text is no list of definitions has none here. */
+  /** The item that holds the definition. */
   item: number[];
   name: string[];
-  /** Its share of the item's tokens, by length; the definitions of an item share all of them. */
+  /** The definition's share of the item's tokens, by length; the shares of all definitions add up to them. */
   tokens: number[];
-  /** How it differs from the definitions that were offered before. */
+  /** Whether the definition is new or changed since the previous tools. */
   change: ('' | 'new' | 'changed')[];
 }
 /** Delete a session and the sessions that its tasks began, for good. */
@@ -1471,7 +1473,7 @@ export interface InspectorPlace {
   item?: number;
   /** The tool definition of that item whose card is open, from 1. */
   definition?: number;
-  /** The request that the shown one is compared with; by default the one before. */
+  /** The request with which the shown request is compared; by default the request before it. */
   against?: number;
   /**
    * The first and the last request to which grid, tables and sums are narrowed.
@@ -1480,14 +1482,16 @@ export interface InspectorPlace {
    * @maxItems 2
    */
   range?: [unknown, unknown];
-  /** The session that a call of this one started, which is shown instead: the other fields are of that session. */
+  /** Id of a subagent that is shown instead of the session; the other fields are about the subagent. */
   subagent?: string;
-  /** The session that is shown beside it: the id of one, or the path of a recorded file. */
+  /** A second session that is shown beside the first: its id, or the path of a recorded file. */
   beside?: string;
-  /** ``second`` where the other fields are of the session beside it; by default they are of the first. */
+  /**
+   * ``second`` where the other fields are about the session ``beside``; by default they are about the first session.
+   */
   side?: 'second';
   tab?: 'compared' | 'timeline' | 'items' | 'requests' | 'cost' | 'wastes' | 'notes';
-  /** The policy of the second track, with its numbers behind it. */
+  /** The policy of the second track: its name, followed by its numbers. */
   policy?: string;
   /** The prices and the lifetime of the cache that were chosen on the page, in the words of ``given_prices``. */
   price?: string;
@@ -1720,11 +1724,11 @@ export interface SettingRow {
  */
 export interface MarkColumns {
   request: number[];
-  /** The item that it stands after; -1 where that is not known. */
+  /** The item that the mark stands after; -1 where that is not known. */
   item: number[];
-  /** Of an item of tools the definition that it stands after, from 0; -1 for other items. */
+  /** For an item of tools the definition, from 0, that the mark stands after; -1 for other items. */
   definition: number[];
-  /** The place as it was sent, such as ``message 7, block 2``; empty where the item is known. */
+  /** The mark's place as it was sent, such as ``message 7, block 2``; empty where the item is known. */
   place: string[];
   /** ``5m`` or ``1h``; empty where the client left it to the provider. */
   lifetime: string[];
@@ -2633,7 +2637,7 @@ export interface RenameNotebook {
 export interface RequestColumns {
   id: string[];
   turn: number[];
-  /** Number of items that existed when it was sent; it could show the items below this number. */
+  /** Number of items that existed when the request was sent: it could show the items below this number. */
   items: number[];
   /** Milliseconds since 1970. */
   started: (number | null)[];
@@ -2833,7 +2837,7 @@ export interface SessionComparison {
   figures: ComparedFigure[];
   files: ComparedFile[];
   notes: string[];
-  /** In a kernel's answer a name of this comparison, with which a later question says that the page has it. */
+  /** In a kernel's answer the comparison's name, by which a later question tells that the page has the comparison. */
   stamp: string;
 }
 /** A session began. */
@@ -2930,7 +2934,7 @@ export interface SessionError {
 }
 /** The field that all questions have. */
 export interface SessionQuery {
-  /** The id of a session that calls of this one started, directly or through others, which is asked about instead. */
+  /** Id of a subagent, of the session or of its subagents, that is asked about instead of the session. */
   subagent?: string;
 }
 /** The present state of a session, in numbered pieces; a piece may arrive more than once. */
@@ -3135,13 +3139,15 @@ export interface StorageRow {
   /** Why it is never deleted. */
   why?: string;
 }
-/** A session that a call of this one started. */
+/** A subagent: a session that a call of this session started. */
 export interface SubagentView {
   session: string;
   title: string;
-  /** The request of the parent whose answer started it; -1 where it is not known. */
+  /** The parent's request whose answer started the subagent; -1 where it is not known. */
   request: number;
-  /** The item of the call of this session that started it; -1 where another subagent did, or that is not known. */
+  /**
+   * The item of this session's call that started the subagent; -1 where another subagent did, or the call is not known.
+   */
   call: number;
   requests: number;
   tokens: number;
@@ -3168,7 +3174,7 @@ export interface TimelineView {
   /** Whether the session can be written: its items can be pinned, left out and restored. */
   own: boolean;
   parent?: string;
-  /** The last record of the journal that it shows; a live view asks for newer ones. */
+  /** Number of the last record of the journal in the view; a live view asks for newer records. */
   seq: number;
   /** Views of the same epoch have the same ruler, so that one can be a patch of another; empty in a file. */
   epoch: string;
@@ -3256,7 +3262,7 @@ export interface Waste {
   request: number;
   /** Whether the waste is known from reported usage; else it is an estimate. */
   is_fact: boolean;
-  /** Whether its cost was recorded, or follows recorded prices; else it is an estimate, even for reported tokens. */
+  /** Whether the cost was recorded, or follows recorded prices; else it is an estimate, even for reported tokens. */
   cost_is_fact: boolean;
   /** The wasted item, from 0; None for a whole request. */
   item?: number;

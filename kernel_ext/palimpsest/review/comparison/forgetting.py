@@ -110,7 +110,7 @@ def _lost_uses(
 
 @dataclass(slots=True)
 class _NameSources:
-    """What is known of the items that contain a name, as far as they were looked at."""
+    """The items that contain a name: how many were looked at, and what is known of them."""
 
     seen_count: int = 0
     whole_until: int = 0
@@ -121,7 +121,7 @@ class _NameSources:
 
 @dataclass(slots=True)
 class _NamesShown:
-    """Answers whether requests show names; the uses of a name come in the order of requests, so its items only grow."""
+    """Answers whether requests show names. It must be asked in the order of requests, in which the items of a name only grow."""
 
     timeline: Timeline
     first_not_whole: Mapping[int, int]
@@ -155,7 +155,7 @@ def _any_summary_contains(timeline: Timeline, summary_items: Iterable[int], use:
 
 
 def _repeated_calls(timeline: Timeline) -> tuple[tuple[int, int], ...]:
-    """Return, for each call that repeats the input of an earlier one, its request and the earlier call's result."""
+    """Return for each call with the input of an earlier call the index of its request and that of the earlier call's result."""
     items = timeline.items
     column_cache: GrownColumns = timeline.earlier.setdefault("results and calls", GrownColumns())
     columns = column_cache.grown_columns(

@@ -191,13 +191,13 @@ def _rule_result(
     near_compactions = map(neighbours, (*by_hand, *automatic))
     unmatched_requests = first_of_runs(passed_requests.difference(*near_compactions))
     conditions = [condition for condition in probes if condition is not None]
-    newest = conditions[-1] if conditions else None
+    newest_condition = conditions[-1] if conditions else None
     rule_result = OwnRule(
         preset=rules[max(rules)].name,
         window=max(rules),
         threshold=max((condition.threshold for condition in conditions), default=0.0),
-        unit=newest.unit if newest is not None else "tokens",
-        measured_value=newest.signal if newest is not None else "",
+        unit=newest_condition.unit if newest_condition is not None else "tokens",
+        measured_value=newest_condition.signal if newest_condition is not None else "",
         recorded_count=len(clear_requests),
         found_at=tuple(request for request in clear_requests if request in matched_requests),
         missed=tuple(request for request in clear_requests if request not in matched_requests),
@@ -220,11 +220,13 @@ def _probe_by_request(
     probes = {}
     for window, rule in rules.items():
         key = f"own rule {rule.name} {window}"
-        growing: GrowingReplay | None = timeline.earlier.get(key)
-        if growing is None or growing.ruler != ruler:
-            growing = GrowingReplay(ruler, _ProbedRecording(timeline, rule), measures_sizes=False)
-            timeline.earlier[key] = growing
-        replay = growing.replay(timeline)
+        growing_replay: GrowingReplay | None = timeline.earlier.get(key)
+        if growing_replay is None or growing_replay.ruler != ruler:
+            growing_replay = GrowingReplay(
+                ruler, _ProbedRecording(timeline, rule), measures_sizes=False
+            )
+            timeline.earlier[key] = growing_replay
+        replay = growing_replay.replay(timeline)
         replay.advance(len(timeline.requests))
         assert isinstance(replay.policy, _ProbedRecording)
         probes[window] = replay.policy.probes

@@ -72,7 +72,7 @@ def request_costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, t
 
 
 def _uncached_cost(size: RequestSize, price: PriceProfile) -> float:
-    """Return what a request and the calls for summaries before it would cost without any cache."""
+    """Return the cost, without any cache, of a request and of the calls for summaries before it."""
     cost = price.cost(size.total, 0, 0, size.output, terms=size.terms) if size.is_billed else 0.0
     if size.summary_input or size.summary_output:
         cost += price.cost(size.summary_input, 0, 0, size.summary_output, terms=size.terms)
@@ -114,10 +114,10 @@ def verdict(simulation: Simulation) -> str:
     if simulation.cache_policy is not None:
         return simulation.cache_policy.sentence
     if simulation.firing_requests:
-        first = simulation.firing_requests[0]
-        count = len(simulation.firing_requests)
-        times_text = "once" if count == 1 else f"{count} times"
-        request_text = f"request {first + 1}{_turn_text(timeline, first)}"
+        first_request = simulation.firing_requests[0]
+        acting_count = len(simulation.firing_requests)
+        times_text = "once" if acting_count == 1 else f"{acting_count} times"
+        request_text = f"request {first_request + 1}{_turn_text(timeline, first_request)}"
         return f"Acted {times_text}, first before {request_text} of {len(timeline.requests)}{_measured_by_text(simulation)}."
     if simulation.ineffective_counts:
         return _ineffective_sentence(simulation.ineffective_counts)
@@ -128,10 +128,12 @@ def verdict(simulation: Simulation) -> str:
         if can_decide and not simulation.decision_count:
             return "Never asked: it decides when a turn has ended, and no request came after one."
         return "It has nothing to decide."
-    last = simulation.probes[-1]
-    condition_text = _condition_text(last.probe)
-    if last.probe.value or last.probe.passed_before is not None:
-        condition_text += f", at request {last.request + 1}{_turn_text(timeline, last.request)}"
+    last_probe = simulation.probes[-1]
+    condition_text = _condition_text(last_probe.probe)
+    if last_probe.probe.value or last_probe.probe.passed_before is not None:
+        condition_text += (
+            f", at request {last_probe.request + 1}{_turn_text(timeline, last_probe.request)}"
+        )
     return f"Never acted: {condition_text}."
 
 
@@ -144,8 +146,8 @@ def _measured_by_text(simulation: Simulation) -> str:
 
 def _ineffective_sentence(ineffective_counts: Mapping[str, int]) -> str:
     """Return a sentence on decisions that changed nothing, with the reasons, the most frequent first."""
-    total = sum(ineffective_counts.values())
-    times_text = "once" if total == 1 else f"{total:,} times"
+    decision_count = sum(ineffective_counts.values())
+    times_text = "once" if decision_count == 1 else f"{decision_count:,} times"
     sorted_reasons = sorted(ineffective_counts.items(), key=lambda entry: (-entry[1], entry[0]))
     reasons = ", ".join(
         reason if len(sorted_reasons) == 1 else f"{reason} ({count:,})"
@@ -162,8 +164,8 @@ def _condition_text(probe: Probe) -> str:
     if not probe.threshold:
         shown_value = "no" if not probe.value else value
         return f"{earlier_condition}there were {shown_value} {probe.signal}"
-    unit = "" if probe.unit in probe.signal else f" {probe.unit}"
-    text = f"{earlier_condition}{probe.signal} reached {value} of {threshold}{unit}"
+    unit_text = "" if probe.unit in probe.signal else f" {probe.unit}"
+    text = f"{earlier_condition}{probe.signal} reached {value} of {threshold}{unit_text}"
     if probe.is_passed:
         return text
     if probe.value == probe.threshold:
@@ -183,8 +185,8 @@ def _distinct_numbers(value: float, threshold: float) -> tuple[str, str]:
 
 def _share_text(value: float, threshold: float) -> str:
     """Return a share below one in per cent, never rounded up to 100 %."""
-    share = f"{100 * value / threshold:.0f} %"
-    return "nearly 100 %" if share == "100 %" else share
+    share_text = f"{100 * value / threshold:.0f} %"
+    return "nearly 100 %" if share_text == "100 %" else share_text
 
 
 def _turn_text(timeline: Timeline, request: int) -> str:

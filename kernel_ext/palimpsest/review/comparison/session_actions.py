@@ -49,19 +49,19 @@ class SessionStep:
     """An answer, and its action."""
 
     request: int | None
-    """The index of its request; None where another session counts it, from which this one was forked."""
+    """Index of the request, from 0; None for a step copied from the session from which this one was forked."""
     item: int
     """The first item of the action."""
     action: tuple[str, ...]
-    """Digests of its calls with their inputs, or of its answer; equal for equal actions."""
+    """Digests of the calls with their inputs, or of the answer; equal for equal actions."""
     tools: tuple[str, ...]
-    """The tools that it called; empty where it answered."""
+    """The tool of each call; empty where the action is an answer."""
     subjects: tuple[str, ...]
     """The subject of each call, or the first line of the answer."""
 
     @property
     def place(self) -> str:
-        """Its request in brackets; empty where another session counts it."""
+        """The request's number, from 1, in brackets; empty for a copied step."""
         return "" if self.request is None else f" (request {self.request + 1:,})"
 
     def phrase(self, *, with_texts: bool = True) -> str:
@@ -84,7 +84,7 @@ class Parting:
     shared_steps: int
     """Number of steps from the beginning in which both do the same."""
     first_step: SessionStep | None
-    """The first session's step after them; None where it has none."""
+    """The first session's step after the shared ones; None where it has no further step."""
     second_step: SessionStep | None
 
     def sentence(self, *, with_texts: bool = True) -> str:
@@ -104,11 +104,11 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class SessionActions:
-    """What one session did."""
+    """The steps, files and end of one session."""
 
     steps: tuple[SessionStep, ...]
     files: Mapping[str, FileUse]
-    """Files that its calls named, in the order of their first call; ``changed`` where one changed it."""
+    """The files that calls named, in the order of the first call on each; ``changed`` where any call changed the file."""
     last_step: SessionStep | None
     """The step that is the last answer; None where the last request has no answer."""
     end_after: str
@@ -170,7 +170,7 @@ def parting_of(first_actions: SessionActions, second_actions: SessionActions) ->
 def step_of(
     timeline: Timeline, answer: Sequence[TimelineItem], request: TimelineRequest | None
 ) -> SessionStep:
-    """Return the step that an answer is, of its texts and calls, of which there is at least one."""
+    """Return the step of an answer, which has at least one text or call."""
     request_index = None if request is None else request.index
     calls = [item for item in answer if item.kind == "call"]
     texts = [item for item in answer if item.kind != "call"]
@@ -193,7 +193,7 @@ def first_prompt_digest(timeline: Timeline) -> str:
 
 
 def touched_files(timeline: Timeline) -> dict[str, FileUse]:
-    """Return the files that calls named, in order, and whether one changed it; what shell commands did is not known.
+    """Return the files that calls named, in order, with their use: ``changed`` where any call changed the file. Shell commands are not read.
 
     A call that edits and names no file edits the one that was named last, as in SWE-agent.
     """

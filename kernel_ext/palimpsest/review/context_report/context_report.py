@@ -160,13 +160,13 @@ def _tool_names(items: Sequence[RequestItem]) -> str:
         f" and {len(names) - MAX_NAMED_TOOLS} more" if len(names) > MAX_NAMED_TOOLS else ""
     )
     changed_texts = [f"{item.name}: {item.remark}" for item in items if item.remark]
-    others = (
+    others_text = (
         f" and {len(changed_texts) - MAX_REDUCTION_ROWS} more"
         if len(changed_texts) > MAX_REDUCTION_ROWS
         else ""
     )
     changed_text = (
-        f" ({'; '.join(changed_texts[:MAX_REDUCTION_ROWS])}{others})" if changed_texts else ""
+        f" ({'; '.join(changed_texts[:MAX_REDUCTION_ROWS])}{others_text})" if changed_texts else ""
     )
     return f"{counted_noun(len(names), 'tool')}: {', '.join(names[:MAX_NAMED_TOOLS])}{further_text}{changed_text}"
 
@@ -186,11 +186,11 @@ def _outputs_text(items: Sequence[RequestItem]) -> str:
     common_tools = ", ".join(f"{number} {name}" for name, number in tools)
     further_text = ", …" if len({item.name for item in items}) > len(tools) else ""
     state_counts = Counter(item.state for item in items if item.state != "whole")
-    states = [
+    state_texts = [
         f"{count(state_counts[word])} {word}"
         for word in sorted(state_counts, key=STATE_ORDER.index)
     ]
-    return "; ".join([f"{common_tools}{further_text}", *states])
+    return "; ".join([f"{common_tools}{further_text}", *state_texts])
 
 
 def _warning(contents: WindowContents) -> str:
@@ -227,12 +227,12 @@ def _remarks(contents: WindowContents) -> tuple[str, ...]:
 def _hidden_cells_sentence(contents: WindowContents) -> str:
     """Return a sentence on runs of the user's cells that are not in the window; empty where all are."""
     facts = [
-        f"{count(number)} {label}"
-        for number, label in (
+        f"{count(run_count)} {label}"
+        for run_count, label in (
             (contents.hidden_cells, "kept from the agent (tag agent-hidden, or %agent private)"),
             (contents.omitted_cells, "only named, for want of tokens (notebook_tokens)"),
         )
-        if number
+        if run_count
     ]
     return f"Runs of your cells that are not in it: {', '.join(facts)}." if facts else ""
 
@@ -268,21 +268,23 @@ def _split_off_largest(
         range(len(reductions)),
         key=lambda row: (reductions[row].part_id is not None, -reductions[row].saved),
     )
-    largest = frozenset(by_precedence[:MAX_REDUCTION_ROWS])
+    largest_indexes = frozenset(by_precedence[:MAX_REDUCTION_ROWS])
     return (
-        [row for index, row in enumerate(reductions) if index in largest],
-        [row for index, row in enumerate(reductions) if index not in largest],
+        [row for index, row in enumerate(reductions) if index in largest_indexes],
+        [row for index, row in enumerate(reductions) if index not in largest_indexes],
     )
 
 
 def _reduction_row(reduction: Reduction) -> ReductionRow:
     is_counted = reduction.tokens_before is not None and reduction.tokens_after is not None
-    sizes = f"{count(reduction.tokens_before or 0)} → {count(reduction.tokens_after or 0)} tokens"
+    sizes_text = (
+        f"{count(reduction.tokens_before or 0)} → {count(reduction.tokens_after or 0)} tokens"
+    )
     if reduction.way == "summarise":  # the sizes include the messages that stay whole
-        sizes = f"the whole conversation {sizes}, with the messages that stay as they are"
+        sizes_text = f"the whole conversation {sizes_text}, with the messages that stay as they are"
     facts = (
         _STATE_TEXTS[reduction.way],
-        sizes if is_counted else "",
+        sizes_text if is_counted else "",
         _since_text(reduction.decided_at),
         f"rule {reduction.rule}",
     )
@@ -300,8 +302,8 @@ def _since_text(decision_time: DecisionTime | None) -> str:
         return ""
     moment = datetime.datetime.fromtimestamp(decision_time.time / 1000).astimezone()
     turn, step = decision_time.turn, decision_time.step
-    place = f"since turn {turn}, step {step}" if step else f"after turn {turn}"
-    return f"{place} ({moment:%Y-%m-%d %H:%M})"
+    place_text = f"since turn {turn}, step {step}" if step else f"after turn {turn}"
+    return f"{place_text} ({moment:%Y-%m-%d %H:%M})"
 
 
 def _more_reductions_text(reductions: Sequence[Reduction]) -> str:

@@ -23,7 +23,7 @@ AT_ONCE_RULES = frozenset({"truncate"})
 
 
 def decision_times(records: Iterable[Record], decision_ids: Set[str]) -> dict[str, DecisionTime]:
-    """Return the time at which each of these decisions was made."""
+    """Return the time of each of these decisions, by its id."""
     clock = _DecisionClock(decision_ids)
     for record in records:
         clock.add(record)

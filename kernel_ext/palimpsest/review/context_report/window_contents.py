@@ -98,7 +98,7 @@ class WindowContents:
     hidden_variables: int = 0
     """Number of variables of the kernel that the setting ``hidden_variables`` kept from the newest list."""
     recorded_by: str = ""
-    """The agent whose recording this is, with its last request; empty for a Palimpsest session."""
+    """The agent whose recording the request is from; empty for a Palimpsest session."""
     tools_left_out: tuple[str, ...] = ()
     """Sentences about tools that are not offered."""
     opaque_by: str = ""

@@ -24,6 +24,7 @@ RATE_NAMES = ("input", "output", "cache_read", "cache_write", "cache_write_hour"
 """Meaning of the numbers between the slashes, in order; the last three are optional."""
 MAX_USD = 1_000_000.0
 """Maximum US dollars per million tokens; a larger number is refused as a mistake."""
+MAX_QUOTED_CHARS = 40
 MAX_TOKENS_DIGITS = 12
 MAX_LIFETIME_SECONDS = 30 * 86_400.0
 SECONDS_BY_UNIT = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
@@ -162,7 +163,9 @@ def _number_text(value: object, key: str) -> str:
             return f"{value:.12g}"
     except OverflowError:
         pass
-    raise UserError(f"The price of {key!r:.80} has {str(value)[:40]!r}, which is no such number.")
+    raise UserError(
+        f"The price of {key!r:.80} has {str(value)[:MAX_QUOTED_CHARS]!r}, which is no such number."
+    )
 
 
 def _model_prices(prices: Mapping[PriceKey, Price]) -> Iterable[tuple[str, Price]]:

@@ -132,7 +132,7 @@ def compare_branches(
 
 
 _Origins = dict[str, ForkedFrom | None]
-"""For each session, its parent and the record after which it was forked; None for no parent."""
+"""By session id the parent and the record after which the session was forked from it; None for no parent."""
 
 
 def _origins(
@@ -155,9 +155,9 @@ def _origin_of_deleted(
     """Return the origin of a deleted session from its log; None where the log is gone."""
     try:
         created = [
-            entry.event.session
-            for entry in read_records(session_id)
-            if isinstance(entry.event, SessionCreated)
+            record.event.session
+            for record in read_records(session_id)
+            if isinstance(record.event, SessionCreated)
         ]
     except NotFound:
         return None
@@ -196,7 +196,7 @@ class _BranchTree:
         return min((*shared_seqs, *(seq for _, seq in self.forked.values())))
 
     def shown_branches(self) -> list[SessionSummary]:
-        """Return the shown branches, each after its parent, older ones first."""
+        """Return the branches that are shown, each after its parent, older ones first."""
         ancestor_ids = {*self._ancestors(self._session_id)}
         first_id = next((branch.id for branch in self.branches if branch.id not in self.forked), "")
         by_importance = sorted(
@@ -210,10 +210,12 @@ class _BranchTree:
         chosen_ids = {branch.id for branch in by_importance[:MAX_BRANCHES]}
         return [branch for branch in self._in_order("") if branch.id in chosen_ids]
 
-    def _in_order(self, parent: str) -> Iterator[SessionSummary]:
+    def _in_order(self, parent_id: str) -> Iterator[SessionSummary]:
         """Yield the branches below a branch, each followed by those below it; for an empty id, all branches."""
         children = [
-            branch for branch in self.branches if self.forked.get(branch.id, ("", 0))[0] == parent
+            branch
+            for branch in self.branches
+            if self.forked.get(branch.id, ("", 0))[0] == parent_id
         ]
         for branch in sorted(children, key=lambda branch: branch.created):
             yield branch
@@ -319,12 +321,12 @@ def _cost_text(branch: Branch) -> str:
 
 def _estimates_text(branch: Branch) -> str:
     """Return a sentence on the estimates among a branch's tokens."""
-    name = one_line(branch.title or branch.session, MAX_COLUMN_TITLE_CHARS)
+    title = one_line(branch.title or branch.session, MAX_COLUMN_TITLE_CHARS)
     if branch.estimates == len(branch.sizes):
-        return f"Tokens of requests of {name} are estimates: no provider reported them."
+        return f"Tokens of requests of {title} are estimates: no provider reported them."
     count_text = "One request" if branch.estimates == 1 else f"{branch.estimates} requests"
     verb = "has" if branch.estimates == 1 else "have"
-    return f"{count_text} of {len(branch.sizes)} of {name} {verb} estimated tokens; all others were reported."
+    return f"{count_text} of {len(branch.sizes)} of {title} {verb} estimated tokens; all others were reported."
 
 
 def _branch_with_figures(

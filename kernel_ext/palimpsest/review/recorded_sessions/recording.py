@@ -247,10 +247,10 @@ def _import_into_memory(
     if path.exists() and size_of(path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
         return None
     store = MemoryStore()
-    with counting() as count:
+    with counting() as counted_bytes:
 
         def is_too_large() -> bool:
-            return count() > MAX_MEMORY_BYTES
+            return counted_bytes() > MAX_MEMORY_BYTES
 
         is_cancelled = control.is_cancelled
         limited_control = replace(

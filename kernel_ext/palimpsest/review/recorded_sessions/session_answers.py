@@ -58,7 +58,7 @@ class SessionReviews:
         self._lock = threading.Lock()
 
     def review_at(self, seq: int) -> RecordingReview:
-        """Return the review up to a record, the same object until there are more records; raises NotFound."""
+        """Return the review of the log up to record ``seq``, the same object for the same record; raises NotFound."""
         with self._lock:
             if self._newest is None or self._newest[0] != seq:
                 self._newest = seq, stored_review(self._store, self._session_id, self._price_of)
@@ -127,7 +127,7 @@ class SessionAnswers:
     def _answer_of_subagent(
         self, query: ViewQuery, session_id: str, policies: ChosenPolicies
     ) -> ViewAnswer:
-        """Return the answer about a session that calls of this one started."""
+        """Return the answer to a question about a subagent of the session."""
         answers = self._subagents.pop(session_id, None)
         if answers is None and not self._is_subagent(session_id):
             return ViewAnswer(error=f"The subagent {session_id:.60} is not there.")
@@ -152,7 +152,7 @@ class SessionAnswers:
         return answer
 
     def _is_subagent(self, session_id: str) -> bool:
-        """Return whether a session was started by a call of this one, directly or through others."""
+        """Return whether a session is a subagent of this session, or of one of its subagents."""
         parents = {info.id: info.parent_id for info in self._store.list()}
         for _ in range(MAX_DEPTH):
             session_id = parents.get(session_id) or ""
@@ -209,13 +209,13 @@ class SessionAnswers:
         )
         return self._answers
 
-    def _has_changed(self, current: ViewAnswers, log_state: LogState) -> bool:
-        if log_state.seq <= current.seq:
+    def _has_changed(self, known_answers: ViewAnswers, log_state: LogState) -> bool:
+        if log_state.seq <= known_answers.seq:
             # A shorter log is a different log, or was deleted.
-            return log_state.seq < current.seq
-        newer_records = self._store.read(self.session_id, current.seq, only=GROWTH_EVENTS)
+            return log_state.seq < known_answers.seq
+        newer_records = self._store.read(self.session_id, known_answers.seq, only=GROWTH_EVENTS)
         return next(newer_records, None) is not None
 
     def _stored_log_state(self) -> LogState:
-        newest = next(self._store.stream(self.session_id), None)
-        return LogState(newest.seq if newest is not None else 0)
+        newest_record = next(self._store.stream(self.session_id), None)
+        return LogState(newest_record.seq if newest_record is not None else 0)

@@ -39,7 +39,7 @@ def review_made_by(
     is_alone: bool = False,
     note_files: NoteFiles | None = None,
 ) -> AnyReview:
-    """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound.
+    """Return what ``make`` returns for a session, whose timeline is built, or with ``in_file`` read from its file; raises NotFound.
 
     ``own_only`` is passed to ``timeline_of``; with ``is_alone`` no sessions of subagents are searched for.
     """

@@ -80,7 +80,7 @@ class CompactionLoss(ShownAsTable):
     items: tuple[int, ...] = field(repr=False)
     """The replaced items, as far as they were shown."""
     item_tokens: tuple[float, ...] = field(repr=False)
-    """Estimated tokens of each of these items."""
+    """Estimated tokens of each of ``items``."""
     summary: str = field(repr=False)
     """The text of the summary; empty where it was never written. Data, not markup."""
     tokens_before: float
@@ -208,8 +208,8 @@ class CompactionLoss(ShownAsTable):
     @cached_property
     def table(self) -> ReportTable:
         """The lost names, needed ones first, with the sentences below."""
-        others = [word for word in self.lost if not word.needed]
-        listed_names = (*self.needed_names, *others)[: MAX_NAMES_PER_KIND * len(LOST_KINDS)]
+        unneeded_names = [word for word in self.lost if not word.needed]
+        listed_names = (*self.needed_names, *unneeded_names)[: MAX_NAMES_PER_KIND * len(LOST_KINDS)]
         needed_at = TableColumn("needed", "needed at request", "count")
         columns: tuple[ColumnSpec, ...] = (
             TableColumn("kind", "kind"),
@@ -219,8 +219,10 @@ class CompactionLoss(ShownAsTable):
         )
         title = f"Compaction {self.number + 1} under {self.policy}: {len(self.lost):,} names lost"
         unlisted_count = len(self.lost) - len(listed_names)
-        more = (f"{unlisted_count:,} more names are not listed.",) if unlisted_count > 0 else ()
-        return table_of(title, columns, listed_names, (*self.sentences, *more))
+        more_note = (
+            (f"{unlisted_count:,} more names are not listed.",) if unlisted_count > 0 else ()
+        )
+        return table_of(title, columns, listed_names, (*self.sentences, *more_note))
 
     def json(self) -> dict[str, Any]:
         """Return the compaction as plain values; numbers count from 1."""
@@ -371,7 +373,7 @@ class _ShownSummary(NamedTuple):
 
 
 def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
-    """Yield the recorded summaries, one for each compaction, if the replay shows them; without those of another session."""
+    """Yield the session's own recorded summaries, one for each compaction; none for the replay of a policy."""
     timeline = simulation.timeline
     own_summary_ids: set[str] = set()
     undone_requests: dict[str, int] = {}

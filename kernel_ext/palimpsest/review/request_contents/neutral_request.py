@@ -27,7 +27,7 @@ _ROLE_OF_KIND: Mapping[str, Role] = {"system": "system", "assistant": "assistant
 def neutral_messages_of(
     timeline: Timeline, blocks: Sequence[RequestItem], system: str = ""
 ) -> NeutralMessages:
-    """Return the messages of a request's blocks; blocks of the same provider message are one message."""
+    """Return a request's blocks as messages: adjacent blocks of one provider message and role form one message."""
     system_blocks = (TextBlock(text=system),) if system else ()
     item_blocks = [
         block

@@ -1,4 +1,4 @@
-"""The blocks of a request: its items as shown, or its rebuilt messages mapped to items."""
+"""The blocks of a request: one for each shown item, or one for each part of its rebuilt messages, with its item where it is known."""
 
 import json
 from collections import Counter
@@ -180,7 +180,9 @@ def _index_by_id(timeline: Timeline, items: Sequence[ShownItem]) -> dict[str, in
         index_by_id[item.id.removeprefix(f"{item.message}/")] = item.index
         if item.kind == "summary":
             index_by_id[item.message] = item.index
-    system = next((entry.item.index for entry in items if entry.item.kind == "system"), None)
+    system = next(
+        (shown_item.item.index for shown_item in items if shown_item.item.kind == "system"), None
+    )
     return index_by_id if system is None else {**index_by_id, "system": system}
 
 

@@ -74,7 +74,7 @@ class RequestDifference(ShownAsTable):
     """Estimated tokens of the first and of the second request."""
     price: PriceProfile
     follows: bool
-    """Whether the second is the recorded request right after the first, so that its reported usage applies."""
+    """Whether the second request is a recorded one right after the first, so that its reported usage is about both."""
     loss: ReportedLoss | None = None
     """The cache break between the two requests, where one was reported."""
 
@@ -209,7 +209,7 @@ def request_difference(
         first=first,
         second=second,
         policy=simulation.policy_name,
-        changes=tuple(_changes(simulation, items_before, items_after, second)),
+        changes=tuple(_item_changes(simulation, items_before, items_after, second)),
         prefix_items=shared_count,
         prefix_tokens=prefix,
         first_differing=first_differing,
@@ -243,7 +243,7 @@ def _shared_beginning(
     return shared_count, differing.index
 
 
-def _changes(
+def _item_changes(
     simulation: Simulation,
     items_before: Sequence[ShownItem],
     items_after: Sequence[ShownItem],

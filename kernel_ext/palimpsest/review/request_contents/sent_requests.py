@@ -39,7 +39,7 @@ class SentRequests:
         return self if session_id == self._session_id else SentRequests(self._store, session_id)
 
     def rebuilt_request(self, message_id: str) -> "Rebuilt | None":
-        """Return an answer's rebuilt request; None where its content is gone. Raises UserError for a newer version's."""
+        """Return the rebuilt request of the answer with a message id; None where its content is gone. Raises UserError for a newer version's."""
         request = self._newest_requests.get(message_id)
         if request is None:
             return None

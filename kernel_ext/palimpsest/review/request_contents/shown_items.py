@@ -73,8 +73,8 @@ def items_at(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
     scale = simulation.ruler.scale
     if request < len(simulation.sizes):
         # The items add up to the request's total.
-        total = simulation.sizes[request].total
-        scale = scale.fitted_to(total, sum(tokens for _, _, tokens in rows))
+        total_tokens = simulation.sizes[request].total
+        scale = scale.fitted_to(total_tokens, sum(tokens for _, _, tokens in rows))
     return tuple(
         ShownItem(item, transition, tokens * scale.factor) for item, transition, tokens in rows
     )

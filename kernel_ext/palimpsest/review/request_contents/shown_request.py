@@ -98,10 +98,8 @@ class ShownRequest(ShownAsTable):
         sentence = EXACTNESS_SENTENCES[self.basis]
         if self.basis != "captured":
             return sentence
-        places = "; ".join(self.timeline.requests[self.request].cache_marks)
-        return (
-            f"{sentence} {MARKED_SENTENCE.format(places=places) if places else NOT_MARKED_SENTENCE}"
-        )
+        places_text = "; ".join(self.timeline.requests[self.request].cache_marks)
+        return f"{sentence} {MARKED_SENTENCE.format(places=places_text) if places_text else NOT_MARKED_SENTENCE}"
 
     def find(self, text: str) -> tuple[FoundText, ...]:
         """Return the places of a plain text in the request, ignoring case; nothing for an empty text.
@@ -206,9 +204,11 @@ def request_at(
     rebuilt = None
     if sent_requests is not None and is_fact:
         rebuilt = sent_requests.rebuilt_request(timeline_request.id)
-    size = simulation.sizes[request].total
-    unseen_tokens = size - sum(shown_item.tokens for shown_item in items_shown)
-    make_request = partial(ShownRequest, timeline, request, simulation.policy_name, tokens=size)
+    total_tokens = simulation.sizes[request].total
+    unseen_tokens = total_tokens - sum(shown_item.tokens for shown_item in items_shown)
+    make_request = partial(
+        ShownRequest, timeline, request, simulation.policy_name, tokens=total_tokens
+    )
     if rebuilt is not None:
         sent_request = rebuilt.request
         if rebuilt.neutral:
@@ -270,10 +270,10 @@ def _item_number(block: RequestItem) -> int | None:
 
 
 def _block_title(block: RequestItem) -> str:
-    number = "" if block.item is None else f"item {block.item + 1}, "
-    tool = f" {block.name}" if block.name else ""
-    state = "" if block.state == "whole" else f", {block.state}"
-    return f"{number}{block.role}: {block.kind}{tool}{state}, ~{block.tokens:,.0f} tokens"
+    number_text = "" if block.item is None else f"item {block.item + 1}, "
+    tool_text = f" {block.name}" if block.name else ""
+    state_text = "" if block.state == "whole" else f", {block.state}"
+    return f"{number_text}{block.role}: {block.kind}{tool_text}{state_text}, ~{block.tokens:,.0f} tokens"
 
 
 def _excerpt(text: str) -> str:

@@ -18,15 +18,17 @@ MAX_DESCRIPTION_CHARS = 80
 MAX_DEFINITIONS = 5_000
 """Maximum definitions of one session that are listed: a client that changes its tools at each request repeats them all."""
 DefinitionChange = Literal["", "new", "changed"]
-"""How a definition differs from those that were offered before; empty where it does not, and for the first ones."""
+"""Whether a definition is new or changed since the previous tools; empty where it is the same, and in the first tools."""
 
 
 class ToolDefinition(NamedTuple):
-    """One definition: its name, the first line of its description, and its JSON."""
+    """One definition of a tool."""
 
     name: str
     words: str
+    """The first characters of the description."""
     text: str
+    """The definition as JSON."""
 
 
 class ItemDefinition(NamedTuple):
@@ -35,7 +37,7 @@ class ItemDefinition(NamedTuple):
     item: int
     name: str
     tokens: int
-    """Its share of the item's tokens, by length; those of all definitions of an item are the item's."""
+    """The definition's share of the item's tokens, by length; the shares of all definitions add up to them."""
     change: DefinitionChange
 
 
@@ -86,7 +88,7 @@ def _declared_functions(tools: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[
     """Yield each definition; Gemini sends its functions as a list within one tool."""
     for tool in tools:
         declared = tool.get("functionDeclarations") or tool.get("function_declarations")
-        if isinstance(declared, list) and all(isinstance(inner, dict) for inner in declared):
+        if isinstance(declared, list) and all(isinstance(function, dict) for function in declared):
             yield from declared
         else:
             yield tool

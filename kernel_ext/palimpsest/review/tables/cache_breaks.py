@@ -152,7 +152,7 @@ class CacheBreaks(ShownAsTable):
         unit = "USD" if self.price.unit == "USD" else "units"
         # The loss is a fact; its cost is a fact only at recorded prices.
         basis = self.price.basis
-        causes_text = ", ".join(f"{number} {cause}" for cause, number in self.causes.items())
+        causes_text = ", ".join(f"{count} {cause}" for cause, count in self.causes.items())
         noun = "break" if len(self) == 1 else "breaks"
         share = self.unexplained_share
         unexplained_notes = (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
@@ -227,7 +227,7 @@ class _FollowingRequest(NamedTuple):
 def _following_request(
     timeline: Timeline, request: TimelineRequest, cache_loss: CacheLoss | None, price: PriceProfile
 ) -> _FollowingRequest:
-    """Return a following request, with the break and its cost if it lost the cache."""
+    """Return a request with usage that follows another one, with its cache break and the cost of that, if it has one."""
     follows_prompt = _follows_prompt(timeline, request)
     if cache_loss is None:
         return _FollowingRequest(follows_prompt, None)
@@ -249,7 +249,7 @@ def _following_request(
 
 
 def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfile) -> float:
-    """Return what tokens that a request wrote, or paid in full, cost beyond reading them from the cache."""
+    """Return the cost of tokens that a request wrote to the cache, or paid in full, beyond that of reading them from it."""
     prices, usage = price.rates_at(request.terms, request.reported or 0), request.usage
     write_rate = prices.write if usage is not None and usage.cache_write else prices.input
     return tokens * (write_rate - prices.read) / 1_000_000
@@ -259,10 +259,14 @@ def remedy_text(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile
     """Return how a break could have been avoided; empty where no way is known, or where it would cost more."""
     if cache_break.cause != "idle":
         return _REMEDY_BY_CAUSE.get(cache_break.cause, "")
-    previous = timeline.requests[cache_break.compared_request]
+    previous_request = timeline.requests[cache_break.compared_request]
     request = timeline.requests[cache_break.request]
-    started_ms, previous_end = request.started, previous.ended or previous.started
-    if started_ms is None or previous_end is None or previous.index in behind_the_clock(timeline):
+    started_ms, previous_end = request.started, previous_request.ended or previous_request.started
+    if (
+        started_ms is None
+        or previous_end is None
+        or previous_request.index in behind_the_clock(timeline)
+    ):
         return ""
     # A request just before the lifetime ends reads the prefix once and keeps it for another lifetime.
     lifetime = cache_lifetime(timeline).seconds
@@ -271,12 +275,12 @@ def remedy_text(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile
     if not 0 < request_count <= MAX_WARMINGS or cost >= cache_break.cost:
         return ""
     requests_text = "a request" if request_count == 1 else f"{request_count} requests"
-    amount = amount_with_unit(cost, price.unit, "estimate")
-    return f"{requests_text} to keep the cache warm ({amount})"
+    amount_text = amount_with_unit(cost, price.unit, "estimate")
+    return f"{requests_text} to keep the cache warm ({amount_text})"
 
 
 def _follows_prompt(timeline: Timeline, request: TimelineRequest) -> bool:
     """Return whether the last item of a request is a prompt, not counting messages written by the program."""
     turn = timeline.requests[request.index - 1].turn if request.index else 0
-    last = timeline.items[request.items - 1] if request.items else None
-    return last is not None and last.kind == "user" and request.turn > turn
+    last_item = timeline.items[request.items - 1] if request.items else None
+    return last_item is not None and last_item.kind == "user" and request.turn > turn

@@ -69,7 +69,7 @@ class HourCache:
     pauses: int
     """Number of pauses of five minutes to an hour."""
     saved_cost: float
-    """What these pauses cost with a cache of five minutes, in addition to reading the prefix."""
+    """What an hour's cache saves: the cost of these pauses with one of five minutes, beyond reading the prefix."""
 
     def json(self) -> dict[str, Any]:
         """Return the costs as plain values."""
@@ -120,7 +120,7 @@ class CacheUse(ShownAsTable):
 
     @property
     def amplification(self) -> float | None:
-        """Fresh tokens as a multiple of the appended ones: 1 where each token is processed once; None for one request."""
+        """Fresh tokens divided by ``appended`` tokens: 1 where each token is processed once; None for one request."""
         return self.fresh / self.appended if self.appended and self.requests > 1 else None
 
     @property
@@ -188,7 +188,7 @@ class CacheUse(ShownAsTable):
 
 
 def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse:
-    """Return the use of the cache by a session's requests; it has no rows where none reports its usage."""
+    """Return the use of the cache by a session's requests, without rows where no request reports its usage."""
     requests = [request for request in timeline.requests if request.usage is not None]
     prefix_items = {item.index for item in timeline.items if item.kind in _PREFIX_KINDS}
     weights = timeline.weights(ruler.estimator) if prefix_items else ()
@@ -205,18 +205,23 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
 
 
 def _rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[PauseRow]:
-    groups: dict[str, list[TimelineRequest]] = {
+    requests_by_pause: dict[str, list[TimelineRequest]] = {
         FIRST_REQUEST: [],
-        **{name: [] for _, name in _PAUSES},
+        **{pause_name: [] for _, pause_name in _PAUSES},
         NOT_KNOWN: [],
     }
     for request in requests:
-        groups[_pause_name(timeline, request)].append(request)
-    for name, group in groups.items():
-        if group:
-            usages = [request.usage for request in group if request.usage is not None]
+        requests_by_pause[_pause_name(timeline, request)].append(request)
+    for pause_name, requests_of_pause in requests_by_pause.items():
+        if requests_of_pause:
+            usages = [request.usage for request in requests_of_pause if request.usage is not None]
             read_tokens = sum(usage.cache_read for usage in usages)
-            yield PauseRow(name, len(group), sum(usage.prompt for usage in usages), read_tokens)
+            yield PauseRow(
+                pause_name,
+                len(requests_of_pause),
+                sum(usage.prompt for usage in usages),
+                read_tokens,
+            )
 
 
 def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
@@ -230,10 +235,10 @@ def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
 
 def _pause_before(timeline: Timeline, request: int) -> float | None:
     """Return the seconds since the request before; None where they are not known."""
-    previous = timeline.requests[request - 1]
-    if behind_the_clock(timeline) & {request, previous.index}:
+    previous_request = timeline.requests[request - 1]
+    if behind_the_clock(timeline) & {request, previous_request.index}:
         return None
-    return timeline.requests[request].seconds_since(previous)
+    return timeline.requests[request].seconds_since(previous_request)
 
 
 def _idle_compactions(timeline: Timeline) -> int:

@@ -57,12 +57,12 @@ def explanation(
             f"The session has {count(len(timeline.requests))} requests and {count(len(timeline.items))} items."
         )
     timeline_item, timeline_request = timeline.items[item], timeline.requests[request]
-    name, place = _item_name(timeline_item), f"request {request + 1}"
+    item_name, request_text = _item_name(timeline_item), f"request {request + 1}"
     if item >= timeline_request.items:
         entered = timeline_item.entered
         if entered >= len(timeline.requests):
-            return f"{name} is not in {place}: it came after the last request."
-        return f"{name} is not in {place}: it came later, before request {entered + 1}{_time_text(timeline, entered)}."
+            return f"{item_name} is not in {request_text}: it came after the last request."
+        return f"{item_name} is not in {request_text}: it came later, before request {entered + 1}{_time_text(timeline, entered)}."
     transition = timeline.transition_at(item, request)
     weights = timeline.weights()
     if transition is None:
@@ -71,16 +71,16 @@ def explanation(
         comma = "," if ";" in since_text else ""
         pin_text = f"{comma} and the user keeps it (pinned)" if timeline_item.pinned else ""
         tokens = weights[item] * factor
-        return f"{name} is in {place} whole, ~{tokens:,.0f} tokens, {since_text}{pin_text}{later_text}.{_first_use_text(request, using_requests)}"
+        return f"{item_name} is in {request_text} whole, ~{tokens:,.0f} tokens, {since_text}{pin_text}{later_text}.{_first_use_text(request, using_requests)}"
     return (
-        f"{name} is {STATE_PHRASES.get(transition.state, transition.state)} in {place}, since request {transition.request + 1}"
+        f"{item_name} is {STATE_PHRASES.get(transition.state, transition.state)} in {request_text}, since request {transition.request + 1}"
         f"{_time_text(timeline, transition.request)}, {transition_text(transition, weights[item], transition.tokens, factor)}."
         f"{_first_use_text(request, using_requests, STATE_PHRASES.get(transition.state, transition.state))}"
     )
 
 
 def _since_text(timeline: Timeline, item: int, request: int, factor: float) -> str:
-    """Return a phrase on since when an item is shown whole: since it entered, or since it was restored."""
+    """Return a phrase with the request from which on an item is shown whole: the one in which it entered, or was restored."""
     transitions = [
         transition for transition in timeline.by_item.get(item, ()) if transition.request <= request
     ]
@@ -108,9 +108,9 @@ def _first_use_text(request: int, using_requests: Sequence[int], state: str = ""
     ]
     if not later_requests:
         return ""
-    others = f", and {len(later_requests) - 1} more did" if len(later_requests) > 1 else ""
-    after = f" after it was {state}" if state else ""
-    return f" The answer to request {later_requests[0] + 1} used a name in it{after}{others}."
+    others_text = f", and {len(later_requests) - 1} more did" if len(later_requests) > 1 else ""
+    after_text = f" after it was {state}" if state else ""
+    return f" The answer to request {later_requests[0] + 1} used a name in it{after_text}{others_text}."
 
 
 def transition_text(
@@ -158,17 +158,17 @@ def _later_state_text(timeline: Timeline, item: int, request: int) -> str:
 
 
 def _numbers_text(transition: Transition) -> str:
-    numbers = [
+    number_texts = [
         f"{key.replace('_', ' ')} {value:,}"
         for key, value in transition.numbers.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     ]
-    return f" ({', '.join(numbers[:MAX_LISTED_NUMBERS])})" if numbers else ""
+    return f" ({', '.join(number_texts[:MAX_LISTED_NUMBERS])})" if number_texts else ""
 
 
 def _time_text(timeline: Timeline, request: int) -> str:
     started = timeline.requests[request].started if request < len(timeline.requests) else None
     if started is None:
         return ""
-    when = datetime.fromtimestamp(started / 1000, UTC)
-    return f" ({when:%Y-%m-%d %H:%M} UTC)"
+    start_time = datetime.fromtimestamp(started / 1000, UTC)
+    return f" ({start_time:%Y-%m-%d %H:%M} UTC)"

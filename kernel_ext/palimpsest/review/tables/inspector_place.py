@@ -56,18 +56,18 @@ class InspectorPlace(Value):
     definition: CountedFromOne | None = None
     """The tool definition of that item whose card is open, from 1."""
     against: CountedFromOne | None = None
-    """The request that the shown one is compared with; by default the one before."""
+    """The request with which the shown request is compared; by default the request before it."""
     range: tuple[CountedFromOne, CountedFromOne] | None = None
     """The first and the last request to which grid, tables and sums are narrowed."""
     subagent: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
-    """The session that a call of this one started, which is shown instead: the other fields are of that session."""
+    """Id of a subagent that is shown instead of the session; the other fields are about the subagent."""
     beside: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
-    """The session that is shown beside it: the id of one, or the path of a recorded file."""
+    """A second session that is shown beside the first: its id, or the path of a recorded file."""
     side: Literal["second"] | None = None
-    """``second`` where the other fields are of the session beside it; by default they are of the first."""
+    """``second`` where the other fields are about the session ``beside``; by default they are about the first session."""
     tab: InspectorTab | None = None
     policy: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
-    """The policy of the second track, with its numbers behind it."""
+    """The policy of the second track: its name, followed by its numbers."""
     price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
     """The prices and the lifetime of the cache that were chosen on the page, in the words of ``given_prices``."""
     what_if: bool = False
@@ -104,7 +104,7 @@ _PLACE_LINK = re.compile(rf"#?{LINK_SCHEME}([^/?]+)(?:/(\d+))?(?:/(\d+))?(?:\?(.
 
 
 def checked_place(fields: Mapping[str, Any]) -> InspectorPlace:
-    """Return the place with these fields; raises UserError, which names the field, for one that is not valid."""
+    """Return the place with these fields; for an invalid field raises UserError, which names it."""
     try:
         return InspectorPlace.model_validate(dict(fields))
     except ValidationError as error:
@@ -197,7 +197,7 @@ def linked_place(link: str) -> tuple[str, InspectorPlace]:
 
 
 def place_in_session(session_id: str, link: str) -> InspectorPlace:
-    """Return the place of a link into this session; raises UserError for a link to another one."""
+    """Return the place of a link into a session; raises UserError for a link into another session."""
     linked_session_id, place = linked_place(link)
     if linked_session_id != session_id:
         raise UserError(
@@ -207,6 +207,6 @@ def place_in_session(session_id: str, link: str) -> InspectorPlace:
 
 
 def opening_place(session_id: str, link: str | None, fields: Mapping[str, Any]) -> InspectorPlace:
-    """Return the place at which an inspector opens: a link's, with these fields instead of its own."""
+    """Return the place at which an inspector opens: that of a link, changed by these fields."""
     place = NEWEST_PLACE if link is None else place_in_session(session_id, link)
     return checked_place({**place.model_dump(exclude_unset=True), **fields})

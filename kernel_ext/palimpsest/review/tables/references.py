@@ -96,9 +96,9 @@ class References:
     def used_by(self, request_count: int) -> tuple[tuple[int, ...], ...]:
         """Return, for each request, the items that contain a name used by its answer, ascending."""
         known_count = min(len(self.used_before), self.complete_requests)
-        first = bisect_left(self.uses, known_count, key=_request_of)
+        first_use = bisect_left(self.uses, known_count, key=_request_of)
         rows: list[tuple[int, ...]] = [()] * (request_count - known_count)
-        for request, uses in groupby(islice(self.uses, first, None), key=_request_of):
+        for request, uses in groupby(islice(self.uses, first_use, None), key=_request_of):
             items = frozenset().union(*(use.sources for use in uses))
             rows[request - known_count] = tuple(sorted(items))
         items_by_request = (*self.used_before[:known_count], *rows)
@@ -143,7 +143,7 @@ class References:
 
     @cached_property
     def by_name(self) -> Mapping[str, tuple[tuple[int, Sequence[int]], ...]]:
-        """For each name: the requests whose answers use it, ascending, and the earlier items that contain it."""
+        """For each name its uses, ascending: the request whose answer uses the name, and the earlier items that contain it."""
         uses_by_name: dict[str, list[tuple[int, Sequence[int]]]] = {}
         for use in self.uses:
             uses_by_name.setdefault(use.name, []).append((use.request, use.sources))
@@ -229,9 +229,9 @@ class GrowingReferences:
         )
         for name in used_names:
             holders = self._holders.get(name, [])
-            count = bisect_left(holders, request.items)
-            if count:
-                yield NameUse(request.index, name, FirstItems(holders, count))
+            source_count = bisect_left(holders, request.items)
+            if source_count:
+                yield NameUse(request.index, name, FirstItems(holders, source_count))
 
 
 def _names_of_item(timeline: Timeline, index: int) -> tuple[str, ...]:

@@ -88,8 +88,8 @@ def session_costs(
         if known_cost is not None or has_reported_usage:
             return known_cost
         size = sizes[index]
-        amount = profile.cost(0, size.read, size.written, size.output, terms=size.terms)
-        return RequestCost(amount, "estimate")
+        estimated_cost = profile.cost(0, size.read, size.written, size.output, terms=size.terms)
+        return RequestCost(estimated_cost, "estimate")
 
     row_cache: GrownRows[RequestCost | None] = timeline.earlier.setdefault("cost rows", GrownRows())
     row_inputs = (timeline.requests,) if has_reported_usage else (timeline.requests, sizes)

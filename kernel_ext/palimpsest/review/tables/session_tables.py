@@ -27,7 +27,7 @@ def cost_column(unit: str) -> TableColumn:
 
 
 def estimated_cost_cells(estimates: Iterable[bool]) -> frozenset[tuple[int, str]]:
-    """Return the row and column of each cost that is an estimate; ``estimates`` says of each row whether its cost is one."""
+    """Return the row and column of each cost that is an estimate; ``estimates`` has a truth value for each row."""
     return frozenset((row, "cost") for row, is_estimate in enumerate(estimates) if is_estimate)
 
 

@@ -40,6 +40,8 @@ RulerAndPricesOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 """Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
 MAX_DEPTH = 8
 """Maximum depth of subagents that are followed; those that the session itself started are at depth 1."""
+POSITION_FIELDS = 4
+"""Number of the first fields of a ``_SentRequest``, which are its position on the time axis."""
 MAX_RESULT_CHARS = 80
 """Maximum characters of a result that a table shows."""
 RESULT_FRAMES = (
@@ -65,12 +67,12 @@ class SubagentRun:
     call: TimelineItem | None
     """The call that started the subagent; None where the recording does not state it."""
     calls: int
-    """Number of calls that gave it work; more than 1 where it was resumed."""
+    """Number of calls that gave the subagent work; more than 1 where it was resumed."""
     request: int
-    """Index, from 0, of the reviewed session's request whose answer started it, directly or through other subagents."""
+    """Index, from 0, of the reviewed session's request whose answer started the subagent, directly or through others."""
     totals: RequestTotals
     costs: Sequence[RequestCost | None]
-    """The cost of each of its requests."""
+    """The cost of each request of the subagent; None where it is not known."""
     result: TimelineItem | None
     """The newest message with its result, else the result of its newest call; None where it returned nothing."""
     returned: int
@@ -315,7 +317,9 @@ def _result_item(
 
 
 def _result_beginning(text: str) -> str:
-    unframed = (text.partition(before)[2].rpartition(after)[0] for before, after in RESULT_FRAMES)
+    unframed = (
+        text.partition(opening)[2].rpartition(closing)[0] for opening, closing in RESULT_FRAMES
+    )
     line = " ".join((next(filter(None, unframed), "") or text).split())
     return line if len(line) <= MAX_RESULT_CHARS else f"{line[: MAX_RESULT_CHARS - 1]}…"
 
@@ -344,18 +348,18 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
         _SentRequest(request.index, 0, 0, request.index, timeline.session, "", 0, request, cost)
         for request, cost in zip(timeline.requests, subagents.costs, strict=True)
     ]
-    for number, run in enumerate(subagents.runs, start=1):
+    for run_number, run in enumerate(subagents.runs, start=1):
         sent_at, session = 0, run.timeline.session
         for request, cost in zip(run.timeline.requests, run.costs, strict=True):
             sent_at = max(sent_at, request.started or 0)
-            place = (
+            position = (
                 _parent_request_before(timeline, run, request.index),
                 sent_at,
-                number,
+                run_number,
                 request.index,
             )
-            rows.append(_SentRequest(*place, session, run.name, run.depth, request, cost))
-    rows.sort(key=lambda row: row[:4])
+            rows.append(_SentRequest(*position, session, run.name, run.depth, request, cost))
+    rows.sort(key=lambda row: row[:POSITION_FIELDS])
     links = [link_to(row.session, row.own_index) for row in rows]
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
     costs = (row.cost for row in rows)
@@ -370,7 +374,7 @@ class _SentRequest(NamedTuple):
     """A request of the session or of a subagent, with its position on the common time axis."""
 
     parent_request: int
-    """For a subagent's request the parent's request before it, -1 for none; for the parent's, its own index."""
+    """Index of the parent's newest request at that time, -1 for none; for a request of the parent its own index."""
     sent_at: int
     """Time of sending in milliseconds; 0 for the parent's own requests, and where it is not known."""
     run: int

@@ -114,8 +114,8 @@ class _WasteCandidate:
     is_fact: bool = True
     item: int | None = None
 
-    def waste(self, session: str) -> Waste:
-        link = link_to(session, self.request, self.item)
+    def waste(self, session_id: str) -> Waste:
+        link = link_to(session_id, self.request, self.item)
         sentence = self.sentence()
         is_fact, cost_is_fact = self.is_fact, self.cost_is_fact
         return Waste(self.cost, sentence, link, self.request, is_fact, cost_is_fact, self.item)
@@ -171,7 +171,7 @@ def _aborted_candidates(timeline: Timeline, price: PriceProfile) -> Iterator[_Wa
 
 
 def _tokens_left_in_cache(request: TimelineRequest, next_request: TimelineRequest) -> int:
-    """Return how many tokens of a request the following one read from the cache that it had not itself read there."""
+    """Return the tokens of a request that the next request read from the cache, without those that the request itself read there."""
     if request.usage is None or next_request.usage is None or request.model != next_request.model:
         return 0
     reads_of_prompt = min(next_request.usage.cache_read, request.usage.prompt)
@@ -208,10 +208,10 @@ def _result_candidates(
 ) -> Iterator[_WasteCandidate]:
     weights, factor = timeline.weights(ruler.estimator), ruler.factor
 
-    def repeated_sentence(item: TimelineItem, tokens: float, earlier: TimelineItem) -> str:
+    def repeated_sentence(item: TimelineItem, tokens: float, earlier_item: TimelineItem) -> str:
         requests_text = counted_noun(_times_shown(timeline, item), "request")
-        before = f"as in request {earlier.entered + 1}, which still showed them"
-        return f"{_item_text(item)} came again, the same {tokens:,.0f} tokens {before}; {requests_text} carried both."
+        before_text = f"as in request {earlier_item.entered + 1}, which still showed them"
+        return f"{_item_text(item)} came again, the same {tokens:,.0f} tokens {before_text}; {requests_text} carried both."
 
     def large_sentence(item: TimelineItem, tokens: float, ending: str) -> str:
         requests_text = counted_noun(_times_shown(timeline, item), "request")
@@ -223,11 +223,14 @@ def _result_candidates(
             continue
         tokens = weights[item.index] * factor
         is_large = tokens > MIN_LARGE_TOKENS
-        earlier = newest_by_hash.get(item.hash)
+        earlier_item = newest_by_hash.get(item.hash)
         newest_by_hash[item.hash] = item
-        if earlier is not None and timeline.transition_at(earlier.index, item.entered) is None:
+        if (
+            earlier_item is not None
+            and timeline.transition_at(earlier_item.index, item.entered) is None
+        ):
             kind, write_count, read_count = "again", 1, max(_times_shown(timeline, item) - 1, 0)
-            sentence_of = partial(repeated_sentence, item, tokens, earlier)
+            sentence_of = partial(repeated_sentence, item, tokens, earlier_item)
         elif needless := _needless_requests(timeline, references, item, is_large=is_large):
             kind, write_count, read_count, ending = needless
             sentence_of = partial(large_sentence, item, tokens, ending)
@@ -289,9 +292,9 @@ def _contains_names(timeline: Timeline, references: References, item: int) -> bo
 
 def _times_shown(timeline: Timeline, item: TimelineItem) -> int:
     """Return how many requests showed an item whole."""
-    later = timeline.by_item.get(item.index, ())
+    transitions = timeline.by_item.get(item.index, ())
     hidden_from = next(
-        (transition.request for transition in later if transition.state != "whole"),
+        (transition.request for transition in transitions if transition.state != "whole"),
         len(timeline.requests),
     )
     return max(hidden_from - item.entered, 0)

@@ -128,7 +128,7 @@ def _track_stops(
 
 
 def _stop_numbers(option: PolicyOption) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
-    """Yield the numbers of a policy for its defaults and for each stop, with the numbers that are moved in it."""
+    """Yield a policy's numbers for its defaults and for each stop: all of them, and those that differ from the defaults."""
     defaults = {slider.name: slider.default for slider in option.sliders}
     yield defaults, {}
     for slider in option.sliders:
@@ -153,12 +153,12 @@ def _name_uses(review: SessionReview, texts: ReportTexts) -> dict[str, Any]:
     """
     uses = () if texts == "none" else review.references.uses
     items_by_name = {use.name: use.sources for use in uses}
-    number_by_name = {name: number for number, name in enumerate(items_by_name)}
+    index_by_name = {name: index for index, name in enumerate(items_by_name)}
     return {
         "names": [name[:MAX_NAME_CHARS] for name in items_by_name],
         "items": [[*items] for items in items_by_name.values()],
         "request": [use.request for use in uses],
-        "name": [number_by_name[use.name] for use in uses],
+        "name": [index_by_name[use.name] for use in uses],
         "sources": [len(use.sources) for use in uses],
     }
 
@@ -187,11 +187,11 @@ class _Columns:
     def shared_value(self, value: Any) -> Any:
         """Return a value in which each long list is replaced by its column's number; equal lists have one column."""
         if isinstance(value, dict):
-            return {name: self.shared_value(inner) for name, inner in value.items()}
+            return {name: self.shared_value(element) for name, element in value.items()}
         if not isinstance(value, list):
             return value
         if value and isinstance(value[0], dict | list):
-            return [self.shared_value(inner) for inner in value]
+            return [self.shared_value(element) for element in value]
         if len(value) < MIN_SHARED_LENGTH:
             return value
         column_json = _json(value)
@@ -218,7 +218,7 @@ class _SessionWriter:
         progress: Progress = lambda _done, _total: None,
         within: str = "",
     ) -> tuple[TimelineView, dict[str, Any]]:
-        """Return a session's view and its data; of one ``within`` another, policies have their default numbers alone."""
+        """Return a session's view and its data; for a subagent, which is ``within`` a session, policies have only their defaults."""
 
         def shared(value: Any) -> Any:
             return self.columns.shared_value(self.clean_value(value))

@@ -83,7 +83,7 @@ def policy_choices(policies: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption
 
 
 def _chosen_option(name: str, policy: str | ContextPolicy | None) -> PolicyOption:
-    """Return a policy of one's own with its sliders, or a pipeline or a preset with other numbers without any."""
+    """Return the option of a chosen policy: with sliders for a person's function, else without."""
     match policy:
         case CustomPolicy():
             return PolicyOption(

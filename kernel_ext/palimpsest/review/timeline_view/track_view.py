@@ -118,10 +118,10 @@ def _recorded_counterparts(
     A transition without a recorded one is returned itself.
     """
     transitions, request_count = replayed_timeline.transitions, len(replayed_timeline.requests)
-    earlier: tuple[Sequence[Transition], ...] = replayed_timeline.earlier.get(
+    earlier_values: tuple[Sequence[Transition], ...] = replayed_timeline.earlier.get(
         "as recorded", ((), (), ())
     )
-    earlier_transitions, earlier_recorded, earlier_matched = earlier
+    earlier_transitions, earlier_recorded, earlier_matched = earlier_values
     same_count = common_beginning(earlier_recorded, recorded_transitions)
     first_different = *earlier_recorded[same_count:][:1], *recorded_transitions[same_count:][:1]
     first_changed_request = min(map(REQUEST_OF, first_different), default=request_count)

@@ -256,11 +256,11 @@ class ViewAnswers:
             kinds=tuple(
                 LostKind(
                     kind=kind,
-                    found=number,
+                    found=found_count,
                     lost=len(loss.lost_of(kind)),
                     needed=sum(word.kind == kind for word in loss.needed_names),
                 )
-                for kind, number in loss.found.items()
+                for kind, found_count in loss.found.items()
             ),
             lost=tuple(replace(word, name=word.name[:MAX_NAME_CHARS]) for word in names),
             refetching=round(loss.refetching, 6),
@@ -284,22 +284,22 @@ def notes_text(notes: SessionNotes) -> NotesText:
 
 
 def _searched_texts(timeline: Timeline, text: str) -> SearchedTexts:
-    """Return the items of a timeline whose texts hold this one, whatever the case of its letters."""
+    """Return the items whose texts contain ``text``, whatever the case of its letters."""
     pattern = re.compile(re.escape(text), re.IGNORECASE)
     searched_items: list[SearchedItem] = []
-    total = 0
+    matching_count = 0
     for item in range(len(timeline.items)):
         whole_text = timeline.read(item)
         first_match = pattern.search(whole_text)
         if first_match is None:
             continue
-        total += 1
+        matching_count += 1
         if len(searched_items) < MAX_SEARCHED:
             begin = max(first_match.start() - MAX_EXCERPT_CHARS // 4, 0)
             excerpt = whole_text[begin : begin + MAX_EXCERPT_CHARS]
             count = sum(1 for _ in pattern.finditer(whole_text))
             searched_items.append(SearchedItem(item=item, count=count, excerpt=excerpt))
-    return SearchedTexts(items=tuple(searched_items), total=total)
+    return SearchedTexts(items=tuple(searched_items), total=matching_count)
 
 
 def _block_excerpt(block: RequestItem, offset: int) -> RequestItem:

@@ -39,14 +39,16 @@ def _without_shared(
 ) -> Any:
     update: dict[str, Any] = {}
     for name in type(after).model_fields:
-        old, new = getattr(before, name), getattr(after, name)
-        if isinstance(new, tuple):
-            head_count, end_count = _shared_ends(old, new)
+        old_value, new_value = getattr(before, name), getattr(after, name)
+        if isinstance(new_value, tuple):
+            head_count, end_count = _shared_ends(old_value, new_value)
             if head_count or end_count:
                 shared_lengths[field_prefix + name] = head_count, end_count
-                update[name] = new[head_count : len(new) - end_count]
-        elif isinstance(new, Value) and isinstance(old, Value):
-            update[name] = _without_shared(old, new, f"{field_prefix}{name}.", shared_lengths)
+                update[name] = new_value[head_count : len(new_value) - end_count]
+        elif isinstance(new_value, Value) and isinstance(old_value, Value):
+            update[name] = _without_shared(
+                old_value, new_value, f"{field_prefix}{name}.", shared_lengths
+            )
     return after.model_copy(update=update)
 
 

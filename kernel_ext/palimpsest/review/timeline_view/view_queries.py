@@ -27,7 +27,7 @@ MAX_BLOCKS = 200
 MAX_USES = 8
 """Maximum answers of which the used names of an item are sent."""
 MAX_USED_NAMES = 3
-"""Maximum names of one such answer."""
+"""Maximum used names of one answer that are sent."""
 MAX_SEARCHED = 500
 """Maximum items of one search that are sent."""
 MAX_EXCERPT_CHARS = 160
@@ -40,7 +40,7 @@ class SessionQuery(Value):
     """The field that all questions have."""
 
     subagent: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
-    """The id of a session that calls of this one started, directly or through others, which is asked about instead."""
+    """Id of a subagent, of the session or of its subagents, that is asked about instead of the session."""
 
 
 class AskView(SessionQuery):
@@ -63,7 +63,7 @@ class AskTrack(SessionQuery):
 
     ask: Literal["track"] = "track"
     policy: str = Field(max_length=MAX_NAME_CHARS)
-    """A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages."""
+    """A policy's name as ``policies.get`` reads it, followed by its numbers, with ``|`` between stages."""
     numbers: dict[str, float] = {}
     """Numbers of a single preset, as its sliders name them."""
     price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
@@ -134,9 +134,9 @@ class AskComparison(SessionQuery):
 
     ask: Literal["comparison"] = "comparison"
     path: str | None = Field(default=None, max_length=MAX_PATH_CHARS)
-    """The other one's recorded file or folder, from the kernel's start directory; None for a session of the project."""
+    """Path of the other session's recording, relative to the kernel's start directory; None for a session of the project."""
     session: str = Field(default="", max_length=MAX_NAME_CHARS)
-    """The other one's id; empty for the first session with a request of the recording."""
+    """Id of the other session; empty for the first session with a request in the recording."""
     price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
     known: str = Field(default="", max_length=MAX_NAME_CHARS)
     """``stamp`` of the comparison that the front end has: where nothing is newer, the answer contains none."""
@@ -251,7 +251,7 @@ class CompactionText(Value):
     items: tuple[int, ...]
     """The items that the summary covers."""
     item_tokens: tuple[int, ...] = ()
-    """Estimated tokens of each of these items in the request before."""
+    """Estimated tokens of each of ``items`` in the request before."""
     summary: str
     """At most ``MAX_TEXT_CHARS`` characters; data, not markup."""
     summary_chars: int

@@ -156,13 +156,13 @@ def _picture_sentence(
     if not request_count:
         return "The session has no request yet."
     totals = [sum(column) for column in zip(*layers, strict=True)] or [0]
-    peak = max(range(len(totals)), key=totals.__getitem__)
+    peak_request = max(range(len(totals)), key=totals.__getitem__)
     window = max(view.requests.window, default=0)
     limit_text = f" of {window:,}" if window else ""
     breaks_text = f"; {counted_noun(len(view.breaks), 'cache break')}" if has_breaks else ""
     return (
         f"The context window over {counted_noun(request_count, 'request')}, by kind: {totals[0]:,} tokens in the first, "
-        f"{totals[peak]:,}{limit_text} at most, in request {peak + 1:,}{breaks_text}."
+        f"{totals[peak_request]:,}{limit_text} at most, in request {peak_request + 1:,}{breaks_text}."
     )
 
 
