@@ -490,7 +490,7 @@ class App:
         is_settled = bool(models.models) or local_servers.address_variable(environment) is None
         seconds = OLLAMA_SECONDS if is_settled else CONFIGURED_OLLAMA_SECONDS
         if time.monotonic() - queried_at > seconds:
-            models = local_servers.models(environment)
+            models = local_servers.ollama_models(environment)
             self._local_models = time.monotonic(), models
             if models.models and self._expected_model() is None:
                 self.preload_model(f"{local_servers.PROVIDER}/{models.models[0].name}")

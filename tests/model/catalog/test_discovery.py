@@ -71,7 +71,7 @@ def test_asks_a_local_ollama_for_its_models(local_server: str) -> None:
 
     info = model_info("ollama/qwen", environment=environment)
 
-    assert local_servers.models(environment).models == (
+    assert local_servers.ollama_models(environment).models == (
         LocalModel("qwen:latest", 32_768, tools=True),
     )
     assert choose_model(environment).id == "ollama/qwen:latest"
@@ -88,7 +88,7 @@ def test_a_server_of_ones_own_is_asked_for_its_model(local_server: str) -> None:
 def test_an_ollama_that_nobody_named_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_servers, "DEFAULT_BASE", GONE)
 
-    assert local_servers.models({}) == LocalModels(missing_reason="silent")
+    assert local_servers.ollama_models({}) == LocalModels(missing_reason="silent")
     assert choose_model({}).id == "rehearsal/rehearsal"
     assert list(unresponsive_servers({})) == []
 
@@ -179,7 +179,7 @@ async def test_a_length_of_nothing_is_not_taken_for_a_model_without_a_limit() ->
     async with serving(listed, answer(json.dumps(facts))) as host:
         found = await asyncio.to_thread(model_info, "ollama/odd", environment={"OLLAMA_HOST": host})
 
-    assert found.window == local_servers.USUAL_WINDOW
+    assert found.window == local_servers.DEFAULT_WINDOW
 
 
 def test_a_server_of_the_settings_answers_before_the_rehearsal() -> None:

@@ -20,7 +20,7 @@ to 2.6."""
 
 @with_direct_init
 @dataclass(frozen=True, slots=True)
-class _Answered:
+class _AnsweredRequest:
     """A request whose answer reported usage."""
 
     prompt: float
@@ -37,16 +37,16 @@ class _Answered:
 class ReportedTokens:
     """Stores the usage of each answered request of a replay, and adds the items since the newest one."""
 
-    def __init__(self, scale: TokenScale, measure: TokenScale, ruler: Ruler) -> None:
-        """``scale`` counts by the policy's estimator, ``measure`` by the ruler's."""
+    def __init__(self, scale: TokenScale, ruler_scale: TokenScale, ruler: Ruler) -> None:
+        """``scale`` counts by the policy's estimator, ``ruler_scale`` by the ruler's."""
         self._scale = scale
-        self._measure = measure
+        self._ruler_scale = ruler_scale
         self._ruler = ruler
-        self.answered: list[_Answered] = []
+        self.answered_requests: list[_AnsweredRequest] = []
 
     def copy_from(self, other: "ReportedTokens") -> None:
         """Copy the usage of a timeline that begins with the same requests."""
-        self.answered = [*other.answered]
+        self.answered_requests = [*other.answered_requests]
 
     def add_sent(
         self, request: TimelineRequest, request_tokens: float, *, is_recorded: bool
@@ -54,19 +54,21 @@ class ReportedTokens:
         """Store the usage of a sent request: reported, or ``request_tokens`` by the ruler where it differs from the recorded one."""
         if request.reported is not None:
             prompt = request.reported if is_recorded else request_tokens
-            self._add(request, prompt, self._measure.item_tokens)
+            self._add(request, prompt, self._ruler_scale.item_tokens)
 
     def add_reported_usage(self, request: TimelineRequest) -> None:
         """Store the reported usage of a request whose items are all still shown in the same way."""
         if request.reported is not None:
-            later = sum(self._measure.shown_tokens[request.items : self._measure.count])
-            self._add(request, request.reported, self._measure.item_tokens - later)
+            later_tokens = sum(
+                self._ruler_scale.shown_tokens[request.items : self._ruler_scale.count]
+            )
+            self._add(request, request.reported, self._ruler_scale.item_tokens - later_tokens)
 
     def _add(self, request: TimelineRequest, prompt: float, item_tokens: float) -> None:
         usage = request.usage
         output = 0 if usage is None else usage.output + usage.reasoning
-        self.answered.append(
-            _Answered(prompt, output, request.items, request.answer[1], item_tokens)
+        self.answered_requests.append(
+            _AnsweredRequest(prompt, output, request.items, request.answer[1], item_tokens)
         )
 
     def reported_total(
@@ -74,15 +76,19 @@ class ReportedTokens:
     ) -> int | None:
         """Return the tokens of the next request; None while no usage was reported."""
         last_answered = next(
-            (answered for answered in reversed(self.answered) if not _is_reverted(view, answered)),
+            (
+                answered
+                for answered in reversed(self.answered_requests)
+                if not _is_reverted(view, answered)
+            ),
             None,
         )
         if last_answered is None:
             return None
-        measure = self._measure
-        later = sum(measure.shown_tokens[last_answered.first_item : view.count])
+        ruler_scale = self._ruler_scale
+        later_tokens = sum(ruler_scale.shown_tokens[last_answered.first_item : view.count])
         # Changes to its items after it was sent, which its usage does not include.
-        changed_tokens = measure.item_tokens - later - last_answered.item_tokens
+        changed_tokens = ruler_scale.item_tokens - later_tokens - last_answered.item_tokens
         prompt = max(last_answered.prompt + self._ruler.factor * changed_tokens, 0.0)
         tokens = prompt + (last_answered.output if answer else 0)
         if later_items == "nothing":
@@ -96,14 +102,16 @@ class ReportedTokens:
         )
         if later_items == "counted":
             scale = self._scale
-            before = scale.item_tokens - sum(
+            tokens_before = scale.item_tokens - sum(
                 scale.shown_tokens[last_answered.first_item : view.count]
             )
-            newer_tokens *= min(max(prompt / before, 1.0), MAX_SCALE) if before > 0 else 1.0
+            newer_tokens *= (
+                min(max(prompt / tokens_before, 1.0), MAX_SCALE) if tokens_before > 0 else 1.0
+            )
         return round(tokens + newer_tokens)
 
 
-def _is_reverted(view: PolicyView, answered: _Answered) -> bool:
-    """Return whether the answer of a request was reverted, so that the agent no longer sees its usage."""
+def _is_reverted(view: PolicyView, answered: _AnsweredRequest) -> bool:
+    """Return whether the answer of a request was reverted, so that the agent does not see its usage."""
     answer = range(answered.first_item, answered.end)
     return bool(answer) and all(view.state(index) == "reverted" for index in answer)

@@ -17,8 +17,11 @@ from typing import Any
 from palimpsest.context_policies.interface.policy import Change, ContextPolicy, Probe, SessionFacts
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy, change_of
 from palimpsest.context_policies.interface.settings import window_to_fit
-from palimpsest.context_policies.items.engine_sizes import is_by_hand
-from palimpsest.context_policies.own_policies.own_code_errors import decided_by, start_of
+from palimpsest.context_policies.items.engine_sizes import is_by_user
+from palimpsest.context_policies.own_policies.own_code_errors import (
+    initial_state_of,
+    policy_result_of,
+)
 from palimpsest.context_policies.presets.cache_keeping import CacheKeeping
 from palimpsest.context_policies.prompt_cache.cache_walk import (
     CacheWalk,
@@ -27,7 +30,7 @@ from palimpsest.context_policies.prompt_cache.cache_walk import (
 )
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.first_difference import DifferingItems
-from palimpsest.context_policies.replay.held_items import HeldItems
+from palimpsest.context_policies.replay.fixed_items import FixedItems
 from palimpsest.context_policies.replay.item_places import ItemPlaces
 from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScale
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
@@ -144,7 +147,7 @@ class TimelineReplay:
         self._view = ReplayView(timeline, scale)
         self._reported_tokens = ReportedTokens(scale, self._ruler_scale, ruler)
         self._view.count_reported = self._reported_tokens.reported_total
-        self._differing = DifferingItems(timeline)
+        self._differing_items = DifferingItems(timeline)
         self._facts_until: int | None = None
         """The first request whose items differ from the recorded ones, if there was one."""
         self._results = _ReplayResults()
@@ -154,21 +157,21 @@ class TimelineReplay:
         recorded_window = timeline.requests[0].window if timeline.requests else 0
         facts = SessionFacts(timeline, window or recorded_window, round(unseen_tokens), window)
         self._window = window_to_fit(getattr(policy, "policy", policy), facts)
-        self._state = None if policy is None else start_of(policy, facts)
+        self._state = None if policy is None else initial_state_of(policy, facts)
         is_recorded = isinstance(policy, RecordedPolicy)
-        self._fixed_items = HeldItems(replace(timeline, items=()) if is_recorded else timeline)
+        self._fixed_items = FixedItems(replace(timeline, items=()) if is_recorded else timeline)
         self._user_decisions: dict[int, list[Transition]] = {}
         """The user's decisions, which apply under every policy."""
         self._request_of_covered: dict[int, int] = {}
         """The items that the policy's summaries cover, each with the request before which they were written."""
         self._undone_summaries: dict[int, list[int]] = {}
         """For each request before which the user undid recorded summaries: the requests at which those were written."""
-        self._summary_calls = [0.0, 0.0]
+        self._summary_call_tokens = [0.0, 0.0]
         """Tokens read and written by calls for summaries since the request before."""
         if not is_recorded:
             self._hide_recorded_summaries()
             for transition in timeline.transitions:
-                if is_by_hand(transition) or transition.rule.startswith(REPLACING_RULE):
+                if is_by_user(transition) or transition.rule.startswith(REPLACING_RULE):
                     self._user_decisions.setdefault(transition.request, []).append(transition)
                 if transition.rule == UNDO and timeline.items[transition.item].kind == "summary":
                     entered = timeline.items[transition.item].entered
@@ -208,29 +211,30 @@ class TimelineReplay:
         continued._ruler_scale.copy_from(self._ruler_scale)
         continued._view.copy_from(self._view)
         continued._reported_tokens.copy_from(self._reported_tokens)
-        sent = timeline.requests[self.done_count - 1].items if self.done_count else 0
+        sent_count = timeline.requests[self.done_count - 1].items if self.done_count else 0
         continued._places = ItemPlaces(
-            timeline, continued._ruler_scale.shown_tokens, self._view.count, sent
+            timeline, continued._ruler_scale.shown_tokens, self._view.count, sent_count
         )
         continued._results = self._results.copy()
         continued._cache_walk = self._cache_walk.copy()
         continued._request_of_covered = {**self._request_of_covered}
-        continued._summary_calls = [*self._summary_calls]
+        continued._summary_call_tokens = [*self._summary_call_tokens]
         return continued
 
     def is_beginning_of(self, timeline: Timeline) -> bool:
         """Return whether a timeline begins with the part that was replayed here."""
-        replayed, done_count = self._timeline, self.done_count
+        replayed_timeline, done_count = self._timeline, self.done_count
         if not done_count or len(timeline.requests) < done_count:
             return False
-        last_request, by_request = replayed.requests[done_count - 1], attrgetter("request")
-        items = max(last_request.items, last_request.answer[1])
-        transitions = bisect_left(replayed.transitions, done_count, key=by_request)
+        last_request, by_request = replayed_timeline.requests[done_count - 1], attrgetter("request")
+        item_count = max(last_request.items, last_request.answer[1])
+        transition_count = bisect_left(replayed_timeline.transitions, done_count, key=by_request)
         return (
-            transitions == bisect_left(timeline.transitions, done_count, key=by_request)
-            and replayed.requests[:done_count] == timeline.requests[:done_count]
-            and replayed.items[:items] == timeline.items[:items]
-            and replayed.transitions[:transitions] == timeline.transitions[:transitions]
+            transition_count == bisect_left(timeline.transitions, done_count, key=by_request)
+            and replayed_timeline.requests[:done_count] == timeline.requests[:done_count]
+            and replayed_timeline.items[:item_count] == timeline.items[:item_count]
+            and replayed_timeline.transitions[:transition_count]
+            == timeline.transitions[:transition_count]
         )
 
     def run(self, earlier_values: dict[str, Any] | None = None) -> Simulation:
@@ -276,7 +280,7 @@ class TimelineReplay:
             self._compared_count = len(transitions)
             while self._removed_summaries and self._removed_summaries[-1].request <= request.index:
                 new_transitions.insert(0, self._removed_summaries.pop())
-            if self._differing.advance(request.index, new_transitions):
+            if self._differing_items.advance(request.index, new_transitions):
                 self._facts_until = request.index
         self._reported_tokens.add_sent(
             request, request_tokens, is_recorded=self._facts_until is None
@@ -285,18 +289,20 @@ class TimelineReplay:
     def _apply_user_decisions(self, request: TimelineRequest) -> None:
         """Apply the user's decisions since the request before, and show again the items of undone summaries."""
         changes: list[tuple[Change, str]] = []
-        for entered in self._undone_summaries.get(request.index, ()):
-            shown_again = [
-                item for item, written in self._request_of_covered.items() if written == entered
+        for request_of_summary in self._undone_summaries.get(request.index, ()):
+            items_shown_again = [
+                item
+                for item, request_index in self._request_of_covered.items()
+                if request_index == request_of_summary
             ]
-            changes += [(Change(item, "whole"), UNDO) for item in shown_again]
-            for item in shown_again:
+            changes += [(Change(item, "whole"), UNDO) for item in items_shown_again]
+            for item in items_shown_again:
                 del self._request_of_covered[item]
         decisions = self._user_decisions.get(request.index, ())
         changes += [(change_of(decision), decision.rule) for decision in decisions]
         for change, rule in changes:
             effective_change = change
-            self._fixed_items.decide(change)
+            self._fixed_items.add_decision(change)
             if rule == RESTORE and self._is_covered_by_summary(change.item):
                 self._request_of_covered[change.item] = max(self._request_of_covered.values())
                 effective_change = Change(change.item, "summarised", tokens=0)
@@ -304,12 +310,13 @@ class TimelineReplay:
                 self._apply(effective_change, request, rule)
 
     def _is_covered_by_summary(self, item: int) -> bool:
-        """Return whether a summary of this policy covers a later item, so that it must cover this item, too."""
+        """Return whether a summary of this policy covers a later item, so that it must cover the item, too."""
         if self._timeline.items[item].pinned:
             return False
         view = self._view
         return any(
-            later > item and view.state(later) == "summarised" for later in self._request_of_covered
+            covered_item > item and view.state(covered_item) == "summarised"
+            for covered_item in self._request_of_covered
         )
 
     def _turn_start(self, request: TimelineRequest, sent_count: int) -> int:
@@ -330,7 +337,7 @@ class TimelineReplay:
         policy = self.policy
         if policy is None:
             return
-        policy_result = decided_by(policy, self._state, self._view)
+        policy_result = policy_result_of(policy, self._state, self._view)
         self._results.decision_count += 1
         if policy_result.ineffective_counts:
             self._results.ineffective_counts.update(policy_result.ineffective_counts)
@@ -344,8 +351,8 @@ class TimelineReplay:
                 if change.state == "summarised":
                     self._request_of_covered.setdefault(change.item, request.index)
                     if change.tokens:
-                        self._summary_calls[0] += prompt_tokens
-                        self._summary_calls[1] += change.tokens
+                        self._summary_call_tokens[0] += prompt_tokens
+                        self._summary_call_tokens[1] += change.tokens
                 self._apply(change, request, self._name)
         if policy_result.fired:
             self._results.firing_requests.append(request.index)
@@ -357,18 +364,18 @@ class TimelineReplay:
             self._results.probes.append(ProbeAt(request.index, probe))
 
     def _apply(self, change: Change, request: TimelineRequest, rule: str) -> None:
-        item, state, length = change.item, change.state, change.length
+        index, state, length = change.item, change.state, change.length
         for scale in self._scales:
             scale.change(change)
-        chars = self._timeline.items[item].chars if state == "whole" else length
-        self._view.show(item, state, chars)
-        self._places.note_change(item)
+        chars = self._timeline.items[index].chars if state == "whole" else length
+        self._view.show(index, state, chars)
+        self._places.note_change(index)
         self._results.transitions.append(
             Transition(
-                item,
+                index,
                 request.index,
                 state,
-                self._ruler_scale.shown_tokens[item],
+                self._ruler_scale.shown_tokens[index],
                 length,
                 rule,
                 change.numbers,
@@ -377,27 +384,29 @@ class TimelineReplay:
         )
 
     def _measured_size(self, request: TimelineRequest) -> RequestSize:
-        summary_input, summary_output = self._summary_calls
+        summary_input, summary_output = self._summary_call_tokens
         if summary_output:
-            self._summary_calls = [0.0, 0.0]
+            self._summary_call_tokens = [0.0, 0.0]
         whole_messages = self._ruler.prefix == "message"
-        prefix, first_changed = None, self._places.first_changed_item
+        unchanged_tokens, first_changed = None, self._places.first_changed_item
         if first_changed is not None:
-            prefix = self._places.tokens_before(first_changed, whole_messages=whole_messages)
+            unchanged_tokens = self._places.tokens_before(
+                first_changed, whole_messages=whole_messages
+            )
         unmeasured = UnmeasuredRequest(
             request,
             self._ruler_scale.item_tokens,
             self._answers[request.index],
-            prefix,
+            unchanged_tokens,
             first_changed,
             summary_input,
             summary_output,
         )
         request_ruler = self._ruler.request_ruler(request.index)
         if self._cache_policy is not None:
-            left_out = self._cache_policy.first_left_out(self._view)
-            if left_out is not None:
-                cacheable = self._places.tokens_before(left_out, whole_messages=whole_messages)
+            uncached_item = self._cache_policy.first_uncached_item(self._view)
+            if uncached_item is not None:
+                cacheable = self._places.tokens_before(uncached_item, whole_messages=whole_messages)
                 unmeasured = replace(unmeasured, cacheable_tokens=cacheable)
             unmeasured = replace(unmeasured, is_hourly=self._cache_policy.is_hourly)
             request_ruler = self._cache_policy.changed_ruler(request_ruler)

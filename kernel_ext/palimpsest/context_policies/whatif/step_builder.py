@@ -36,21 +36,21 @@ class StepBuilder:
         written: ReplayedRequest,
         request: StepRequest,
         items: Sequence[ContextItem],
-        sent: Sequence[Body],
+        hook_messages: Sequence[Body],
     ) -> ReplayedRequest:
         """Return the request that the recorded hook wrote when it was called with the same messages."""
         return replace(
             written,
-            messages=tuple(sent),
+            messages=tuple(hook_messages),
             sha256=request.sha256,
-            prefix=self._weights(items),
+            prefix=self._item_tokens(items),
             tools_tokens=request.kinds.get("tools", 0),
             tokens=request.tokens,
             tokens_by_kind=dict(request.kinds),
             adds_cache_marks=False,
         )
 
-    def _weights(self, items: Sequence[ContextItem]) -> tuple[tuple[str, int], ...]:
+    def _item_tokens(self, items: Sequence[ContextItem]) -> tuple[tuple[str, int], ...]:
         """Return the hash and tokens of each item of a recorded request."""
         # The tokens of an item from an earlier request may have been counted by another policy's estimator.
         return tuple((item.sha256, self.writer.weight(item.sha256, item.tokens)) for item in items)
@@ -64,7 +64,7 @@ class StepBuilder:
         compactions: Sequence[Compaction],
     ) -> Step:
         """Return a recorded step; ``items`` are all items of its request."""
-        prefix = prefix_of(request, self._weights(items), request.kinds.get("tools", 0))
+        prefix = prefix_of(request, self._item_tokens(items), request.kinds.get("tools", 0))
         cached, self._recorded_prefix = prefix.shared_tokens(self._recorded_prefix), prefix
         self._number += 1
         return Step(

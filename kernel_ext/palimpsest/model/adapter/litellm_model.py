@@ -24,7 +24,7 @@ from typing import Any
 from palimpsest.model.adapter.answer_events import (
     PLACEHOLDER_KEY,
     answer_events,
-    read_timeout,
+    read_timeout_seconds,
     yielding_to_others,
 )
 from palimpsest.model.adapter.litellm_patches import disable_resending, leave_bodies_unchecked
@@ -68,8 +68,9 @@ class LitellmLoader:
         self._import_future: Future[Any] | None = None
         self.is_imported_by_us = False
         """Whether this class imported litellm, and not the user, so that its global settings may be changed."""
-        self._warmed_up: set[bool] = set()
-        self._loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+        self._first_call_imports: set[bool] = set()
+        """The values of ``openai`` for which the modules of a first call are imported."""
+        self._known_loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
 
     def preload(self, *, openai: bool = False) -> Future[Any]:
         """Begin to import litellm and the modules of its first call, unless that has begun; returns at once."""
@@ -97,21 +98,25 @@ class LitellmLoader:
 
         litellm keeps them under the loop's memory address, which a new loop may get again.
         """
-        if loop not in self._loops:
-            self._loops.add(loop)
+        if loop not in self._known_loops:
+            self._known_loops.add(loop)
             litellm.in_memory_llm_clients_cache.cache_dict.clear()
             litellm.__dict__.pop("module_level_aclient", None)
 
     async def import_first_call_modules(self, *, openai: bool) -> None:
         """Import the modules of the first call in a thread, since that call would block the event loop."""
-        if openai not in self._warmed_up:
+        if openai not in self._first_call_imports:
             await asyncio.get_running_loop().run_in_executor(None, _import_late, openai)
-            self._warmed_up.add(openai)
+            self._first_call_imports.add(openai)
 
     def pending_import(self, *, openai: bool) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports everything a call needs; None where it is imported."""
-        future = self._import_future
-        is_imported = future is not None and future.done() and openai in self._warmed_up
+        import_future = self._import_future
+        is_imported = (
+            import_future is not None
+            and import_future.done()
+            and openai in self._first_call_imports
+        )
         return None if is_imported else self._import_modules(openai=openai)
 
     async def _import_modules(self, *, openai: bool) -> None:
@@ -130,7 +135,7 @@ class LitellmLoader:
             module_future.set_exception(error)
         else:
             _import_late(openai)
-            self._warmed_up.add(openai)
+            self._first_call_imports.add(openai)
 
     def _import(self) -> Any:
         if "litellm" in sys.modules:
@@ -189,7 +194,7 @@ class LitellmModel:
     """Answers requests through litellm; see ``model.interface.Model`` for the contract."""
 
     def __init__(self, *, read_timeout_seconds: float | None = None) -> None:
-        self._read_timeout = read_timeout_seconds
+        self._read_timeout_seconds = read_timeout_seconds
 
     def pending_import(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports litellm; None where it is imported."""
@@ -215,8 +220,8 @@ class LitellmModel:
             if not is_lazy:
                 yield None
             chunks = _chunks_within(stream, arguments["timeout"]) if is_lazy else stream
-            async with aclosing(yielding_to_others(chunks)) as paced:
-                async for chunk in paced:
+            async with aclosing(yielding_to_others(chunks)) as paced_chunks:
+                async for chunk in paced_chunks:
                     if is_lazy:
                         is_lazy = False
                         yield None
@@ -239,7 +244,7 @@ class LitellmModel:
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_tokens": request.parameters.get("max_tokens", model.output_limit),
-            "timeout": read_timeout(model.api_base, self._read_timeout),
+            "timeout": read_timeout_seconds(model.api_base, self._read_timeout_seconds),
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,

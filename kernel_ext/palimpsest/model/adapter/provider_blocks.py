@@ -23,7 +23,7 @@ Body = dict[str, Any]
 
 def translatable_messages(messages: list[Body], *, restores_blocks: bool) -> list[Body]:
     """Return messages that litellm can translate; without ``restores_blocks`` blocks that it cannot translate are left out."""
-    convert_block = _carried_block if restores_blocks else _without_native
+    convert_block = _carried_blocks if restores_blocks else _translatable_blocks
     return [
         {
             **message,
@@ -35,13 +35,13 @@ def translatable_messages(messages: list[Body], *, restores_blocks: bool) -> lis
     ]
 
 
-def _carried_block(item: Body) -> list[Body]:
+def _carried_blocks(item: Body) -> list[Body]:
     if item.get("type") != NATIVE_ITEM:
         return [item]
     return [{"type": "text", "text": MARK + json.dumps(item["block"])}]
 
 
-def _without_native(item: Body) -> list[Body]:
+def _translatable_blocks(item: Body) -> list[Body]:
     if item.get("type") != NATIVE_ITEM:
         return [item]
     block = item["block"]
@@ -87,8 +87,8 @@ def _restoring_async_translation(
 
 def restored_body(body: Body) -> Body:
     """Return a body in which the original blocks replace their texts."""
-    for messages, blocks_key in (("messages", "content"), ("contents", "parts")):
-        for message in body.get(messages) or ():
+    for messages_key, blocks_key in (("messages", "content"), ("contents", "parts")):
+        for message in body.get(messages_key) or ():
             items = message.get(blocks_key) if isinstance(message, dict) else None
             if isinstance(items, list):
                 message[blocks_key] = [_restored_block(item) for item in items]

@@ -30,9 +30,9 @@ VENDORS = {
 """Gateways' names of a maker or a server, with the list's name."""
 COPY_DATE = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|20\d{6})$")
 """The date of a dated copy of a model, which has the same price."""
-VERSION = re.compile(r":(?:latest|\d+)$")
+VERSION_SUFFIX = re.compile(r":(?:latest|\d+)$")
 """Suffixes after a colon that may be dropped; others (``:free``, ``:online``) change the price."""
-WORD_END = re.compile(r"--|[-._:]")
+NAME_SEPARATOR = re.compile(r"--|[-._:]")
 """Separators of a provider's and a model's name within one word: ``azure-gpt-4o``, ``anthropic--claude-opus-4-5``."""
 
 
@@ -98,8 +98,8 @@ def _spellings(name: str) -> Iterator[str]:
     """Yield a name unchanged, and without capitals, region, version and date, which make no other model of it."""
     regionless = litellm_table.REGION.sub("", name.lower())
     at_sign = regionless.replace("@", "-")
-    undated = COPY_DATE.sub("", VERSION.sub("", regionless))
-    spellings = (name, name.lower(), regionless, at_sign, VERSION.sub("", at_sign), undated)
+    undated = COPY_DATE.sub("", VERSION_SUFFIX.sub("", regionless))
+    spellings = (name, name.lower(), regionless, at_sign, VERSION_SUFFIX.sub("", at_sign), undated)
     yield from filter(None, dict.fromkeys(spellings))
 
 
@@ -120,8 +120,8 @@ def _sold_by_maker(name: str) -> MeantModel | None:
 
 def _named_in_one_word(name: str) -> MeantModel | None:
     """Return the model meant by a name such as ``azure-gpt-4o``: a provider's name and the full name of its model."""
-    for joint in WORD_END.finditer(name):
-        provider_part, model_part = name[: joint.start()], name[joint.end() :]
+    for separator in NAME_SEPARATOR.finditer(name):
+        provider_part, model_part = name[: separator.start()], name[separator.end() :]
         provider = VENDORS.get(provider_part, provider_part)
         if not model_part or (provider not in _providers() and provider not in VENDORS):
             continue

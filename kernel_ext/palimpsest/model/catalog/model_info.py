@@ -50,8 +50,8 @@ def parse_model(model_id: str, variant: str | None = None) -> ModelRef:
     known_provider = litellm_table.provider_of(text) if text else None
     if known_provider is not None:
         return ModelRef(provider=known_provider, name=text, variant=variant)
-    close = difflib.get_close_matches(text, [*DEFAULT_MODELS.values(), "rehearsal"], n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    closest_names = difflib.get_close_matches(text, [*DEFAULT_MODELS.values(), "rehearsal"], n=1)
+    hint = f" Did you mean {closest_names[0]!r}?" if closest_names else ""
     raise ConfigError(
         f"There is no model {model_id!r}. Write it as provider/name, such as "
         f"'anthropic/{DEFAULT_MODELS['anthropic']}'; %agent models lists what is available.{hint}"
@@ -144,7 +144,7 @@ def _listed_info(ref: ModelRef, base_url: str | None) -> ModelInfo:
 def _local_info(ref: ModelRef, base_url: str | None, environment: Mapping[str, str]) -> ModelInfo:
     from palimpsest.model.catalog import local_servers as local
 
-    models = {model.name: model for model in local.models(environment).models}
+    models = {model.name: model for model in local.ollama_models(environment).models}
     model = models.get(ref.name) or models.get(f"{ref.name}:latest")
     window = model.window if model else local.MAX_WINDOW
     return ModelInfo(

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.model.wire.media import media
+from palimpsest.model.wire.media import media_content
 from palimpsest.model.wire.native_blocks import has_signed_thinking, native_content, whole_blocks
 from palimpsest.model.wire.sequential_calls import sequential_calls
 from palimpsest.model.wire.tool_call_text import (
     allowed_ids,
-    arguments,
+    arguments_json,
     json_string,
     json_value,
     tool_name,
@@ -39,7 +39,7 @@ from palimpsest.transcript.values import ModelInfo, ToolSpec
 SEPARATOR = "\n\n"
 CACHE_MARK_FIELD = "cache_control"
 CACHE_MARK = {"type": "ephemeral"}
-MARKED_FOR = CACHE_MARK.get("ttl", "")
+MARK_LIFETIME = CACHE_MARK.get("ttl", "")
 """The cache lifetime that a mark requests, such as ``1h``; empty for the provider's default."""
 MEDIA_NOTICE = "Attached media from tool result:"
 TEXT_BETWEEN = "Done."
@@ -88,7 +88,7 @@ class _WireWriter:
     ) -> None:
         self._model = model
         self._target = target
-        self._ids = allowed_ids(messages, target)
+        self._allowed_id = allowed_ids(messages, target)
         self._messages: list[ProviderMessage] = []
         self._held_media: list[tuple[MediaBlock, NeutralMessage]] = []
 
@@ -114,10 +114,10 @@ class _WireWriter:
         return self._messages
 
     def _put_message(self, body: Body, message: NeutralMessage, blocks: Iterable[Any]) -> None:
-        parts = tuple([b.part_id for b in blocks if b.part_id is not None])
-        if len(parts) > 1:
-            parts = tuple(dict.fromkeys(parts))
-        self._messages.append(ProviderMessage(body, message.message_id, parts))
+        part_ids = tuple([b.part_id for b in blocks if b.part_id is not None])
+        if len(part_ids) > 1:
+            part_ids = tuple(dict.fromkeys(part_ids))
+        self._messages.append(ProviderMessage(body, message.message_id, part_ids))
 
     def _write_system(self, message: NeutralMessage) -> None:
         text = _text_of(message)
@@ -165,24 +165,24 @@ class _WireWriter:
             body["tool_calls"] = calls
         if not calls and not (body["content"] or "").strip():
             return
-        thinking_fields = thinking(message, self._target)
+        thinking_fields = sendable_thinking(message, self._target)
         if holds_native(message):
-            signed = thinking_fields.get("thinking_blocks", [])
-            body["content"] = native_content(message, self._target, signed)
+            signed_blocks = thinking_fields.get("thinking_blocks", [])
+            body["content"] = native_content(message, self._target, signed_blocks)
             thinking_fields = thinking_fields if self._target.wire != "anthropic" else {}
         body |= thinking_fields
         self._put_message(body, message, message.blocks)
 
     def _written_call(self, block: CallBlock) -> Body:
         name = tool_name(block.tool, self._target)
-        function = {"name": name, "arguments": arguments(block.input)}
-        return {"id": self._ids(block.call_id), "type": "function", "function": function}
+        function = {"name": name, "arguments": arguments_json(block.input)}
+        return {"id": self._allowed_id(block.call_id), "type": "function", "function": function}
 
     def _write_results(self, message: NeutralMessage) -> None:
         for block in message.blocks:
             if block.type == "result":
                 content = self._result_content(block, message)
-                call_id = self._ids(block.call_id)
+                call_id = self._allowed_id(block.call_id)
                 body: Body = {"role": "tool", "tool_call_id": call_id, "content": content}
                 if self._target.results_named:
                     body["name"] = tool_name(block.tool, self._target)
@@ -198,8 +198,8 @@ class _WireWriter:
         self._held_media.extend((item, message) for item in block.media if item not in media_inside)
         if not media_inside:
             return text
-        first = [{"type": "text", "text": text}] if text.strip() else []
-        return [*first, *map(self._written_media, media_inside)]
+        text_blocks = [{"type": "text", "text": text}] if text.strip() else []
+        return [*text_blocks, *map(self._written_media, media_inside)]
 
     def _may_stay(self, block: MediaBlock) -> bool:
         """Return whether a file may stay inside a result."""
@@ -210,21 +210,23 @@ class _WireWriter:
         # A file's name may contain lone surrogates.
         filename = joined_surrogates(block.filename or "")
         block = block.model_copy(update={"filename": filename})
-        return media(block, self._model, self._target)
+        return media_content(block, self._model, self._target)
 
     def _send_held_media(self) -> None:
         """Send images of tool results as a user message after the last of the results."""
         if not self._held_media:
             return
-        source = self._held_media[-1][1]
+        source_message = self._held_media[-1][1]
         blocks = [item for item, _ in self._held_media]
         self._held_media = []
         all_blocks = (TextBlock(text=MEDIA_NOTICE), *blocks)
-        message = NeutralMessage(role="user", blocks=all_blocks, message_id=source.message_id)
+        message = NeutralMessage(
+            role="user", blocks=all_blocks, message_id=source_message.message_id
+        )
         self._write_user(message)
 
 
-def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
+def sendable_thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
     """Return the thinking to send back; signed thinking goes only to the family of models that produced it."""
     if target.thinking_field is None and not target.keeps_signatures:
         return {}
@@ -316,12 +318,16 @@ def sendable_messages(messages: Iterable[Body], model: ModelInfo) -> tuple[Body,
     )
 
 
-def _marked_for(message: Body, field: CacheMarks) -> Body:
+def _marked_for(message: Body, mark_field: CacheMarks) -> Body:
     """Return a message with its cache mark under the server's name, or without the mark."""
-    if field == CACHE_MARK_FIELD:
+    if mark_field == CACHE_MARK_FIELD:
         return message
     unmarked = without_marks(message)
-    return unmarked if field == "none" or unmarked == message else {**unmarked, field: CACHE_MARK}
+    return (
+        unmarked
+        if mark_field == "none" or unmarked == message
+        else {**unmarked, mark_field: CACHE_MARK}
+    )
 
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -340,13 +346,13 @@ def canonical(value: Any) -> bytes:
 
 def _text_form(value: dict[str, Any]) -> str | None:
     """Return the canonical JSON of a message of two or three text fields; None for any other value."""
-    role, content, call = value.get("role"), value.get("content"), value.get("tool_call_id")
+    role, content, call_id = value.get("role"), value.get("content"), value.get("tool_call_id")
     if type(role) is not str or type(content) is not str:
         return None
     if len(value) == 2:
         return f'{{"content":{json_string(content)},"role":{json_string(role)}}}'
-    if len(value) == 3 and type(call) is str:
-        text = f'"content":{json_string(content)},"role":{json_string(role)},"tool_call_id":{json_string(call)}'
+    if len(value) == 3 and type(call_id) is str:
+        text = f'"content":{json_string(content)},"role":{json_string(role)},"tool_call_id":{json_string(call_id)}'
         return f"{{{text}}}"
     return None
 

@@ -24,6 +24,7 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 MAX_NAME_CHARS = 64
 """Maximum characters of a tool's name."""
+SHORTENED_ID_PREFIX = "call_"
 SIGNATURE_SEPARATOR = "__thought__"
 """Separates an id from the signature that Gemini gave a call, in litellm's ids."""
 
@@ -35,7 +36,7 @@ PERHAPS_UNREPRESENTABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
 """Matches JSON text that may contain NaN, infinity or a lone surrogate."""
 
 
-def arguments(inputs: dict[str, Any]) -> str:
+def arguments_json(inputs: dict[str, Any]) -> str:
     """Return a call's input as JSON; NaN and infinity become strings."""
     if len(inputs) == 1:
         # Half of all calls have one argument, which is a text: code, a command, a path.
@@ -130,7 +131,9 @@ def _allowed_id(identifier: str, rule: IdRule) -> str:
 
 
 def _shortened_id(identifier: str) -> str:
-    return "call_" + _id_hash(identifier)[: MAX_SHORT_ID_CHARS - 5]
+    return (
+        SHORTENED_ID_PREFIX + _id_hash(identifier)[: MAX_SHORT_ID_CHARS - len(SHORTENED_ID_PREFIX)]
+    )
 
 
 def _id_hash(identifier: str) -> str:

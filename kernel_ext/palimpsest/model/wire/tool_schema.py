@@ -108,11 +108,11 @@ def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _single_type(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the first type of a list of types, with ``nullable`` where null is among them."""
-    kind = schema.get("type")
-    if not isinstance(kind, list):
+    stated_type = schema.get("type")
+    if not isinstance(stated_type, list):
         return {}
-    types = [name for name in kind if name != "null"]
-    nullable = {"nullable": True} if len(types) < len(kind) else {}
+    types = [name for name in stated_type if name != "null"]
+    nullable = {"nullable": True} if len(types) < len(stated_type) else {}
     return {"type": types[0] if types else "string"} | nullable
 
 
