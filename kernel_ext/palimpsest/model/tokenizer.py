@@ -89,10 +89,10 @@ def counter(estimator: str) -> Callable[[str], int]:
     """Return the counting function of an estimator: ``tiktoken/<encoding>`` or ``chars/4``."""
     if estimator == "chars/4":
         return chars_over_four
-    kind, _, name = estimator.partition("/")
-    if kind != "tiktoken" or name not in RANK_FILES:
-        known = ", ".join(["chars/4", *(f"tiktoken/{encoding}" for encoding in RANK_FILES)])
-        raise ConfigError(f"There is no token estimator {estimator!r}. Known: {known}.")
+    estimator_kind, _, name = estimator.partition("/")
+    if estimator_kind != "tiktoken" or name not in RANK_FILES:
+        known_names = ", ".join(["chars/4", *(f"tiktoken/{encoding}" for encoding in RANK_FILES)])
+        raise ConfigError(f"There is no token estimator {estimator!r}. Known: {known_names}.")
     with _lock:
         # A shared counter for each encoding, so that no text is counted again for the next step.
         if name not in _counters:

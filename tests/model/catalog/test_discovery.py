@@ -40,9 +40,9 @@ def test_a_key_chooses_its_provider() -> None:
 
 
 def test_a_local_model_needs_a_window_and_tools() -> None:
-    small = LocalModel("small", 8_192, tools=True)
-    mute = LocalModel("mute", 32_768, tools=False)
-    good = LocalModel("good", 32_768, tools=True)
+    small = LocalModel("small", 8_192, calls_tools=True)
+    mute = LocalModel("mute", 32_768, calls_tools=False)
+    good = LocalModel("good", 32_768, calls_tools=True)
 
     assert choose_model({}, having(small, mute, good)).id == "ollama/good"
     assert choose_model({}, having(small, mute)).id == "rehearsal/rehearsal"
@@ -50,7 +50,7 @@ def test_a_local_model_needs_a_window_and_tools() -> None:
 
 
 def test_lists_what_is_available_and_why() -> None:
-    local = LocalModel("good", 32_768, tools=True)
+    local = LocalModel("good", 32_768, calls_tools=True)
     found = known_models({"ANTHROPIC_API_KEY": "x"}, {"my/model": {"window": 5_000}}, having(local))
 
     names = [item.info.ref.id for item in found]
@@ -72,7 +72,7 @@ def test_asks_a_local_ollama_for_its_models(local_server: str) -> None:
     info = model_info("ollama/qwen", environment=environment)
 
     assert local_servers.ollama_models(environment).models == (
-        LocalModel("qwen:latest", 32_768, tools=True),
+        LocalModel("qwen:latest", 32_768, calls_tools=True),
     )
     assert choose_model(environment).id == "ollama/qwen:latest"
     assert (info.window, info.window_assumed, info.price.input) == (32_768, False, 0.0)

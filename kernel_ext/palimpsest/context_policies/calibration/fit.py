@@ -146,10 +146,10 @@ def _fit_rulers(timeline: Timeline, assumed_ruler: Ruler) -> Ruler:
         (report.reported_tokens - fit.unseen_tokens) / report.estimated_tokens
         for report in reports
         if report.estimated_tokens >= MIN_GROWTH_TOKENS
-        and report.request not in fit.contradicting_requests
+        and report.request_index not in fit.contradicting_requests
     ]
     fits = [
-        _fit_to([report for report in reports if report.request % FIT_COUNT != fold])
+        _fit_to([report for report in reports if report.request_index % FIT_COUNT != fold])
         for fold in range(FIT_COUNT)
     ]
     if len(reports) == 1:
@@ -185,10 +185,10 @@ def _fit_to(reports: Sequence["_Report"]) -> Fit:
         0.0 if is_scaled or not request_count else max(residual_sum / request_count, 0.0)
     )
     first_report = next(
-        report for report in reports if report.request not in contradicting_requests
+        report for report in reports if report.request_index not in contradicting_requests
     )
     unseen_tokens = first_report.reported_tokens - first_report.estimated_tokens * factor
-    added_before = added_per_request * first_report.request
+    added_before = added_per_request * first_report.request_index
     # Growth that would leave nothing for the beginning is no fixed growth per request.
     if added_before < unseen_tokens:
         unseen_tokens -= added_before
@@ -201,7 +201,7 @@ def _fit_to(reports: Sequence["_Report"]) -> Fit:
 class _Report:
     """What one request reported, beside the unscaled estimate of its items."""
 
-    request: int
+    request_index: int
     model: str
     estimated_tokens: float
     only_appended: bool
@@ -235,11 +235,11 @@ def _growth(reports: Sequence[_Report], contradicting_requests: set[int]) -> lis
         _Growth(
             after.reported_tokens - before.reported_tokens,
             after.estimated_tokens - before.estimated_tokens,
-            after.request - before.request,
+            after.request_index - before.request_index,
         )
         for segment in _segments(reports)
         for before, after in pairwise(
-            [report for report in segment if report.request not in contradicting_requests]
+            [report for report in segment if report.request_index not in contradicting_requests]
         )
     )
     # A session that only appended cannot shrink: here another conversation continues in the same file.
@@ -271,8 +271,8 @@ def _contradicting_requests(reports: Sequence[_Report]) -> set[int]:
     half_weight = sum(weight for _, weight in ratios) / 2
     scale = next(
         ratio
-        for (ratio, _), summed in zip(ratios, cumulative_weights, strict=True)
-        if summed >= half_weight
+        for (ratio, _), cumulative_weight in zip(ratios, cumulative_weights, strict=True)
+        if cumulative_weight >= half_weight
     )
     contradicting_requests: set[int] = set()
     for segment in segments:
@@ -288,7 +288,7 @@ def _contradicting_requests(reports: Sequence[_Report]) -> set[int]:
             if abs(residual - median_residual) > max(
                 MIN_CONTRADICTION_SHARE * larger_total, max_deviation, MIN_GROWTH_TOKENS
             ):
-                contradicting_requests.add(report.request)
+                contradicting_requests.add(report.request_index)
     return contradicting_requests
 
 

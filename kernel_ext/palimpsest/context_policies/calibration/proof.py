@@ -46,7 +46,7 @@ class ProofRow:
     taken: int
     """Cache losses whose size was taken from the recording."""
     cost: float
-    """As replayed, of all requests with usage, including the first."""
+    """The replayed cost of all requests with usage, including the first."""
     reported_cost: float
 
     def row_text(self, unit: str) -> str:
@@ -66,7 +66,7 @@ class Proof:
     replayed_reads: tuple[ReplayedRead, ...] = ()
     unit: str = "USD"
     reasons: tuple[str, ...] = ()
-    """Why some of it is not reproduced, a sentence each."""
+    """Why parts of the recording are not reproduced, a sentence each."""
     own_rule: str = ""
     """How many recorded compactions the agent's own rule predicts, as the end of a sentence."""
 
@@ -130,8 +130,8 @@ class Proof:
             text = f"only 1 request reports usage, so no read of the cache can be compared, and {self._only_request_text}"
         else:
             text = f"{self.reproduced:,} of {counted_noun(self.requests, 'request')} read what the provider reported"
-            taken = losses_taken_text(self.replayed_reads)
-            text += f", {taken}" if taken else ""
+            taken_text = losses_taken_text(self.replayed_reads)
+            text += f", {taken_text}" if taken_text else ""
             text += f", {_amount(self.cost, self.unit)} of {amount_with_unit(self.reported_cost, self.unit)}"
         own_rule_part = f"; {self.own_rule}" if self.own_rule else ""
         rows_text = ""
@@ -155,8 +155,8 @@ class Proof:
         if not self.is_doubtful:
             return ""
         limits = f"below {100 * MIN_REPRODUCED_SHARE:.0f} % of the requests or beyond {100 * MAX_COST_DIFFERENCE:.0f} % of the money"
-        why = " ".join(self.reasons)
-        return f"{DOUBTFUL} The replay does not reproduce this recording ({limits}), so what rests on it is doubtful. {why}".strip()
+        reasons_text = " ".join(self.reasons)
+        return f"{DOUBTFUL} The replay does not reproduce this recording ({limits}), so what rests on it is doubtful. {reasons_text}".strip()
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class ReplayedRead:
     request: int
     outcome: Outcome
     reason: str = ""
-    """Why it was missed, or why it lost the cache where the loss was taken; the end of a sentence."""
+    """Why the read was missed, or why the request lost the cache where the loss was taken; the end of a sentence."""
 
 
 def why_missed(

@@ -102,11 +102,11 @@ class _EarlierRequests:
         self._by_model.setdefault(request.model, []).append(request.index)
 
     def of_model(self, model: str) -> Sequence[int]:
-        """Return the requests that a model answered."""
+        """Return the indexes of the requests that a model answered."""
         return self._by_model.get(model, ())
 
     def nearest_request(self, model: str, excluded_requests: frozenset[int]) -> int | None:
-        """Return a model's last request since the last change, else the last of all, without contradicting ones; or None."""
+        """Return the index of a model's last request since the last change, else of the last of all, without the excluded ones; None without any."""
 
         def newest_of(indexes: Sequence[int]) -> int | None:
             return next(
@@ -135,7 +135,7 @@ class _OtherRequests:
 
         self.lifetime_seconds_of = lifetime_seconds(timeline, is_other)
         self._caches: dict[str, _ModelCache] = {}
-        self._answers: dict[str, _Answers] = {}
+        self._answers: dict[str, _AnswerTotals] = {}
         requests_by_model: dict[str, list[TimelineRequest]] = {}
         for request in timeline.requests:
             if request.reported is not None and is_other(request):
@@ -143,7 +143,7 @@ class _OtherRequests:
         for model, model_requests in requests_by_model.items():
             usages = [request.usage for request in model_requests if request.usage is not None]
             self._caches[model] = _ModelCache.of(model, model_requests, habits)
-            self._answers[model] = _Answers(
+            self._answers[model] = _AnswerTotals(
                 len(usages),
                 float(sum(usage.output + usage.reasoning for usage in usages)),
                 sum(replayed_requests[request.index].answer_tokens for request in model_requests),
@@ -153,12 +153,12 @@ class _OtherRequests:
         """Return how prompts of a model are cached, as far as these requests show it."""
         return self._caches.get(model) or _ModelCache.of(model, (), _Habits())
 
-    def answers(self, model: str) -> "_Answers":
+    def answers(self, model: str) -> "_AnswerTotals":
         """Return the totals of a model's answers."""
-        return self._answers.get(model, _Answers(0, 0.0, 0.0))
+        return self._answers.get(model, _AnswerTotals(0, 0.0, 0.0))
 
 
-class _Answers(NamedTuple):
+class _AnswerTotals(NamedTuple):
     """The totals of a model's answers."""
 
     request_count: int
@@ -179,6 +179,7 @@ class _ModelCache:
     keeps_end: bool
     """Whether the end of a prompt is cached although it was reported as neither read nor written."""
     keeps_answer: bool
+    """Whether an answer is cached after its prompt."""
 
     @classmethod
     def of(
@@ -234,7 +235,7 @@ class _Habits:
         }
 
     def same_reads(
-        self, requests: Sequence[TimelineRequest], step: int
+        self, requests: Sequence[TimelineRequest], read_step: int
     ) -> Mapping[tuple[bool, bool], int]:
         """Return how many requests each habit explains: whether a prompt's end and its answer are cached."""
         counts = dict.fromkeys(self._caches, 0)
@@ -246,7 +247,7 @@ class _Habits:
                 matching = self._habits_by_request[after.index] = [
                     habit
                     for habit, cache in self._caches.items()
-                    if _explains(cache, before.usage, after.usage, step)
+                    if _explains(cache, before.usage, after.usage, read_step)
                 ]
             for habit in matching:
                 counts[habit] += 1
@@ -254,12 +255,14 @@ class _Habits:
 
 
 def _explains(
-    cache: _ModelCache, usage_before: Usage | None, usage_after: Usage | None, step: int
+    cache: _ModelCache, usage_before: Usage | None, usage_after: Usage | None, read_step: int
 ) -> bool:
     """Return whether a request read what the one before left in a cache."""
     if usage_before is None or usage_after is None:
         return False
-    cached_tokens = (usage_before.prompt + cache.tokens_beyond(usage_before)) // step * step
+    cached_tokens = (
+        (usage_before.prompt + cache.tokens_beyond(usage_before)) // read_step * read_step
+    )
     return is_same_read(cached_tokens, usage_after.cache_read)
 
 
@@ -283,11 +286,11 @@ def _ruler(
     nearest_request = earlier_requests.nearest_request(request.model, fit.contradicting_requests)
     unseen_tokens, factor = _scale(timeline, replayed_requests, nearest_request, fit)
     requests_since = 1 if nearest_request is None else request.index - nearest_request
-    first = timeline.requests[reported_requests[0]] if reported_requests else None
+    first_request = timeline.requests[reported_requests[0]] if reported_requests else None
     output_factor, output_added = _answer_scale(other_requests.answers(request.model), factor)
     model_requests = earlier_requests.of_model(request.model)
     is_first = not reported_requests and request.reported is not None
-    shared_tokens = _shared_beginning(first, request)
+    shared_tokens = _shared_beginning(first_request, request)
     return RequestRuler(
         unseen_tokens=unseen_tokens,
         factor=factor,
@@ -356,7 +359,7 @@ def _scale(
     return scale.fitted_to(reported, replayed_requests[nearest_request].tokens)
 
 
-def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
+def _answer_scale(answers: _AnswerTotals, factor: float) -> tuple[float, float]:
     """Return the reported tokens of an answer per estimated shown token, and its tokens that are not shown at all."""
     count, reported_tokens, estimated_tokens = answers
     if not count:
@@ -389,10 +392,10 @@ def _beginning_tokens(
     return median(other_reads) if other_reads else float(shared_tokens) or fit.unseen_tokens
 
 
-def _shared_beginning(first: TimelineRequest | None, request: TimelineRequest) -> int:
-    if first is None or first.usage is None or first.model != request.model:
+def _shared_beginning(first_request: TimelineRequest | None, request: TimelineRequest) -> int:
+    if first_request is None or first_request.usage is None or first_request.model != request.model:
         return 0
-    return first.usage.cache_read
+    return first_request.usage.cache_read
 
 
 def _with_losses(
@@ -407,9 +410,9 @@ def _with_losses(
     for loss in unmeasured_losses(timeline):
         ruler = changed_rulers[loss.request]
         if ruler.unchanged_beginning is None:
-            share = _sent_share(timeline, replayed_requests, ruler, loss)
+            sent_share = _sent_share(timeline, replayed_requests, ruler, loss)
             changed_rulers[loss.request] = ruler._replace(
-                taken_read=loss.actual_read, taken_share=share
+                taken_read=loss.actual_read, taken_share=sent_share
             )
     return tuple(changed_rulers)
 

@@ -60,5 +60,5 @@ class ShownMessage(NamedTuple):
 
     @property
     def items(self) -> range:
-        """Its items."""
+        """The indexes of its items."""
         return range(self.first_item, self.end)

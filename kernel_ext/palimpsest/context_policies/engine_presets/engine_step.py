@@ -290,8 +290,11 @@ class EngineStep:
             ):
                 shown_messages[-1] = shown_messages[-1]._replace(end=index + 1)
             else:
-                is_users = item.continues or is_from_user(item)
-                shown_messages.append(ShownMessage(index, index + 1, is_from_user=is_users))
+                shown_messages.append(
+                    ShownMessage(
+                        index, index + 1, is_from_user=item.continues or is_from_user(item)
+                    )
+                )
         return shown_messages
 
     def start_of_turns(self, turns: int) -> int:

@@ -126,5 +126,5 @@ def _is_in_newest_answer(index: int, view: PolicyView) -> bool:
     request_index = view.request.index
     if not request_index:
         return False
-    first, end = view.timeline.requests[request_index - 1].answer
-    return first <= index < end
+    first_item, end = view.timeline.requests[request_index - 1].answer
+    return first_item <= index < end

@@ -34,11 +34,11 @@ class Change(NamedTuple):
     """The index of the item."""
     state: ItemState
     replacement: str = ""
-    """The text that replaces it."""
+    """The text that is shown in place of the item."""
     chars: int | None = None
-    """Its length, where the text itself is not needed."""
+    """The length of what is shown, where the text itself is not needed."""
     tokens: int | None = None
-    """Its size in tokens, if it is no text: a placeholder summary."""
+    """The size of what is shown in tokens, if it is no text: a placeholder summary."""
     numbers: Mapping[str, Any] = {}
 
     @property

@@ -58,11 +58,11 @@ def split_policies(text: str) -> list[tuple[str, dict[str, str]]]:
     """Split a text into the name and the written numbers of each policy; raises UnknownPolicy."""
     if len(text) > MAX_POLICY_CHARS:
         raise UnknownPolicy(f"The text of a policy has at most {MAX_POLICY_CHARS:,} characters.")
-    words = shlex.shlex(text, posix=True, punctuation_chars="|")
-    words.whitespace_split, words.commenters = True, ""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
+    lexer.whitespace_split, lexer.commenters = True, ""
     stages: list[list[str]] = [[]]
     try:
-        for word in words:
+        for word in lexer:
             if word == "|":
                 stages.append([])
             else:
@@ -109,8 +109,8 @@ def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
     if "estimator" in values:
         counter(values["estimator"])
     try:
-        others = {key: number for key, number in numbers.items() if key in other_numbers}
-        return preset.with_numbers(values, others)
+        other_values = {key: number for key, number in numbers.items() if key in other_numbers}
+        return preset.with_numbers(values, other_values)
     except ConfigError as error:
         raise UnknownPolicy(str(error)) from error
 
@@ -189,5 +189,5 @@ def _expected_words(preset: Preset, key: str, field_type: Any) -> str:
         return "text"
     if field_type is bool:
         return "true or false"
-    whole = "a whole number" if field_type is int else "a number"
-    return f"{whole} from {preset.smallest_values.get(key, 0):g}"
+    number_kind = "a whole number" if field_type is int else "a number"
+    return f"{number_kind} from {preset.smallest_values.get(key, 0):g}"

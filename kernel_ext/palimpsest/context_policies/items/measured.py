@@ -43,7 +43,7 @@ class Measured(Preset):
     """``reported``: usage of the last answer and the later tokens; ``estimated``: the estimator's count of the whole request."""
 
     def measured_size(self, view: PolicyView) -> tuple[float, str]:
-        """Return the tokens of the request as this preset counts them, and the name of that count."""
+        """Return the tokens of the request as this preset counts them, and the name of the count for a table."""
         if self.measure == "estimated":
             return self.estimate_factor * view.total, ESTIMATED_SIGNAL
         reported_tokens = view.reported(answer=self.with_answer, later_items=self.later_items)

@@ -74,7 +74,7 @@ class CustomPolicy:
     function: Callable[..., Iterable[Change | Probe]]
     """A ``PolicyFunction``, which may have numbers after the view."""
     function_name: str
-    """Its name without numbers."""
+    """The policy's name without numbers."""
     sticky: bool = False
     """Whether its decisions stay in effect until replaced; else each request starts from whole items."""
     when: When = "request"
@@ -153,13 +153,13 @@ class CustomPolicy:
 
     @property
     def decision_words(self) -> tuple[str, ...]:
-        """What it may do with items, as far as its function names a decision: ``("clears items",)``."""
+        """What the policy may do with items, as far as its function names a decision: ``("clears items",)``."""
         names = _names_in(self.function.__code__)
         return tuple(words for name, words in DECISION_WORDS.items() if name in names)
 
     @property
     def sentence(self) -> str:
-        """What it is: how long, what it may do with items, for how long, and its numbers."""
+        """A sentence on the policy: its length, what it may do with items, for how long, and its numbers."""
         line_count = code_line_count(self.text)
         length = f", {counted_noun(line_count, 'line')}" if line_count else ""
         decision_text = " or ".join(self.decision_words) or "decides"

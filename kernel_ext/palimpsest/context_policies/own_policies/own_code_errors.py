@@ -70,15 +70,15 @@ def failure_of(name: str, files: set[str], when_text: str, error: Exception) -> 
         for frame, number in walk_tb(error.__traceback__)
         if frame.f_code.co_filename in files
     ]
-    place_in_code = f", {code_place_text(*lines[-1])}" if lines else ""
+    code_place = f", {code_place_text(*lines[-1])}" if lines else ""
     text = _error_text(error)
     if isinstance(error, FutureItem):
         return PolicyBreach(
-            f"The policy {name!r} breaks a law {when_text}{place_in_code}: {ONLY_PAST}. {text}"
+            f"The policy {name!r} breaks a law {when_text}{code_place}: {ONLY_PAST}. {text}"
         )
-    error_words = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    words = one_line(error_words, MAX_ERROR_CHARS).rstrip(".")
-    return PolicyBreach(f"The policy {name!r} failed {when_text}{place_in_code}: {words}.")
+    error_text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    shown_error = one_line(error_text, MAX_ERROR_CHARS).rstrip(".")
+    return PolicyBreach(f"The policy {name!r} failed {when_text}{code_place}: {shown_error}.")
 
 
 def _error_text(error: Exception) -> str:
@@ -93,11 +93,11 @@ def code_place_text(frame: FrameType, number: int) -> str:
     file = frame.f_code.co_filename
     code = one_line(linecache.getline(file, number), MAX_CODE_CHARS)
     quoted_code = f" ({code})" if code else ""
-    return f"line {number} of {_cell_words(frame) or Path(file).name}{quoted_code}"
+    return f"line {number} of {_cell_name(frame) or Path(file).name}{quoted_code}"
 
 
-def _cell_words(frame: FrameType) -> str:
-    """Return the notebook's cell that a frame's code is from, with its number where IPython has it; empty for a file."""
+def _cell_name(frame: FrameType) -> str:
+    """Return the name of the notebook's cell that a frame's code is from, with its number where IPython has it; empty for a file."""
     file = frame.f_code.co_filename
     if not file.startswith("<") and not Path(file).parent.name.startswith("ipykernel_"):
         return ""

@@ -332,9 +332,11 @@ def without_inputs(view: PolicyView, result_indexes: Iterable[int]) -> list[Chan
     """Return the changes that show the calls of some results without their inputs."""
     changes: list[Change] = []
     for result_index in result_indexes:
-        call = call_of_result(view, result_index)
-        if call is not None:
-            changes += placeholder_changes(view, [call], "cleared", f"{view.item(call).tool}{{}}")
+        call_index = call_of_result(view, result_index)
+        if call_index is not None:
+            changes += placeholder_changes(
+                view, [call_index], "cleared", f"{view.item(call_index).tool}{{}}"
+            )
     return changes
 
 

@@ -111,8 +111,8 @@ class DcpDeduplicate(Preset):
         newest_by_input = dict(newest_before)
         changes: list[Change] = []
         for output_index in view.outputs[considered_count:]:
-            call = call_of_result(view, output_index)
-            digest = view.item(call).input_hash if call is not None else ""
+            call_index = call_of_result(view, output_index)
+            digest = view.item(call_index).input_hash if call_index is not None else ""
             if not digest or view.item(output_index).tool.startswith(self.protected):
                 continue
             older_result = newest_by_input.get(digest)
@@ -211,9 +211,9 @@ class DcpPurgeErrors(Preset):
 
 def without_texts(view: PolicyView, result_index: int) -> list[Change]:
     """Return the change that replaces each text in the input of a result's call by a short notice."""
-    call = call_of_result(view, result_index)
-    if call is None or not is_reducible(view, call):
+    call_index = call_of_result(view, result_index)
+    if call_index is None or not is_reducible(view, call_index):
         return []
-    texts = [value for value in input_of(view, call).values() if isinstance(value, str)]
+    texts = [value for value in input_of(view, call_index).values() if isinstance(value, str)]
     difference = sum(len(json.dumps(DCP_INPUT_REMOVED)) - len(json.dumps(text)) for text in texts)
-    return shortening_changes(view, [(call, view.chars(call) + difference)], "cleared")
+    return shortening_changes(view, [(call_index, view.chars(call_index) + difference)], "cleared")

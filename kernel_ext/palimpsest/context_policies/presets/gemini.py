@@ -256,9 +256,9 @@ class GeminiCompress(CutAtTokens):
         return newest_prompt if is_turn_running else answer_end
 
     def further_changes(
-        self, view: PolicyView, first_kept: int, covered: Sequence[int]
+        self, view: PolicyView, first_kept: int, covered_items: Sequence[int]
     ) -> list[Change]:
-        removed_items, outputs = {*covered}, view.outputs
+        removed_items, outputs = {*covered_items}, view.outputs
         max_chars = min(self.longest_chars, free_chars(view, self.window or view.request.window))
         shown_chars = max_chars + CUT_NOTE_CHARS
         passed_tokens = 0

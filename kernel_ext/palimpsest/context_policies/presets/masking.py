@@ -49,9 +49,9 @@ class SweAgentLastN(Preset):
         elided_count, considered_count = state
         outputs = view.outputs
         shown_count = view.shown_outputs
-        template_count = 1
-        rounded_count = (shown_count + template_count) // self.polling * self.polling
-        kept_count = shown_count - max(0, rounded_count - self.n - template_count)
+        template_prompts = 1  # SWE-agent's instance template counts as an observation
+        rounded_count = (shown_count + template_prompts) // self.polling * self.polling
+        kept_count = shown_count - max(0, rounded_count - self.n - template_prompts)
         border = border_of_newest(view, kept_count)
         old_outputs = [
             index
@@ -79,7 +79,9 @@ class SweAgentLastN(Preset):
         changes += restoring_changes(view, outputs_shown_again, "masked")
         # The largest number of observations at which none is elided yet.
         max_unelided = (
-            -(-(self.n + template_count + 1) // self.polling) * self.polling - template_count - 1
+            -(-(self.n + template_prompts + 1) // self.polling) * self.polling
+            - template_prompts
+            - 1
         )
         probe = Probe("observations", shown_count, max_unelided, "observations")
         candidates_text = f"observations beyond the newest {self.n} that it may elide"
@@ -114,8 +116,12 @@ class SweAgentClosedWindow(Preset):
                 continue
             is_closed = view.state(index) == "masked"
             if not file_name:
-                call = call_of_result(view, index) if view.item(index).kind == "output" else None
-                changes += removal_changes(view, [index] if call is None else [call, index])
+                call_index = (
+                    call_of_result(view, index) if view.item(index).kind == "output" else None
+                )
+                changes += removal_changes(
+                    view, [index] if call_index is None else [call_index, index]
+                )
             elif file_name not in newer_files:
                 changes += restoring_changes(view, [index], "masked")
             elif not is_closed:
@@ -260,8 +266,8 @@ class OpenHandsBrowserOutput(Preset):
         )
 
     def _placeholder_text(self, view: PolicyView, page_index: int) -> str:
-        call = call_of_result(view, page_index)
-        address = input_of(view, call).get("url") if call is not None else None
+        call_index = call_of_result(view, page_index)
+        address = input_of(view, call_index).get("url") if call_index is not None else None
         return f"Visited URL {address}\n{self.placeholder}" if address else self.placeholder
 
 

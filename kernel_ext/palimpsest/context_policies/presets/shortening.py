@@ -183,12 +183,16 @@ class DeepAgentsTruncateArgs(Measured):
 
     def step(self, state: tuple[int, int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
         window, considered_until, cut_calls_before = state
-        cut_before = [call for call in cut_calls_before if view.state(call) == "truncated"]
+        cut_before = [
+            call_index for call_index in cut_calls_before if view.state(call_index) == "truncated"
+        ]
         messages = shown_chat(view)
         probe = Probe("messages", len(messages), self.messages, "messages", inclusive=True)
         if window > 0:
             probe = self.probe_against(view, int(self.window_share * window))
-            saved_tokens = sum(view.weight(call) - view.tokens(call) for call in cut_before)
+            saved_tokens = sum(
+                view.weight(call_index) - view.tokens(call_index) for call_index in cut_before
+            )
             probe = replace(probe, value=probe.value + saved_tokens)
         first_spared = self._first_spared(view, messages, window) if probe.is_passed else 0
         if not first_spared:
@@ -197,14 +201,16 @@ class DeepAgentsTruncateArgs(Measured):
                 return PolicyResult((window, 0, ()), restored, probe)
             candidates_text = "messages older than those that are spared"
             return decided_with_reason((window, 0, ()), restored, probe, candidates_text)
-        calls = (
+        call_indexes = (
             index
             for index in range(considered_until, first_spared)
             if view.item(index).kind == "call"
             and view.item(index).tool.lower() in self.tools
             and view.state(index) == "whole"
         )
-        changes = shortening_changes(view, ((call, self._cut_chars(view, call)) for call in calls))
+        changes = shortening_changes(
+            view, ((call_index, self._cut_chars(view, call_index)) for call_index in call_indexes)
+        )
         candidates_text = "long inputs of calls that write or edit before the newest messages"
         cut_calls = (*cut_calls_before, *(change.item for change in changes))
         return decided_with_reason(
@@ -222,9 +228,9 @@ class DeepAgentsTruncateArgs(Measured):
         # If the newest message alone is larger, nothing is cut.
         return messages[first] if first < len(messages) else 0
 
-    def _cut_chars(self, view: PolicyView, call: int) -> int:
+    def _cut_chars(self, view: PolicyView, call_index: int) -> int:
         """Return the characters of a call with its long texts cut."""
-        tool_input = input_of(view, call)
+        tool_input = input_of(view, call_index)
         long_texts = {
             name: text
             for name, text in tool_input.items()
@@ -233,7 +239,7 @@ class DeepAgentsTruncateArgs(Measured):
         cut_texts = {
             name: text[: self.kept_chars] + ARGUMENT_CUT for name, text in long_texts.items()
         }
-        return view.chars(call) - len(json.dumps(long_texts)) + len(json.dumps(cut_texts))
+        return view.chars(call_index) - len(json.dumps(long_texts)) + len(json.dumps(cut_texts))
 
 
 class StrandsOffload(Preset):

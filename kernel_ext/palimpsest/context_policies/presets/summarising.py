@@ -80,21 +80,32 @@ class Summarise(Measured):
         if not probe.is_passed:
             return PolicyResult(state, probe=probe)
         first_kept = self.first_to_keep(state, view)
-        covered = with_partners(view, self.covered_items(view, first_kept))
-        place = state.summary_place
-        if place < 0 or view.state(place) != "summarised":
-            place = covered[0] if covered else -1
-        freed_tokens = sum(view.tokens(index) for index in {*covered, place} if index >= 0)
-        if not covered:
+        covered_items = with_partners(view, self.covered_items(view, first_kept))
+        summary_place = state.summary_place
+        if summary_place < 0 or view.state(summary_place) != "summarised":
+            summary_place = covered_items[0] if covered_items else -1
+        freed_tokens = sum(
+            view.tokens(index) for index in {*covered_items, summary_place} if index >= 0
+        )
+        if not covered_items:
             return PolicyResult(state, probe=nothing_to_reduce(COVERABLE, probe))
         if freed_tokens <= self.summary:
             return PolicyResult(state, probe=gain_probe(freed_tokens, self.summary, probe))
         changes = [
-            Change(place, "summarised", tokens=self.summary, numbers={"covers": len(covered)})
+            Change(
+                summary_place,
+                "summarised",
+                tokens=self.summary,
+                numbers={"covers": len(covered_items)},
+            )
         ]
-        changes += [Change(index, "summarised", tokens=0) for index in covered if index != place]
-        changes += self.further_changes(view, first_kept, covered)
-        return PolicyResult(SummaryState(state.window, place), changes, probe, fired=True)
+        changes += [
+            Change(index, "summarised", tokens=0)
+            for index in covered_items
+            if index != summary_place
+        ]
+        changes += self.further_changes(view, first_kept, covered_items)
+        return PolicyResult(SummaryState(state.window, summary_place), changes, probe, fired=True)
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return the probe of the request against the threshold."""
@@ -116,7 +127,7 @@ class Summarise(Measured):
         self,
         view: PolicyView,  # noqa: ARG002
         first_kept: int,  # noqa: ARG002
-        covered: Sequence[int],  # noqa: ARG002
+        covered_items: Sequence[int],  # noqa: ARG002
     ) -> list[Change]:
         """Return changes beside the summary, such as shortened results."""
         return []
@@ -160,15 +171,15 @@ class CutAtTokens(Summarise):
     def _first_of_newest(self, state: SummaryState, view: PolicyView, min_tokens: float) -> int:
         """Return the oldest of the newest items that together have ``min_tokens`` tokens; 0 where all items have fewer."""
         tokens_kept = 0
-        place = state.summary_place
-        if place >= 0 and view.shows(place):  # the summary was undone
-            place = -1
+        summary_place = state.summary_place
+        if summary_place >= 0 and view.shows(summary_place):  # the summary was undone
+            summary_place = -1
         for index in reversed(view.shown_items):
-            if index < place:
-                tokens_kept += view.tokens(place)
+            if index < summary_place:
+                tokens_kept += view.tokens(summary_place)
                 if tokens_kept >= min_tokens:
-                    return place
-                place = -1
+                    return summary_place
+                summary_place = -1
             tokens_kept += view.tokens(index)
             if tokens_kept >= min_tokens:
                 return index
@@ -195,10 +206,10 @@ class PiCompact(CutAtTokens):
         """Return the usual probe at the end of a turn; within a turn, the provider's count against the whole window."""
         if view.turn != view.request.turn:
             return CutAtTokens.probe(self, state, view)
-        counted = view.reported(answer=self.with_answer, later_items="counted")
-        if counted is None or self.measure == "estimated":
+        counted_tokens = view.reported(answer=self.with_answer, later_items="counted")
+        if counted_tokens is None or self.measure == "estimated":
             return self.probe_against(view, state.window)
-        return Probe(REPORTED_SIGNAL, counted, state.window)
+        return Probe(REPORTED_SIGNAL, counted_tokens, state.window)
 
 
 class OpenClawCompact(PiCompact):
@@ -236,8 +247,10 @@ class OpenCodeCompact(CutAtTokens):
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
         message_starts = answers_with_results(view)
-        first = newest_that_fit(view, message_starts, self.tokens_to_keep(state, view))
-        return message_starts[first] if 0 < first < len(message_starts) else view.count
+        first_message = newest_that_fit(view, message_starts, self.tokens_to_keep(state, view))
+        return (
+            message_starts[first_message] if 0 < first_message < len(message_starts) else view.count
+        )
 
 
 class OpenCodeCompactV2(CutAtTokens):
@@ -261,20 +274,24 @@ class OpenCodeCompactV2(CutAtTokens):
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
         message_starts = answers_with_results(view)
-        first = newest_that_fit(view, message_starts, self.keep_tokens, self._tokens_when_cut)
-        return message_starts[first] if first < len(message_starts) else view.count
+        first_message = newest_that_fit(
+            view, message_starts, self.keep_tokens, self._tokens_when_cut
+        )
+        return message_starts[first_message] if first_message < len(message_starts) else view.count
 
     def further_changes(
-        self, view: PolicyView, first_kept: int, covered: Sequence[int]
+        self, view: PolicyView, first_kept: int, covered_items: Sequence[int]
     ) -> list[Change]:
-        removed_items = {*covered}
-        size = self.longest_chars + len(OPENCODE_CUT)
+        removed_items = {*covered_items}
+        cut_chars = self.longest_chars + len(OPENCODE_CUT)
         long_outputs = (
             output_index
             for output_index in view.outputs[bisect_left(view.outputs, first_kept) :]
             if output_index not in removed_items and view.chars(output_index) > self.longest_chars
         )
-        return shortening_changes(view, ((output_index, size) for output_index in long_outputs))
+        return shortening_changes(
+            view, ((output_index, cut_chars) for output_index in long_outputs)
+        )
 
     def _tokens_when_cut(self, view: PolicyView, start: int, end: int) -> int:
         """Return the tokens of a range of items, with long results cut."""
@@ -311,11 +328,11 @@ class ClaudeCodeAuto(CutAtTokens):
 
     def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
         remaining_items: set[int] = set()
-        for result in self._reads_shown_again(view):
-            call = call_of_result(view, result)
-            remaining_items |= {result} if call is None else {result, call}
-        covered = Summarise.covered_items(self, view, first_kept)
-        return [index for index in covered if index not in remaining_items]
+        for result_index in self._reads_shown_again(view):
+            call_index = call_of_result(view, result_index)
+            remaining_items |= {result_index} if call_index is None else {result_index, call_index}
+        covered_items = Summarise.covered_items(self, view, first_kept)
+        return [index for index in covered_items if index not in remaining_items]
 
     def _reads_shown_again(self, view: PolicyView) -> list[int]:
         """Return the newest reads of the files that are shown again."""
@@ -367,24 +384,24 @@ class CodexCompact(CutAtTokens):
         return int(CutAtTokens.threshold_tokens(self, window))
 
     def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
-        kept_prompts = {prompt for prompt, _ in self._kept_prompts(view, first_kept)}
-        covered = Summarise.covered_items(self, view, first_kept)
-        return [index for index in covered if index not in kept_prompts]
+        kept_prompts = {prompt_index for prompt_index, _ in self._kept_prompts(view, first_kept)}
+        covered_items = Summarise.covered_items(self, view, first_kept)
+        return [index for index in covered_items if index not in kept_prompts]
 
     def further_changes(
         self,
         view: PolicyView,
         first_kept: int,
-        covered: Sequence[int],  # noqa: ARG002
+        covered_items: Sequence[int],  # noqa: ARG002
     ) -> list[Change]:
         cut_lengths = (
             (
-                prompt,
-                CHARS_PER_TOKEN * remaining
-                + len(CODEX_CUT.format(view.tokens(prompt) - remaining)),
+                prompt_index,
+                CHARS_PER_TOKEN * remaining_tokens
+                + len(CODEX_CUT.format(view.tokens(prompt_index) - remaining_tokens)),
             )
-            for prompt, remaining in self._kept_prompts(view, first_kept)
-            if view.tokens(prompt) > remaining
+            for prompt_index, remaining_tokens in self._kept_prompts(view, first_kept)
+            if view.tokens(prompt_index) > remaining_tokens
         )
         return shortening_changes(view, cut_lengths)
 
@@ -392,13 +409,13 @@ class CodexCompact(CutAtTokens):
         """Return the newest prompts that stay, each with the tokens that remain for it."""
         tokens_left = self.prompt_tokens
         kept_prompts: list[tuple[int, int]] = []
-        for prompt in reversed(Summarise.covered_items(self, view, first_kept)):
-            if view.item(prompt).kind != "user" or not is_reducible(view, prompt):
+        for prompt_index in reversed(Summarise.covered_items(self, view, first_kept)):
+            if view.item(prompt_index).kind != "user" or not is_reducible(view, prompt_index):
                 continue
             if tokens_left <= 0:
                 break
-            kept_prompts.append((prompt, tokens_left))
-            tokens_left -= view.tokens(prompt)
+            kept_prompts.append((prompt_index, tokens_left))
+            tokens_left -= view.tokens(prompt_index)
         return kept_prompts
 
 

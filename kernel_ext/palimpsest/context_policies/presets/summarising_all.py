@@ -109,11 +109,11 @@ class GooseCompact(SummariseAll):
     window_share: float = 0.8
 
     def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
-        covered = SummariseAll.covered_items(self, view, first_kept)
+        covered_items = SummariseAll.covered_items(self, view, first_kept)
         newest_prompt = next(
-            (index for index in reversed(covered) if view.item(index).kind == "user"), -1
+            (index for index in reversed(covered_items) if view.item(index).kind == "user"), -1
         )
-        return [index for index in covered if index != newest_prompt]
+        return [index for index in covered_items if index != newest_prompt]
 
 
 class InspectSummary(SummariseAll):

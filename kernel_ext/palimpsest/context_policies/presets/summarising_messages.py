@@ -64,8 +64,12 @@ class OpenHandsLlm(Summarise):
 
     def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
         message_starts = shown_events(view)
-        first = first_event_count(self.keep_first)
-        return range(message_starts[first], first_kept) if len(message_starts) > first else ()
+        first_covered = first_event_count(self.keep_first)
+        return (
+            range(message_starts[first_covered], first_kept)
+            if len(message_starts) > first_covered
+            else ()
+        )
 
 
 class OpenHandsLlmV1(OpenHandsLlm):
@@ -262,8 +266,8 @@ class AiderHistory(CutAtTokens):
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         summary = self.summary if state.summary_place >= 0 else 0
-        total = summary + tokens_in(view, 0, view.count)
-        return Probe("tokens of the conversation", total, self._max_history_tokens(state))
+        total_tokens = summary + tokens_in(view, 0, view.count)
+        return Probe("tokens of the conversation", total_tokens, self._max_history_tokens(state))
 
     def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
         return self.keep_share * self._max_history_tokens(state)
@@ -313,13 +317,13 @@ class GoogleAdkCompaction(Preset):
         )
         if not probe.is_passed:
             return PolicyResult(state, probe=probe)
-        covered = with_partners(view, range(view.count))
-        freed_tokens = sum(view.tokens(index) for index in covered)
+        covered_items = with_partners(view, range(view.count))
+        freed_tokens = sum(view.tokens(index) for index in covered_items)
         if freed_tokens <= self.summary:
             return PolicyResult(view.turn, probe=gain_probe(freed_tokens, self.summary, probe))
         changes = [
             Change(index, "summarised", tokens=0 if position else self.summary)
-            for position, index in enumerate(covered)
+            for position, index in enumerate(covered_items)
         ]
         return PolicyResult(view.turn, changes, probe, fired=True)
 

@@ -31,7 +31,7 @@ class CacheLifetime:
 
     seconds: float
     sentence: str
-    """How it is known, in a sentence; empty where there is no request."""
+    """How the lifetime is known, in a sentence; empty where there is no request."""
 
 
 def cache_lifetime(timeline: Timeline) -> CacheLifetime:

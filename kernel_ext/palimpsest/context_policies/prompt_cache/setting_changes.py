@@ -15,7 +15,7 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 EFFORTS_WITHOUT_THINKING = frozenset({"off", "none", "disabled"})
 """Efforts at which a model does not think."""
 MAX_LOST_READ_SHARE = 0.9
-"""A request with a changed setting that read less than such a share of what could be in the cache lost the cache."""
+"""Share of what could be in the cache; a request with a changed setting that read less lost the cache."""
 MAX_SIMILAR_CHANGES = 25
 """Maximum similar changes that are considered before a request, and after it."""
 

@@ -37,9 +37,9 @@ class PrefixSums:
 class ItemOrder:
     """Positions of a session's items, which are the same under every policy."""
 
-    ranks: Sequence[int]
+    positions: Sequence[int]
     """The position of each item."""
-    order: Sequence[int]
+    items_in_order: Sequence[int]
     """The item at each position."""
     message_starts: Sequence[int]
     """For each position, the first position of the same provider message."""
@@ -51,8 +51,8 @@ class ItemOrder:
     @classmethod
     def of(cls, timeline: Timeline) -> "ItemOrder":
         """Return the positions of a session's items."""
-        ranks, order = timeline.ranks, timeline.sent_order
-        blocks = [timeline.items[index].block for index in order]
+        positions, items_in_order = timeline.ranks, timeline.sent_order
+        blocks = [timeline.items[index].block for index in items_in_order]
         grown_starts: GrownRows[int] = timeline.earlier.setdefault(
             "places of messages", GrownRows()
         )
@@ -64,13 +64,15 @@ class ItemOrder:
             ),
             blocks,
         )
-        if isinstance(order, range):
-            return cls(ranks, order, message_starts, range(-1, len(order)), ())
-        highest_positions = [-1, *accumulate(ranks, max)]
+        if isinstance(items_in_order, range):
+            return cls(
+                positions, items_in_order, message_starts, range(-1, len(items_in_order)), ()
+            )
+        highest_positions = [-1, *accumulate(positions, max)]
         inserted_items = [
-            index for index, position in enumerate(ranks) if position < highest_positions[index]
+            index for index, position in enumerate(positions) if position < highest_positions[index]
         ]
-        return cls(ranks, order, message_starts, highest_positions, inserted_items)
+        return cls(positions, items_in_order, message_starts, highest_positions, inserted_items)
 
 
 class ItemPlaces:
@@ -86,11 +88,11 @@ class ItemPlaces:
         """Start with ``added_count`` items, of which a request sent the first ``sent_count``."""
         order = timeline.derived_value("order of items", ItemOrder.of)
         self._shown_tokens = shown_tokens
-        self._positions = order.ranks
+        self._positions = order.positions
         self._order = order
         # A new item normally comes last, so that no sum before other items includes it. An inserted item has the size 0
         # until it exists.
-        values = [shown_tokens[index] for index in order.order]
+        values = [shown_tokens[index] for index in order.items_in_order]
         self._inserted_count = bisect_left(order.inserted_items, added_count)
         for index in order.inserted_items[self._inserted_count :]:
             values[self._positions[index]] = 0
@@ -105,7 +107,7 @@ class ItemPlaces:
         self._lowest_changed = len(self._positions)
 
     def add(self, end: int) -> None:
-        """Add new items; an item inserted before sent items changes the request at its position."""
+        """Add the items before the index ``end``; an item inserted before sent items changes the request at its position."""
         inserted_items = self._order.inserted_items
         while (
             self._inserted_count < len(inserted_items)
@@ -134,7 +136,7 @@ class ItemPlaces:
     def first_changed_item(self) -> int | None:
         """The first changed item; None where the request only grew."""
         position = self._lowest_changed
-        return self._order.order[position] if position <= self._highest_sent else None
+        return self._order.items_in_order[position] if position <= self._highest_sent else None
 
     def tokens_before(self, index: int, *, whole_messages: bool) -> int:
         """Return the tokens before an item, or before its message."""

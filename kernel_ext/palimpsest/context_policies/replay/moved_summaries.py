@@ -136,21 +136,21 @@ class WithSummaries:
     def _extract(self, covered_items: Sequence[int], view: PolicyView) -> str:
         """Return the newest names and first lines of items, as far as they fit."""
         max_chars = CHARS_PER_TOKEN * self._choice.tokens
-        head = EXTRACT_NOTE.format(items=len(covered_items))[:max_chars]
+        note = EXTRACT_NOTE.format(items=len(covered_items))[:max_chars]
         descriptions = [self._described_item(item, view) for item in covered_items]
         newest_names = dict.fromkeys(
             name for _, names in reversed(descriptions) for name in reversed(names)
         )
         names = ", ".join(
-            _texts_that_fit(newest_names, round(MAX_NAMES_SHARE * (max_chars - len(head))), 2)
+            _texts_that_fit(newest_names, round(MAX_NAMES_SHARE * (max_chars - len(note))), 2)
         )
-        remaining_chars = max_chars - len(head) - len(names) - 2
+        remaining_chars = max_chars - len(note) - len(names) - 2
         lines = list(
             _texts_that_fit(
                 (line for line, _ in reversed(descriptions) if line), remaining_chars, 1
             )
         )
-        return "\n".join(text for text in (head, *reversed(lines), names) if text)[:max_chars]
+        return "\n".join(text for text in (note, *reversed(lines), names) if text)[:max_chars]
 
     def _described_item(self, index: int, view: PolicyView) -> tuple[str, tuple[str, ...]]:
         description = self._descriptions.get(index)
@@ -160,8 +160,8 @@ class WithSummaries:
                 (row.strip() for row in text[:MAX_SEARCHED_CHARS].splitlines() if row.strip()), ""
             )
             tool = f" {item.tool}" if item.kind == "output" else ""
-            head = f"{item.kind}{tool}: {line[:MAX_LINE_CHARS]}" if line else ""
-            description = (head, tuple(name for _, name in names_of(text)))
+            description_text = f"{item.kind}{tool}: {line[:MAX_LINE_CHARS]}" if line else ""
+            description = (description_text, tuple(name for _, name in names_of(text)))
             self._descriptions[index] = description
         return description
 

@@ -12,7 +12,7 @@ from palimpsest.context_policies.replay.replay_view import TokenScale
 from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.timeline import TimelineRequest
 
-MAX_SCALE = 2.0
+MAX_SCALE_FACTOR = 2.0
 """The largest factor by which an estimate of the newer items is scaled to the provider's count. Early in a session
 the reported tokens are many times the estimate, since most of them are of the system prompt. Real sessions have 1.2
 to 2.6."""
@@ -23,9 +23,9 @@ to 2.6."""
 class _AnsweredRequest:
     """A request whose answer reported usage."""
 
-    prompt: float
+    prompt_tokens: float
     """Tokens of its prompt, as reported or by the ruler."""
-    output: float
+    output_tokens: float
     first_item: int
     """The first item of its answer."""
     end: int
@@ -37,9 +37,9 @@ class _AnsweredRequest:
 class ReportedTokens:
     """Stores the usage of each answered request of a replay, and adds the items since the newest one."""
 
-    def __init__(self, scale: TokenScale, ruler_scale: TokenScale, ruler: Ruler) -> None:
-        """``scale`` counts by the policy's estimator, ``ruler_scale`` by the ruler's."""
-        self._scale = scale
+    def __init__(self, policy_scale: TokenScale, ruler_scale: TokenScale, ruler: Ruler) -> None:
+        """``policy_scale`` counts by the policy's estimator, ``ruler_scale`` by the ruler's."""
+        self._scale = policy_scale
         self._ruler_scale = ruler_scale
         self._ruler = ruler
         self.answered_requests: list[_AnsweredRequest] = []
@@ -53,8 +53,8 @@ class ReportedTokens:
     ) -> None:
         """Store the usage of a sent request: reported, or ``request_tokens`` by the ruler where it differs from the recorded one."""
         if request.reported is not None:
-            prompt = request.reported if is_recorded else request_tokens
-            self._add(request, prompt, self._ruler_scale.item_tokens)
+            prompt_tokens = request.reported if is_recorded else request_tokens
+            self._add(request, prompt_tokens, self._ruler_scale.item_tokens)
 
     def add_reported_usage(self, request: TimelineRequest) -> None:
         """Store the reported usage of a request whose items are all still shown in the same way."""
@@ -64,11 +64,13 @@ class ReportedTokens:
             )
             self._add(request, request.reported, self._ruler_scale.item_tokens - later_tokens)
 
-    def _add(self, request: TimelineRequest, prompt: float, item_tokens: float) -> None:
+    def _add(self, request: TimelineRequest, prompt_tokens: float, item_tokens: float) -> None:
         usage = request.usage
-        output = 0 if usage is None else usage.output + usage.reasoning
+        output_tokens = 0 if usage is None else usage.output + usage.reasoning
         self.answered_requests.append(
-            _AnsweredRequest(prompt, output, request.items, request.answer[1], item_tokens)
+            _AnsweredRequest(
+                prompt_tokens, output_tokens, request.items, request.answer[1], item_tokens
+            )
         )
 
     def reported_total(
@@ -89,8 +91,8 @@ class ReportedTokens:
         later_tokens = sum(ruler_scale.shown_tokens[last_answered.first_item : view.count])
         # Changes to its items after it was sent, which its usage does not include.
         changed_tokens = ruler_scale.item_tokens - later_tokens - last_answered.item_tokens
-        prompt = max(last_answered.prompt + self._ruler.factor * changed_tokens, 0.0)
-        tokens = prompt + (last_answered.output if answer else 0)
+        prompt_tokens = max(last_answered.prompt_tokens + self._ruler.factor * changed_tokens, 0.0)
+        tokens = prompt_tokens + (last_answered.output_tokens if answer else 0)
         if later_items == "nothing":
             return round(tokens)
         first_newer = last_answered.end if answer else last_answered.first_item
@@ -101,12 +103,14 @@ class ReportedTokens:
             if not (view.item(index).kind == "summary" or view.item(index).continues)
         )
         if later_items == "counted":
-            scale = self._scale
-            tokens_before = scale.item_tokens - sum(
-                scale.shown_tokens[last_answered.first_item : view.count]
+            policy_scale = self._scale
+            tokens_before = policy_scale.item_tokens - sum(
+                policy_scale.shown_tokens[last_answered.first_item : view.count]
             )
             newer_tokens *= (
-                min(max(prompt / tokens_before, 1.0), MAX_SCALE) if tokens_before > 0 else 1.0
+                min(max(prompt_tokens / tokens_before, 1.0), MAX_SCALE_FACTOR)
+                if tokens_before > 0
+                else 1.0
             )
         return round(tokens + newer_tokens)
 

@@ -162,7 +162,7 @@ class TimelineReplay:
         self._fixed_items = FixedItems(replace(timeline, items=()) if is_recorded else timeline)
         self._user_decisions: dict[int, list[Transition]] = {}
         """The user's decisions, which apply under every policy."""
-        self._request_of_covered: dict[int, int] = {}
+        self._summary_request_by_item: dict[int, int] = {}
         """The items that the policy's summaries cover, each with the request before which they were written."""
         self._undone_summaries: dict[int, list[int]] = {}
         """For each request before which the user undid recorded summaries: the requests at which those were written."""
@@ -174,52 +174,54 @@ class TimelineReplay:
                 if is_by_user(transition) or transition.rule.startswith(REPLACING_RULE):
                     self._user_decisions.setdefault(transition.request, []).append(transition)
                 if transition.rule == UNDO and timeline.items[transition.item].kind == "summary":
-                    entered = timeline.items[transition.item].entered
-                    self._undone_summaries.setdefault(transition.request, []).append(entered)
+                    request_of_summary = timeline.items[transition.item].entered
+                    self._undone_summaries.setdefault(transition.request, []).append(
+                        request_of_summary
+                    )
         self._removed_summaries = self._results.transitions[::-1]
         """Removals of recorded summaries that were not yet compared with the recording, the newest first."""
         self._compared_count = len(self._removed_summaries)
         """Number of the replay's transitions that were compared with the recording."""
         self._places = ItemPlaces(timeline, self._ruler_scale.shown_tokens)
-        self._answers = timeline.derived_value(
+        self._answer_tokens = timeline.derived_value(
             f"answers by {ruler.estimator}", partial(answer_tokens, estimator=ruler.estimator)
         )
 
     def _hide_recorded_summaries(self) -> None:
         """Hide the recorded summaries, which another policy would not have written."""
         items = self._timeline.items
-        summaries = [item.index for item in items if item.kind == "summary" or item.continues]
+        summary_items = [item.index for item in items if item.kind == "summary" or item.continues]
         for scale in self._scales:
-            scale.set_empty(summaries)
-        for index in summaries:
+            scale.set_empty(summary_items)
+        for index in summary_items:
             self._view.show(index, "out", 0)
-            entered = self._timeline.items[index].entered
+            request_of_summary = self._timeline.items[index].entered
             self._results.transitions.append(
-                Transition(index, entered, "out", tokens=0, rule="recorded summary")
+                Transition(index, request_of_summary, "out", tokens=0, rule="recorded summary")
             )
 
     def continued_on(self, timeline: Timeline) -> "TimelineReplay":
         """Return a replay of a longer timeline of the recording, continued from this one."""
         assert isinstance(self.policy, RecordedPolicy)
-        continued = TimelineReplay(
+        continued_replay = TimelineReplay(
             timeline,
             self.policy.continued_on(timeline, self.done_count),
             self._ruler,
             measures_sizes=self._measures_sizes,
         )
-        continued.done_count = self.done_count
-        continued._ruler_scale.copy_from(self._ruler_scale)
-        continued._view.copy_from(self._view)
-        continued._reported_tokens.copy_from(self._reported_tokens)
+        continued_replay.done_count = self.done_count
+        continued_replay._ruler_scale.copy_from(self._ruler_scale)
+        continued_replay._view.copy_from(self._view)
+        continued_replay._reported_tokens.copy_from(self._reported_tokens)
         sent_count = timeline.requests[self.done_count - 1].items if self.done_count else 0
-        continued._places = ItemPlaces(
-            timeline, continued._ruler_scale.shown_tokens, self._view.count, sent_count
+        continued_replay._places = ItemPlaces(
+            timeline, continued_replay._ruler_scale.shown_tokens, self._view.count, sent_count
         )
-        continued._results = self._results.copy()
-        continued._cache_walk = self._cache_walk.copy()
-        continued._request_of_covered = {**self._request_of_covered}
-        continued._summary_call_tokens = [*self._summary_call_tokens]
-        return continued
+        continued_replay._results = self._results.copy()
+        continued_replay._cache_walk = self._cache_walk.copy()
+        continued_replay._summary_request_by_item = {**self._summary_request_by_item}
+        continued_replay._summary_call_tokens = [*self._summary_call_tokens]
+        return continued_replay
 
     def is_beginning_of(self, timeline: Timeline) -> bool:
         """Return whether a timeline begins with the part that was replayed here."""
@@ -245,9 +247,9 @@ class TimelineReplay:
     def advance(self, end: int) -> None:
         """Replay the requests with an index below ``end``."""
         view, places, sizes = self._view, self._places, self._results.sizes
-        when = None if self.policy is None else self.policy.when
-        decides_at_turn_end = when in ("turn end", "both")
-        decides_at_request = when in ("request", "both")
+        policy_when = None if self.policy is None else self.policy.when
+        decides_at_turn_end = policy_when in ("turn end", "both")
+        decides_at_request = policy_when in ("request", "both")
         previous = self._timeline.requests[self.done_count - 1] if self.done_count else None
         for request in self._timeline.requests[self.done_count : end]:
             places.begin_request()
@@ -292,19 +294,21 @@ class TimelineReplay:
         for request_of_summary in self._undone_summaries.get(request.index, ()):
             items_shown_again = [
                 item
-                for item, request_index in self._request_of_covered.items()
+                for item, request_index in self._summary_request_by_item.items()
                 if request_index == request_of_summary
             ]
             changes += [(Change(item, "whole"), UNDO) for item in items_shown_again]
             for item in items_shown_again:
-                del self._request_of_covered[item]
+                del self._summary_request_by_item[item]
         decisions = self._user_decisions.get(request.index, ())
         changes += [(change_of(decision), decision.rule) for decision in decisions]
         for change, rule in changes:
             effective_change = change
             self._fixed_items.add_decision(change)
             if rule == RESTORE and self._is_covered_by_summary(change.item):
-                self._request_of_covered[change.item] = max(self._request_of_covered.values())
+                self._summary_request_by_item[change.item] = max(
+                    self._summary_request_by_item.values()
+                )
                 effective_change = Change(change.item, "summarised", tokens=0)
             if effective_change.state != self._view.state(effective_change.item):
                 self._apply(effective_change, request, rule)
@@ -316,7 +320,7 @@ class TimelineReplay:
         view = self._view
         return any(
             covered_item > item and view.state(covered_item) == "summarised"
-            for covered_item in self._request_of_covered
+            for covered_item in self._summary_request_by_item
         )
 
     def _turn_start(self, request: TimelineRequest, sent_count: int) -> int:
@@ -349,7 +353,7 @@ class TimelineReplay:
             )
             for change in self._fixed_items.permitted_changes(policy_result.changes):
                 if change.state == "summarised":
-                    self._request_of_covered.setdefault(change.item, request.index)
+                    self._summary_request_by_item.setdefault(change.item, request.index)
                     if change.tokens:
                         self._summary_call_tokens[0] += prompt_tokens
                         self._summary_call_tokens[1] += change.tokens
@@ -396,7 +400,7 @@ class TimelineReplay:
         unmeasured = UnmeasuredRequest(
             request,
             self._ruler_scale.item_tokens,
-            self._answers[request.index],
+            self._answer_tokens[request.index],
             unchanged_tokens,
             first_changed,
             summary_input,

@@ -73,10 +73,10 @@ class LightSteps:
 
     def steps(self) -> tuple[Step, ...]:
         """Return a step for each request."""
-        tokens = self._tokens()
+        tokens = self._request_tokens()
         return tuple(self._step(request, tokens) for request in self.timeline.requests)
 
-    def _tokens(self) -> list[int]:
+    def _request_tokens(self) -> list[int]:
         """Return the tokens of each request; by the recording's estimator, if the session was recorded here."""
         tokens = [round(size.total) for size in self.simulation.sizes]
         estimators = {request.estimator for request in self.timeline.requests} - {""}

@@ -1,7 +1,7 @@
 """Compare a session with the requests of another policy from the sizes of its items, in milliseconds.
 
 It works for every session that has a timeline, so for recordings of other agents too. The engine's policies decide by
-the functions of the live loop (``context_policies/engine_presets/engine_policies.py``); tests compare it with ``exact_whatif.py``,
+the functions of the live loop (``engine_presets/engine_policies.py``); tests compare it with ``exact_whatif.py``,
 which writes each request again.
 """
 

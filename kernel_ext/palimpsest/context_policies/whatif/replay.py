@@ -81,7 +81,7 @@ class _SentStep:
     """The newest step, as it would have been sent."""
 
     step: Step
-    record: StepRequest
+    request: StepRequest
     inputs: StepInputs
 
 
@@ -109,7 +109,7 @@ class CounterfactualReplay:
         self._recordings = RequestRecordings(store, session_id, policy, counter)
         self._simulated = SimulatedSession(self._state, self._recordings.read, counter)
         self._step_builder = StepBuilder(session_id)
-        self._sent: _SentStep | None = None
+        self._newest_step: _SentStep | None = None
         self._handled_markers: set[str] = set()
         """Ids of the compaction markers that were handled."""
         self._fit = ReplayedFit(self._simulated)
@@ -117,7 +117,7 @@ class CounterfactualReplay:
         """Why the context must shrink: its size, or the newest answer, which reported a full window or failed."""
         self._is_answer_as_recorded = False
         """Whether the journal contains the newest answer's consequences: request and rule are the recorded ones."""
-        self._checked_answer = ""
+        self._checked_answer_id = ""
         """Id of the newest ended answer, which ``_check_answer`` need not check again."""
         self._scaled_usages: dict[str, Usage] = {}
         """The usage that would have been reported for answers to requests of another size."""
@@ -249,7 +249,7 @@ class CounterfactualReplay:
 
     def _decide_compaction(self, compaction: RecordedCompaction, inputs: StepInputs) -> bool:
         """Apply the policy at a recorded marker; returns whether it requests a compaction there."""
-        is_before_first_request = self._sent is None
+        is_before_first_request = self._newest_step is None
         if is_before_first_request and compaction.summary_request is None:
             # The compaction was imported with a conversation, so it was not requested by this engine's loop.
             return True
@@ -262,11 +262,11 @@ class CounterfactualReplay:
         )
         if isinstance(self._fit.next_outcome(inputs_before, cause), SummaryNeeded):
             return True
-        if self._sent is None:
+        if self._newest_step is None:
             return self._policy is None
         # The window at the compaction may differ from that of the previous step. It is recorded with the request for the
         # summary; if the kernel ended before sending that request, only the journal shows why it was requested.
-        last_request = self._sent.record
+        last_request = self._newest_step.request
         return (
             compaction.summary_request is None
             and self._recordings.policy(last_request) == inputs.policy
@@ -288,9 +288,9 @@ class CounterfactualReplay:
 
     def _would_be_refused(self) -> bool:
         """Return whether the provider, which refused the recorded request, would have refused the simulated one."""
-        if self._sent is None or not self.recorded_steps:
+        if self._newest_step is None or not self.recorded_steps:
             return False
-        recorded_step, simulated_step = self.recorded_steps[-1], self._sent.step
+        recorded_step, simulated_step = self.recorded_steps[-1], self._newest_step.step
         return (
             simulated_step.sha256 == recorded_step.sha256
             or simulated_step.tokens >= recorded_step.tokens
@@ -323,8 +323,8 @@ class CounterfactualReplay:
         )
         # After a failed summary that the user requested, the loop cuts no results: the turn continues or ends.
         is_by_loop = recorded_compaction is None or recorded_compaction.is_automatic
-        failed = is_by_loop and (compaction is None or not compaction.succeeded)
-        self._fit.set_summary_outcome(failed=failed, was_stopped=was_stopped)
+        has_failed = is_by_loop and (compaction is None or not compaction.succeeded)
+        self._fit.set_summary_outcome(failed=has_failed, was_stopped=was_stopped)
 
     def _recorded_marker(
         self, compaction: RecordedCompaction, inputs: StepInputs
@@ -332,7 +332,9 @@ class CounterfactualReplay:
         messages = self._state.messages()
         index = place_of(messages, compaction.marker_id)
         view = View.of(messages[: index + 1], self._state.decisions, self._recordings.read)
-        request = compaction.summary_request or (self._sent.record if self._sent else None)
+        request = compaction.summary_request or (
+            self._newest_step.request if self._newest_step else None
+        )
         policy = self._recordings.policy(request) if request is not None else Policy()
         return RecordedMarker(
             compaction, messages[index], view, policy, inputs.model, self._counter
@@ -343,10 +345,10 @@ class CounterfactualReplay:
         message = self._state.message(compaction.marker_id)
         info = message.info if message is not None else None
         request = self._recorded_compactions.requests_following.get(compaction.marker_id)
-        if self._sent is not None:
-            is_same_model = self._sent.record.model.ref == getattr(info, "model", None)
+        if self._newest_step is not None:
+            is_same_model = self._newest_step.request.model.ref == getattr(info, "model", None)
             if request is None or (self._turn_inputs is not None and is_same_model):
-                request = self._sent.record
+                request = self._newest_step.request
         if request is None or info is None:
             return None
         request_with_policy = compaction.summary_request or request
@@ -376,7 +378,7 @@ class CounterfactualReplay:
 
     def _handle_unsent_request(self, info: AssistantMessage) -> None:
         """Reduce the context for a request that was never sent, since it could not be made to fit."""
-        request = self._sent.record if self._sent else None
+        request = self._newest_step.request if self._newest_step else None
         if request is None or request.model.ref != info.model:
             request = self._recorded_compactions.requests_following.get(info.id)
         if request is None or request.model.ref != info.model:
@@ -407,7 +409,7 @@ class CounterfactualReplay:
     def _step(self, seq: int, request: StepRequest) -> Step:
         """Build the step of a recorded request."""
         inputs = self._recordings.inputs_of(request)
-        fitted, written, fits = self._make_fitting_request(request, inputs)
+        fitted, written_request, fits = self._make_fitting_request(request, inputs)
         recorded_since = self.recorded_since_step
         recorded_step = self._step_builder.recorded_step(
             seq,
@@ -417,12 +419,12 @@ class CounterfactualReplay:
             recorded_since.compactions,
         )
         decisions, self._simulated.new_decisions = tuple(self._simulated.new_decisions), []
-        step = self._step_builder.simulated_step(recorded_step, request, fitted, written)
+        step = self._step_builder.simulated_step(recorded_step, request, fitted, written_request)
         step = replace(
             step, fits=fits, decisions=decisions, compactions=tuple(self.since_step.compactions)
         )
         self.recorded_steps.append(recorded_step)
-        self._sent = _SentStep(step, request, inputs)
+        self._newest_step = _SentStep(step, request, inputs)
         self._turn_inputs = inputs
         self._simulated.drop_unused()
         self._store_request(request)
@@ -440,9 +442,9 @@ class CounterfactualReplay:
             outcome = self._fit.next_outcome(inputs, cause)
             match outcome:
                 case FittedRequest():
-                    fitted_request = outcome, self._write(request, inputs, outcome)
-                    refused = self._is_refused(request, fitted_request[1])
-                    if not refused:
+                    fitted_request = outcome, self._written_request(request, inputs, outcome)
+                    is_refused = self._is_refused(request, fitted_request[1])
+                    if not is_refused:
                         return *fitted_request, outcome.budget_check.fits
                     cause = "refused"
                 case SummaryNeeded():
@@ -455,57 +457,65 @@ class CounterfactualReplay:
                     # The simulated turn would have ended here; the recorded turn, or a later one, continues.
                     cause = "size"
 
-    def _write(self, request: StepRequest, inputs: StepInputs, fitted: Fitted) -> ReplayedRequest:
+    def _written_request(
+        self, request: StepRequest, inputs: StepInputs, fitted: Fitted
+    ) -> ReplayedRequest:
         """Write a request in its provider's format, or as the recorded hook wrote the same request."""
         estimator = request.facts.estimator
         token_counts = self._simulated.token_counts(estimator)
         effective_inputs = self._simulated.with_undo(inputs)
-        count, messages_so_far = self._counter(estimator), fitted.request.view.messages
-        written = self._step_builder.writer.write(
-            fitted.request.projection, effective_inputs, count, messages_so_far, token_counts
+        count_tokens, messages_so_far = self._counter(estimator), fitted.request.view.messages
+        written_request = self._step_builder.writer.write(
+            fitted.request.projection, effective_inputs, count_tokens, messages_so_far, token_counts
         )
         if request.opaque is None:
-            return written
+            return written_request
         hook_projection = self._recordings.projection(request, self._state, estimator, token_counts)
-        target = profile_at(request.model.ref, request.projection)
-        hook_messages = provider_messages(hook_projection.messages, request.model, target)
+        recorded_profile = profile_at(request.model.ref, request.projection)
+        hook_messages = provider_messages(hook_projection.messages, request.model, recorded_profile)
         hashes = tuple(message_hash(message.body) for message in hook_messages)
-        if request_hash(hashes) != written.sha256:
-            return written
+        if request_hash(hashes) != written_request.sha256:
+            return written_request
         written_messages = self._recordings.hook_messages(request)
         return self._step_builder.written_by_hook(
-            written, request, self._state.request_items, written_messages
+            written_request, request, self._state.request_items, written_messages
         )
 
-    def _is_refused(self, request: StepRequest, written: ReplayedRequest) -> bool:
+    def _is_refused(self, request: StepRequest, written_request: ReplayedRequest) -> bool:
         """Return whether the provider would refuse a request, by the usage it reported for others.
 
         The recorded request was accepted, even if the estimate exceeds the limit.
         """
-        if written.sha256 == request.sha256:
+        if written_request.sha256 == request.sha256:
             return False
-        return round(written.tokens * request.facts.calibration) > request.model.capacity
+        return round(written_request.tokens * request.facts.calibration) > request.model.capacity
 
     def _check_answer(self, info: AssistantMessage) -> None:
         """Check whether the context must shrink after an answer, by its usage or because it was refused."""
-        sent = self._sent
-        if sent is None or sent.record.message_id != info.id or info.time.completed is None:
+        newest_step = self._newest_step
+        if (
+            newest_step is None
+            or newest_step.request.message_id != info.id
+            or info.time.completed is None
+        ):
             return
-        if self._checked_answer == info.id:
+        if self._checked_answer_id == info.id:
             # The answer was checked before; this update only added the reason why the turn ended.
             return
-        self._checked_answer = info.id
-        policy, usage = sent.inputs.policy, info.tokens
+        self._checked_answer_id = info.id
+        policy, usage = newest_step.inputs.policy, info.tokens
         recorded_step = self.recorded_steps[-1]
-        is_same = sent.step.sha256 == recorded_step.sha256
-        recorded_overflow = self._recordings.policy(sent.record).overflow
+        is_same = newest_step.step.sha256 == recorded_step.sha256
+        recorded_overflow = self._recordings.policy(newest_step.request).overflow
         self._is_answer_as_recorded = is_same and recorded_overflow == policy.overflow
         if not is_same:
             prompt_tokens = usage.prompt
             if recorded_step.tokens:
-                prompt_tokens = round(prompt_tokens * sent.step.tokens / recorded_step.tokens)
+                prompt_tokens = round(
+                    prompt_tokens * newest_step.step.tokens / recorded_step.tokens
+                )
             usage = self._scaled_usages[info.id] = with_prompt(usage, prompt_tokens)
         if isinstance(info.error, ContextOverflowError) and self._would_be_refused():
             self._cause = "failed" if info.error.compaction_failed else "refused"
-        elif info.error is None and usage_needs_summary(usage, sent.record.model, policy):
+        elif info.error is None and usage_needs_summary(usage, newest_step.request.model, policy):
             self._cause = "full"

@@ -119,8 +119,8 @@ class RequestWriter:
         token_counts: TokenCounts,
     ) -> ReplayedRequest:
         """Write a projection; ``count_tokens`` counts the tokens of both compared sides."""
-        target = profile_at(inputs.model.ref, inputs.version)
-        written_messages = provider_messages(projection.messages, inputs.model, target)
+        target_profile = profile_at(inputs.model.ref, inputs.version)
+        written_messages = provider_messages(projection.messages, inputs.model, target_profile)
         hashes = self._message_hashes(written_messages)
         bodies = tuple(
             self._bodies.setdefault(sha256, message_sent.body)

@@ -33,14 +33,14 @@ class StepBuilder:
 
     def written_by_hook(
         self,
-        written: ReplayedRequest,
+        written_request: ReplayedRequest,
         request: StepRequest,
         items: Sequence[ContextItem],
         hook_messages: Sequence[Body],
     ) -> ReplayedRequest:
         """Return the request that the recorded hook wrote when it was called with the same messages."""
         return replace(
-            written,
+            written_request,
             messages=tuple(hook_messages),
             sha256=request.sha256,
             prefix=self._item_tokens(items),
@@ -84,20 +84,20 @@ class StepBuilder:
         )
 
     def simulated_step(
-        self, recorded: Step, request: StepRequest, fitted: Fitted, written: ReplayedRequest
+        self, recorded: Step, request: StepRequest, fitted: Fitted, written_request: ReplayedRequest
     ) -> Step:
         """Return the simulated step of a recorded request."""
-        prefix = prefix_of(request, written.prefix, written.tools_tokens)
+        prefix = prefix_of(request, written_request.prefix, written_request.tools_tokens)
         cached, self._simulated_prefix = prefix.shared_tokens(self._simulated_prefix), prefix
         return replace(
             recorded,
-            tokens=written.tokens,
+            tokens=written_request.tokens,
             estimate=fitted.budget_check.tokens,
             budget=fitted.budget_check.budget,
             fits=fitted.budget_check.fits,
             cached=cached,
-            sha256=written.sha256,
-            tokens_by_kind=written.tokens_by_kind,
-            refused=window_refusal(request.model, written.inputs.policy.guard) or "",
-            request=written.request(request, fitted, self._session_id),
+            sha256=written_request.sha256,
+            tokens_by_kind=written_request.tokens_by_kind,
+            refused=window_refusal(request.model, written_request.inputs.policy.guard) or "",
+            request=written_request.request(request, fitted, self._session_id),
         )

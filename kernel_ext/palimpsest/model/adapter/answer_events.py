@@ -82,10 +82,10 @@ async def answer_events(
 async def _events(
     request: ModelRequest, tap: StreamTap, deltas: AsyncGenerator[Any, None]
 ) -> AsyncGenerator[StreamEvent, None]:
-    target = profile(request.model.ref)
+    target_profile = profile(request.model.ref)
     joiner = StreamJoiner(
-        target.family,
-        {tool_name(tool.name, target): tool.name for tool in request.tools},
+        target_profile.family,
+        {tool_name(tool.name, target_profile): tool.name for tool in request.tools},
         tap.provider_calls,
         tap.responses_calls,
     )

@@ -78,14 +78,14 @@ class LitellmLoader:
             if self._import_future is None:
                 self._import_future = Future()
                 threading.Thread(
-                    target=self._load,
+                    target=self._import_in_thread,
                     args=(self._import_future, openai),
                     name="palimpsest-litellm",
                     daemon=True,
                 ).start()
             return self._import_future
 
-    async def get(self) -> Any:
+    async def imported_litellm(self) -> Any:
         """Return litellm as soon as it is imported, without blocking the event loop."""
         # Shielded: a cancelled request must not cancel the import that all others wait for.
         litellm = await asyncio.shield(asyncio.wrap_future(self.preload()))
@@ -121,23 +121,23 @@ class LitellmLoader:
 
     async def _import_modules(self, *, openai: bool) -> None:
         with suppress(ImportError):  # the request itself reports it
-            await self.get()
+            await self.imported_litellm()
             await self.import_first_call_modules(openai=openai)
 
     def wait_for_litellm(self, timeout: float | None = None) -> Any:
         """Return litellm, blocking the thread until it is imported."""
         return self.preload().result(timeout)
 
-    def _load(self, module_future: Future[Any], openai: bool) -> None:  # noqa: FBT001 - a thread's argument
+    def _import_in_thread(self, module_future: Future[Any], openai: bool) -> None:  # noqa: FBT001 - a thread's argument
         try:
-            module_future.set_result(self._import())
-        except BaseException as error:  # noqa: BLE001 - ``get`` and ``wait_for_litellm`` raise it
+            module_future.set_result(self._import_litellm())
+        except BaseException as error:  # noqa: BLE001 - ``imported_litellm`` and ``wait_for_litellm`` raise it
             module_future.set_exception(error)
         else:
             _import_late(openai)
             self._first_call_imports.add(openai)
 
-    def _import(self) -> Any:
+    def _import_litellm(self) -> Any:
         if "litellm" in sys.modules:
             import litellm
 
@@ -207,7 +207,7 @@ class LitellmModel:
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""
         try:
-            litellm = await LOADER.get()
+            litellm = await LOADER.imported_litellm()
         except ImportError as error:
             message = f"litellm cannot be imported: {error}. Reinstall jupyter-palimpsest."
             raise ModelFailed(UnknownError(message=message)) from error
@@ -236,7 +236,7 @@ class LitellmModel:
     def arguments(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
         """Return the arguments of litellm's call for a request."""
         model = request.model
-        target = profile(model.ref)
+        target_profile = profile(model.ref)
         messages = copy.deepcopy(list(sendable_messages(request.messages, model)))
         arguments: dict[str, Any] = {
             "model": model.ref.id,
@@ -255,9 +255,9 @@ class LitellmModel:
             arguments["reasoning_effort"] = model.ref.variant
         if request.tools:
             # Copies, since litellm changes its arguments.
-            tools = [tool_definition(spec, target) for spec in request.tools]
+            tools = [tool_definition(spec, target_profile) for spec in request.tools]
             arguments["tools"] = copy.deepcopy(tools)
-        if target.needs_window_size:
+        if target_profile.needs_window_size:
             # Only Ollama's own chat format takes the window; where none is given, the server's default holds.
             options = {"num_ctx": model.window} if model.window else {}
             arguments |= {"model": f"ollama_chat/{model.ref.name}", **options}
@@ -265,7 +265,7 @@ class LitellmModel:
         if not can_think(request.messages, model):
             arguments.pop("reasoning_effort", None)
         arguments |= self._server_arguments(request, litellm)
-        if target.caches_by_session and model.api_base is None and request.session_id:
+        if target_profile.caches_by_session and model.api_base is None and request.session_id:
             # Another server with the same interface would refuse the parameter.
             arguments["prompt_cache_key"] = request.session_id
         return arguments

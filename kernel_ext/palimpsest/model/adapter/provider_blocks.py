@@ -13,7 +13,7 @@ from typing import Any
 
 from palimpsest.model.wire.native_blocks import NATIVE_ITEM, has_native
 
-MARK = f"provider block {secrets.token_hex(16)}: "
+BLOCK_MARK = f"provider block {secrets.token_hex(16)}: "
 """Prefix of the text that stands for a block; valid in this process."""
 PASSED_UNCHANGED = frozenset({"thinking", "server_tool_use"})
 """Types of blocks that litellm passes on unchanged, beside results."""
@@ -38,7 +38,7 @@ def translatable_messages(messages: list[Body], *, restores_blocks: bool) -> lis
 def _carried_blocks(item: Body) -> list[Body]:
     if item.get("type") != NATIVE_ITEM:
         return [item]
-    return [{"type": "text", "text": MARK + json.dumps(item["block"])}]
+    return [{"type": "text", "text": BLOCK_MARK + json.dumps(item["block"])}]
 
 
 def _translatable_blocks(item: Body) -> list[Body]:
@@ -97,6 +97,6 @@ def restored_body(body: Body) -> Body:
 
 def _restored_block(item: Any) -> Any:
     text = item.get("text") if isinstance(item, dict) else None
-    if not isinstance(text, str) or not text.startswith(MARK):
+    if not isinstance(text, str) or not text.startswith(BLOCK_MARK):
         return item
-    return json.loads(text.removeprefix(MARK))
+    return json.loads(text.removeprefix(BLOCK_MARK))

@@ -111,7 +111,7 @@ class ThinkTags:
         yield from self._release_text(len(thought_text) - held_chars)
 
     def _release_text(self, length: int) -> Iterator[tuple[bool, str]]:
-        """Yield this many characters, without the empty lines around tags."""
+        """Yield ``length`` characters of the held text, without the empty lines around tags."""
         text, self._held_text = self._held_text[:length], self._held_text[length:]
         if self._has_tags and not self._has_begun:
             text = text.lstrip("\n")

@@ -71,7 +71,7 @@ class StreamedCalls:
         call = self._continued_call(index, identifier, name, arguments)
         is_new = call is None
         if call is None:
-            call = StreamedCall(self._free_id(identifier), name, identifier)
+            call = StreamedCall(self._unused_id(identifier), name, identifier)
             self.calls.append(call)
             self._calls_by_index[index] = call
         elif name and not any(call.input_pieces):
@@ -108,7 +108,7 @@ class StreamedCalls:
         begins_another = is_complete and not _repeats_call(call_at_index, name, arguments)
         return None if begins_another else call_at_index
 
-    def _free_id(self, sent_id: str) -> str:
+    def _unused_id(self, sent_id: str) -> str:
         used_ids = {call.id for call in self.calls}
         return sent_id if sent_id and sent_id not in used_ids else f"call_{uuid4().hex}"
 

@@ -24,7 +24,7 @@ END_MARKER = re.compile(rb"data: ?\[DONE\]\s*$")
 """The end marker of a stream that was not cut."""
 MAX_END_BYTES = 64
 """Number of newest bytes in which the end marker is looked for."""
-IGNORED_LINES = (b":", b"id:", b"retry:")
+IGNORED_LINE_BEGINNINGS = (b":", b"id:", b"retry:")
 """Beginnings of lines without content of the answer."""
 
 
@@ -80,7 +80,7 @@ def _complete_lines(received_bytes: bytes) -> tuple[bytes, bytes]:
     line as an event without data, and fails.
     """
     complete, end, rest = received_bytes.rpartition(b"\n")
-    lines = (line for line in complete.split(b"\n") if not line.startswith(IGNORED_LINES))
+    lines = (line for line in complete.split(b"\n") if not line.startswith(IGNORED_LINE_BEGINNINGS))
     return (b"\n".join(lines) + end if end else b""), rest
 
 

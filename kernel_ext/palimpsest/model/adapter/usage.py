@@ -42,7 +42,7 @@ CACHE_WRITE_PATHS = (
     ("prompt_tokens_details", "cache_write_tokens"),
 )
 REASONING_PATH = ("completion_tokens_details", "reasoning_tokens")
-PATHS = (
+TOKEN_COUNT_PATHS = (
     *(("prompt_tokens",), ("completion_tokens",), ("total_tokens",)),
     *CACHE_READ_PATHS,
     *CACHE_WRITE_PATHS,
@@ -74,7 +74,7 @@ def normalise_usage(report: Any) -> Usage | None:
 
     None when nothing was reported, or only zeros, as some local servers do, or a number is impossible.
     """
-    counts = [nested_field(report, *path) for path in PATHS]
+    counts = [nested_field(report, *path) for path in TOKEN_COUNT_PATHS]
     if not all(is_possible(value) for value in counts if value is not None):
         return None
     prompt = _token_count(nested_field(report, "prompt_tokens"))

@@ -47,7 +47,7 @@ class KnownModel:
 
     info: ModelInfo
     reason: str
-    """Why it is available, in a few words for the user."""
+    """Why the model is available, in a few words for the user."""
 
 
 def choose_model(
@@ -139,7 +139,7 @@ def known_models(
 
 
 def _can_run_agent(model: LocalModel) -> bool:
-    return model.tools and model.window > MIN_WINDOW
+    return model.calls_tools and model.window > MIN_WINDOW
 
 
 def _served_model(environment: Mapping[str, str]) -> ModelRef | None:

@@ -42,7 +42,7 @@ class MeantModel:
 
     key: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
-    """Its entry in litellm's list."""
+    """The model's entry in litellm's list."""
     is_ambiguous: bool = False
     """Whether the list has several models of this name with different prices or windows."""
 
@@ -50,13 +50,13 @@ class MeantModel:
 @cache
 def meant_model(ref: ModelRef) -> MeantModel:
     """Return the model in litellm's list that a name outside of the list means."""
-    match = next(_by_provider(ref.id.split("/")), None)
+    match = next(_models_by_provider(ref.id.split("/")), None)
     if match is not None:
         return match
     plain_name = ref.name.rpartition("/")[2]
     is_ambiguous = False
     for name in _spellings(plain_name):
-        match = _sold_by_maker(name) or _named_in_one_word(name)
+        match = _makers_model(name) or _model_of_joined_name(name)
         if match is not None and match.key is not None:
             return match
         is_ambiguous = is_ambiguous or match is not None
@@ -78,14 +78,14 @@ def source_remark(info: ModelInfo) -> str:
     return ""
 
 
-def _by_provider(name_parts: list[str]) -> Iterator[MeantModel]:
+def _models_by_provider(name_parts: list[str]) -> Iterator[MeantModel]:
     """Yield the models meant by tails of the name that begin with a provider: ``gw/groq/llama`` as ``groq/llama``."""
     for index in range(len(name_parts) - 1):
         provider = VENDORS.get(name_parts[index].lower(), name_parts[index].lower())
         for name in _spellings("/".join(name_parts[index + 1 :])):
             ref = ModelRef(provider=provider, name=name)
             facts = litellm_table.find_model(ref)
-            if facts is not None and facts.get("mode") in litellm_table.MODES:
+            if facts is not None and facts.get("mode") in litellm_table.CHAT_MODES:
                 yield MeantModel(_key(ref), facts)
 
 
@@ -103,10 +103,10 @@ def _spellings(name: str) -> Iterator[str]:
     yield from filter(None, dict.fromkeys(spellings))
 
 
-def _sold_by_maker(name: str) -> MeantModel | None:
+def _makers_model(name: str) -> MeantModel | None:
     """Return the model that its maker, or a single provider, sells under exactly this name."""
     own_entry = litellm_table.entry(name)
-    if own_entry is not None and own_entry.get("mode") in litellm_table.MODES:
+    if own_entry is not None and own_entry.get("mode") in litellm_table.CHAT_MODES:
         return MeantModel(name, litellm_table.completed_entry(name, own_entry))
     entries = litellm_table.entries_of_name(name).items()
     makers_by_key = {key: entry.get("litellm_provider") for key, entry in entries}
@@ -118,7 +118,7 @@ def _sold_by_maker(name: str) -> MeantModel | None:
     return _single_model([key for _, key in sorted(ranked_keys)])
 
 
-def _named_in_one_word(name: str) -> MeantModel | None:
+def _model_of_joined_name(name: str) -> MeantModel | None:
     """Return the model meant by a name such as ``azure-gpt-4o``: a provider's name and the full name of its model."""
     for separator in NAME_SEPARATOR.finditer(name):
         provider_part, model_part = name[: separator.start()], name[separator.end() :]
@@ -127,9 +127,9 @@ def _named_in_one_word(name: str) -> MeantModel | None:
             continue
         ref = ModelRef(provider=provider, name=model_part)
         facts = litellm_table.find_model(ref)
-        if facts is not None and facts.get("mode") in litellm_table.MODES:
+        if facts is not None and facts.get("mode") in litellm_table.CHAT_MODES:
             return MeantModel(_key(ref), facts)
-        if (match := _sold_by_maker(model_part)) is not None:
+        if (match := _makers_model(model_part)) is not None:
             return match
     return None
 

@@ -38,11 +38,11 @@ ENTRY = re.compile(rf'^ {{0,{MAX_INDENT}}}"([^"]+)": \{{', re.MULTILINE)
 """The beginning of an entry; litellm 1.106 has an entry that is not indented."""
 LONG_PROMPT_FIELD = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 MILLION = 1_000_000
-MODES = ("chat", "responses")
+CHAT_MODES = ("chat", "responses")
 """The modes of models that chat."""
 
 
-def path() -> Path:
+def table_path() -> Path:
     """Return the file of the table: litellm's own, or our copy where litellm is not installed."""
     folder = package_folder("litellm")
     file = folder / TABLE_FILE if folder is not None else COPY
@@ -52,7 +52,7 @@ def path() -> Path:
 @cache
 def list_name() -> str:
     """Return the list's name: litellm's version, and the date of the copy or of litellm's file on this disk."""
-    file = path()
+    file = table_path()
     if file == COPY:
         origin = entry(COPY_ORIGIN) or {}
         return f"the list of prices of litellm {origin['litellm']}, copied on {origin['date']}"
@@ -65,7 +65,7 @@ def list_name() -> str:
 
 
 def _table_text() -> str:
-    return path().read_text(encoding="utf-8")
+    return table_path().read_text(encoding="utf-8")
 
 
 @cache
@@ -74,7 +74,7 @@ def entry(key: str) -> dict[str, Any] | None:
 
     It is found in the bytes of the table, most of which are neither decoded nor looked at otherwise.
     """
-    content, name = path().read_bytes(), f'"{key}": {{'.encode("utf-8", "surrogatepass")
+    content, name = table_path().read_bytes(), f'"{key}": {{'.encode("utf-8", "surrogatepass")
     name_index = content.rfind(name)
     while name_index >= 0:
         indent = content[content.rfind(b"\n", 0, name_index) + 1 : name_index]
@@ -111,7 +111,7 @@ def entries_of_name(name: str) -> dict[str, dict[str, Any]]:
     """Return the entries, by key, of all chat models with this name, from any provider."""
     keys = _keys_by_name().get(_folded_name(name), ())
     entries = {key: facts for key in keys if (facts := entry(key)) is not None}
-    return {key: facts for key, facts in entries.items() if facts.get("mode") in MODES}
+    return {key: facts for key, facts in entries.items() if facts.get("mode") in CHAT_MODES}
 
 
 def find_model(ref: ModelRef) -> dict[str, Any] | None:
@@ -205,7 +205,9 @@ def _names_by_provider() -> dict[str, tuple[str, ...]]:
         provider = next(families, stated_provider)
         head, _, tail = key.partition("/")
         name = tail if tail and head in (provider, stated_provider) else key
-        if value.get("mode") in MODES and not (tail and name == key and head in names_by_provider):
+        if value.get("mode") in CHAT_MODES and not (
+            tail and name == key and head in names_by_provider
+        ):
             names_by_provider.setdefault(provider, []).append(name)
             if value.get("supports_function_calling"):
                 names_by_provider.setdefault(f"{provider} tools", []).append(name)
@@ -218,7 +220,7 @@ def chat_models() -> tuple[tuple[str, str], ...]:
     return tuple(
         (key, str(value.get("litellm_provider") or ""))
         for key, value in json.loads(_table_text()).items()
-        if value.get("mode") in MODES
+        if value.get("mode") in CHAT_MODES
     )
 
 

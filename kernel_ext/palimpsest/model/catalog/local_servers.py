@@ -40,8 +40,7 @@ class LocalModel:
 
     name: str
     window: int
-    tools: bool
-    """Whether it calls tools."""
+    calls_tools: bool
 
 
 MissingReason = Literal["", "silent", "refused", "other"]
@@ -92,7 +91,7 @@ def ollama_models(environment: Mapping[str, str]) -> LocalModels:
         names = [str(entry["name"]) for entry in entries]
     except LISTING_ERRORS as error:
         return LocalModels(missing_reason=_missing_reason(error))
-    read_models = (_model(address, name, timeout) for name in names[:MAX_QUERIED_MODELS])
+    read_models = (_queried_model(address, name, timeout) for name in names[:MAX_QUERIED_MODELS])
     return LocalModels(tuple(model for model in read_models if model is not None))
 
 
@@ -144,7 +143,7 @@ def _is_chat_model(entry: dict[str, Any]) -> bool:
     return not NO_CHAT.search(str(entry.get("id") or entry.get("name")))
 
 
-def _model(address: str, name: str, timeout: float) -> LocalModel | None:
+def _queried_model(address: str, name: str, timeout: float) -> LocalModel | None:
     """Return Ollama's facts about a model; None where the query fails, so that the others are still listed."""
     try:
         details = _query(f"{address}/api/show", {"model": name}, timeout=timeout)

@@ -47,8 +47,8 @@ def anthropic_body(request: ModelRequest) -> Body:
     system_blocks = list(_system_blocks(messages))
     if system_blocks:
         body["system"] = system_blocks
-    target = profile(ref)
-    tools = [anthropic_tool(tool_definition(spec, target)) for spec in request.tools]
+    target_profile = profile(ref)
+    tools = [anthropic_tool(tool_definition(spec, target_profile)) for spec in request.tools]
     has_calls = any(m.get("tool_calls") or m["role"] == "tool" for m in messages)
     if not tools and has_calls:
         tools = [UNUSED_TOOL]

@@ -22,12 +22,12 @@ import httpx
 MAX_IDLE_CLIENTS = 4
 """Maximum idle clients of one event loop."""
 MAX_IDLE_SECONDS = 30.0
-"""An idle connection is closed after this time; servers close theirs after a minute or more."""
+"""Seconds after which an idle connection is closed; servers close theirs after a minute or more."""
 MAX_ERROR_BYTES = 1_000_000
 """Maximum bytes that are read of an error's body."""
 MAX_REDIRECTS = 10
 MAX_REST_SECONDS = 0.05
-"""An answer's bytes must end within this time after its end marker; otherwise its connection is not reused."""
+"""Maximum seconds between an answer's end marker and the end of its bytes; after more its connection is not reused."""
 KEY_HEADERS = ("authorization", "x-api-key", "cookie")
 """Headers for the requested server only, which a redirect removes."""
 CONNECTION_VARIABLES = (
@@ -72,7 +72,7 @@ class BorrowedClient:
     async def renew_client(self) -> None:
         """Replace the client by one that checks certificates, after a redirect from http to https."""
         await self.client.aclose()
-        self.client, self.is_secure = await _client(is_secure=True), True
+        self.client, self.is_secure = await _idle_or_new_client(is_secure=True), True
 
     async def end_request(self, *, is_whole: bool) -> None:
         """Keep the client for the next request, or close it with its connection."""
@@ -94,7 +94,7 @@ async def post(
     Raises httpx's exceptions where no answer came, and HTTPStatusError with the body for an error response.
     """
     is_secure = url.lower().startswith("https:")
-    borrowed = BorrowedClient(await _client(is_secure=is_secure), is_secure=is_secure)
+    borrowed = BorrowedClient(await _idle_or_new_client(is_secure=is_secure), is_secure=is_secure)
     answer: StreamedResponse | None = None
     try:
         request = borrowed.client.build_request(
@@ -102,7 +102,7 @@ async def post(
         )
         answer = StreamedResponse(await _send(borrowed, request))
         if answer.response.is_error:
-            raise await _refusal(answer)
+            raise await _status_error(answer)
         yield answer
     finally:
         if answer is not None:
@@ -137,7 +137,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-async def _refusal(answer: StreamedResponse) -> httpx.HTTPStatusError:
+async def _status_error(answer: StreamedResponse) -> httpx.HTTPStatusError:
     """Return the exception for an error response, with as much of its body as an error message can show."""
     body = b""
     async for piece in answer.byte_pieces:
@@ -159,7 +159,7 @@ async def _refusal(answer: StreamedResponse) -> httpx.HTTPStatusError:
     return httpx.HTTPStatusError(f"Status {status}", request=request, response=response)
 
 
-async def _client(*, is_secure: bool) -> httpx.AsyncClient:
+async def _idle_or_new_client(*, is_secure: bool) -> httpx.AsyncClient:
     clients = _idle_clients.setdefault(asyncio.get_running_loop(), {})
     if idle_clients := clients.get(_client_key(is_secure=is_secure)):
         return idle_clients.pop()

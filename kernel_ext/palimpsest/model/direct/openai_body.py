@@ -54,8 +54,8 @@ def openai_body(request: ModelRequest) -> Body:
     body: Body = {"model": ref.name, "messages": messages, "stream": True}
     if provider.asks_usage:
         body["stream_options"] = {"include_usage": True}
-    target = profile(ref)
-    definitions = [tool_definition(spec, target) for spec in request.tools]
+    target_profile = profile(ref)
+    definitions = [tool_definition(spec, target_profile) for spec in request.tools]
     tools = [_tool(tool, ref.provider, is_openai_form) for tool in definitions]
     if tools:
         body["tools"] = tools
@@ -77,7 +77,7 @@ def openai_body(request: ModelRequest) -> Body:
             {"content": m["content"], "role": "user"} if m["role"] == "system" else m
             for m in messages
         ]
-    if target.caches_by_session and request.model.api_base is None and request.session_id:
+    if target_profile.caches_by_session and request.model.api_base is None and request.session_id:
         body["prompt_cache_key"] = request.session_id
     return body
 

@@ -101,7 +101,7 @@ class ExceptionDetails:
     is_page: bool
     """Whether the answer was a web page, or anything else that no model server sends."""
     while_streaming: bool
-    """Whether it was raised while the answer was read, perhaps before its first token."""
+    """Whether the exception was raised while the answer was read, perhaps before its first token."""
     mid_stream: bool
     """Whether the stream failed after its first token."""
     has_unreadable_event: bool

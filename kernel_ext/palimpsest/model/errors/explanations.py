@@ -102,10 +102,10 @@ def money_sentence(provider: str, server: str, server_message: str, code: str | 
     )
 
 
-def silent_sentence(provider: str, where: str) -> str:
+def silent_sentence(provider: str, server: str) -> str:
     """Return the sentence about a request without any data within the timeout."""
-    server = where if "://" in where else f"The provider {provider!r}"
-    return f"{server} said nothing for too long, so the request was given up. {WAIT}"
+    server_text = server if "://" in server else f"The provider {provider!r}"
+    return f"{server_text} said nothing for too long, so the request was given up. {WAIT}"
 
 
 def broken_answer_sentence(server: str, server_message: str, *, connection: bool) -> str:

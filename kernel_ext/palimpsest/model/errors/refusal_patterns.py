@@ -27,6 +27,7 @@ class BillingPatterns:
     """Patterns of errors about billing."""
 
     words: Patterns = ()
+    """Patterns that may match anywhere in a message."""
     status: Patterns = ()
     """Status 402 in the text; in a long text only this counts."""
     beginnings: Patterns = ()
@@ -103,7 +104,7 @@ BILLING_TAIL = ("upgrade|credits|billing|plan",)
 
 
 def billing_patterns(*patterns: str) -> BillingPatterns:
-    """Return the billing patterns of a table: these, besides status 402 and the usual beginnings."""
+    """Return the billing patterns of a table: the given ones, status 402 and the usual beginnings."""
     return BillingPatterns(
         words=phrase_patterns(*patterns),
         status=phrase_patterns(STATUS_402),

@@ -65,7 +65,7 @@ class ErrorBody:
     """Empty where the body has no message."""
     code: str | None = None
     is_page: bool = False
-    """Whether it was a web page, from another kind of server."""
+    """Whether the body was a web page, from another kind of server."""
     value: dict[str, Any] | None = None
 
 
@@ -98,7 +98,7 @@ def _parsed_body(text: str, depth: int) -> ErrorBody:
     if depth > MAX_LEVELS:
         return ErrorBody(_excerpt(text))
     if PAGE.search(text):
-        return _page(text)
+        return _page_body(text)
     value = parse_object(text)
     if value is not None:
         return _from_value(value, depth)
@@ -166,7 +166,7 @@ def _from_object(value: dict[str, Any], depth: int) -> ErrorBody:
         nested_body = _from_value(nested, depth + 1)
         return ErrorBody(nested_body.message or message, nested_body.code or code, value=value)
     if PAGE.search(message):
-        return ErrorBody(_page(message).message, code, value=value)
+        return ErrorBody(_page_body(message).message, code, value=value)
     return ErrorBody(_excerpt(message), code, value=value)
 
 
@@ -217,7 +217,7 @@ def _code(value: dict[str, Any]) -> str | None:
     return None
 
 
-def _page(text: str) -> ErrorBody:
+def _page_body(text: str) -> ErrorBody:
     message_match = XML_SENTENCE.search(text)
     if message_match:
         return ErrorBody(_excerpt(html.unescape(message_match[1])))

@@ -23,7 +23,7 @@ MAX_WAIT_SECONDS = 2_147_483.647
 """The largest signed 32-bit count of milliseconds; no provider requests a longer wait."""
 
 MAX_RESET_SECONDS = 600.0
-"""Rate limits that reset later than this are ignored when the wait is computed."""
+"""Maximum seconds until the reset of a rate limit; later resets are ignored when the wait is computed."""
 MIN_POINT_SECONDS = 1_000_000_000.0
 """A number of at least this is a point in time, in seconds or milliseconds since 1970; as a duration it would be 31 years."""
 RESET = lazy_pattern(r"\breset\b")

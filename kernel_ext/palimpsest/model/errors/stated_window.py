@@ -22,7 +22,7 @@ NUMBER_FIRST = lazy_pattern(
 ANSWER_WORD = lazy_pattern(r"\bmax_(?:new_)?tokens\b(?!`)|completion|output|answer", re.IGNORECASE)
 """Words that mark a limit as one on the answer."""
 MAX_ANSWER_WORD_CHARS = 20
-"""Characters before a limit that are searched for such words."""
+"""Characters before a limit that are searched for ``ANSWER_WORD``."""
 MIN_WINDOW, MAX_WINDOW = 512, 100_000_000
 """Tokens; numbers out of these bounds are codes, versions or counts of something else."""
 

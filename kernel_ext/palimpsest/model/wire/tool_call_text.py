@@ -81,33 +81,37 @@ def uninterpreted_text(text: str) -> str:
     return f" {text}" if text[:5].lower() == "data:" and ";base64," in text else text
 
 
-def tool_name(name: str, target: ProviderProfile) -> str:
+def tool_name(name: str, target_profile: ProviderProfile) -> str:
     """Return a tool's name as the provider requires: some require a letter or underscore at its beginning."""
-    if target.letter_first and not re.match(r"[A-Za-z_]", name):
+    if target_profile.letter_first and not re.match(r"[A-Za-z_]", name):
         return f"_{name}"[:MAX_NAME_CHARS]
     return name
 
 
-def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[[str], str]:
+def allowed_ids(messages: NeutralMessages, target_profile: ProviderProfile) -> Callable[[str], str]:
     """Return a function that writes call ids as the provider requires, with different ids for different calls."""
     new_ids: dict[str, str] = {}
     taken_ids: set[str] = set()
     for message in messages:
         for block in message.blocks:
             if (block.type == "call" or block.type == "result") and block.call_id not in new_ids:
-                new_id = _allowed_id(block.call_id, target.id_rule)
-                received_id = _received_id(new_id, target)
+                new_id = _allowed_id(block.call_id, target_profile.id_rule)
+                received_id = _received_id(new_id, target_profile)
                 if received_id in taken_ids or (new_id and not received_id):
-                    new_id = received_id = _allowed_id(_id_hash(block.call_id), target.id_rule)
+                    new_id = received_id = _allowed_id(
+                        _id_hash(block.call_id), target_profile.id_rule
+                    )
                 taken_ids.add(received_id)
                 new_ids[block.call_id] = new_id
     return new_ids.__getitem__
 
 
-def _received_id(identifier: str, target: ProviderProfile) -> str:
+def _received_id(identifier: str, target_profile: ProviderProfile) -> str:
     """Return the id that the server receives: litellm cuts a signature off for servers that do not use it."""
     return (
-        identifier if target.ids_contain_signature else identifier.partition(SIGNATURE_SEPARATOR)[0]
+        identifier
+        if target_profile.ids_contain_signature
+        else identifier.partition(SIGNATURE_SEPARATOR)[0]
     )
 
 
