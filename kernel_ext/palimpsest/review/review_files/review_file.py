@@ -17,7 +17,7 @@ from typing import Annotated
 from pydantic import Field
 
 from palimpsest import __version__
-from palimpsest.model.tokenizer import rough_words
+from palimpsest.model.tokenizer import rough_count_sentences
 from palimpsest.recordings.timeline.item_texts import ItemTexts
 from palimpsest.recordings.timeline.journal_timeline import TIMELINE_EVENTS, CounterOf, PriceOfModel
 from palimpsest.review.review_files.columns import KeptValue
@@ -170,7 +170,7 @@ def _exact_weights(timeline: Timeline) -> dict[str, tuple[int, ...]]:
     return {
         estimator: weights
         for estimator, weights in timeline.counted_weights.items()
-        if not rough_words([estimator])
+        if not rough_count_sentences([estimator])
     }
 
 
