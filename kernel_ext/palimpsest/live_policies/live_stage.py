@@ -83,7 +83,7 @@ class LivePolicyStage:
         self._notices: list[str] = []
         self.record = record_of(policy)
 
-    def turn_began(self) -> None:
+    def begin_turn(self) -> None:
         """Switch the policy on again, if it was switched off."""
         self._is_off = False
 
