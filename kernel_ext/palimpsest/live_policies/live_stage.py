@@ -88,8 +88,8 @@ class LivePolicyStage:
         self._notices: list[str] = []
         self.record = own_policy_record(policy)
 
-    def turn_began(self) -> None:
-        """Switch the policy on again, if it was switched off; called when a turn begins."""
+    def begin_turn(self) -> None:
+        """Switch the policy on again, if it was switched off."""
         self._is_off = False
 
     def take_notices(self) -> tuple[str, ...]:
