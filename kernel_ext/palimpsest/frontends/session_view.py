@@ -123,7 +123,7 @@ def _subtitle(snapshot: Snapshot) -> str:
     step_count = sum(
         part.type == "step-finish" for message in snapshot.messages for part in message.parts
     )
-    return f"{counted_noun(step_count, 'model_text request')}{model_text}"
+    return f"{counted_noun(step_count, 'model request')}{model_text}"
 
 
 def _session_end_text(
