@@ -16,7 +16,7 @@ from palimpsest.public.session_calls import SessionCalls
 from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.unattended_refusal import (
-    PROGRAM_SECONDS,
+    MAX_PROGRAM_SECONDS,
     has_terminal,
     refuse_unattended,
 )
@@ -252,7 +252,7 @@ class AsyncRuns:
         """
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        refusal = refuse_unattended(self._kernel_session, has_terminal, PROGRAM_SECONDS)
+        refusal = refuse_unattended(self._kernel_session, has_terminal, MAX_PROGRAM_SECONDS)
         refusal_future = self._app.engine.submit(refusal)
         try:
             return await self._result_of(self._runs.start(text, **options))
