@@ -135,9 +135,7 @@ def without_marks(value: Any) -> Any:
             for name, inner_value in value.items()
             if name != MARK_KEY
         }
-    return (
-        [without_marks(inner_value) for inner_value in value] if isinstance(value, list) else value
-    )
+    return [without_marks(i) for i in value] if isinstance(value, list) else value
 
 
 def marks_in(place: str, blocks: Iterable[Any]) -> Iterator[CacheMark]:

@@ -191,9 +191,7 @@ class _PredecessorSearch:
             return None
         is_named = request.interface == "responses" and bool(request.conversation)
         earlier_hashes = set(self._requests[newest_index].message_hashes[1:])
-        if is_named or any(
-            message_hash in earlier_hashes for message_hash in request.message_hashes
-        ):
+        if is_named or any(m in earlier_hashes for m in request.message_hashes):
             return newest_index
         return None
 

@@ -70,10 +70,7 @@ class _JoinedTexts:
 
     def joined_fields(self) -> Json:
         """Return the fields with their texts joined."""
-        beginnings = {
-            field_name: JsonValue(self.fields).text(field_name)
-            for field_name in self.pieces_by_field
-        }
+        beginnings = {f: JsonValue(self.fields).text(f) for f in self.pieces_by_field}
         joined_texts = {
             field_name: beginnings[field_name] + "".join(pieces)
             for field_name, pieces in self.pieces_by_field.items()

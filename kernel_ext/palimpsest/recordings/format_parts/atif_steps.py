@@ -157,9 +157,7 @@ class StepReader:
                 unnamed_outputs.append(output)
         if not unnamed_outputs:
             return
-        open_call_ids = [
-            open_call.id for open_call in calls if open_call.id in self.names.unanswered_ids
-        ]
+        open_call_ids = [o.id for o in calls if o.id in self.names.unanswered_ids]
         if len(unnamed_outputs) < len(open_call_ids):
             yield GapRead(TOGETHER_SENTENCE, message=step_id)
         for output, call_id in zip(unnamed_outputs, open_call_ids, strict=False):

@@ -208,9 +208,7 @@ def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
         new_ids = [message_id for message_id in path_ids if message_id not in covered_ids]
         if not any(thread.nodes[message_id].kind == "assistant" for message_id in new_ids):
             continue
-        branches_at = next(
-            (message_id for message_id in reversed(path_ids) if message_id in covered_ids), None
-        )
+        branches_at = next((m for m in reversed(path_ids) if m in covered_ids), None)
         copied_messages = covered_ids.intersection(path_ids)
         covered_ids.update(new_ids)
         yield ClaudePath(new_ids[0], frozenset(path_ids), branches_at, frozenset(copied_messages))

@@ -99,11 +99,7 @@ def _folders(path: Path) -> Iterable[Path]:
     folders = [day_folder]
     for year in _numbered_folders(day_folder.parent.parent.parent):
         for month in _numbered_folders(year) if year.name >= day_folder.parts[-3] else ():
-            folders += (
-                later_day
-                for later_day in _numbered_folders(month)
-                if later_day.parts[-3:] > day_folder.parts[-3:]
-            )
+            folders += (d for d in _numbered_folders(month) if d.parts[-3:] > day_folder.parts[-3:])
     return folders
 
 

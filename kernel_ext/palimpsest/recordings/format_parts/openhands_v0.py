@@ -269,9 +269,7 @@ class InstanceEvents:
         first, last = (args.count(f"forgotten_events_{end}_id") for end in ("start", "end"))
         event_ids = [str(number) for number in range(first, min(last, first + MAX_NUMBER) + 1)]
         if isinstance(args.get("forgotten_event_ids"), list):
-            event_ids = [
-                JsonValue(event_id).id() for event_id in args.list_at("forgotten_event_ids")
-            ]
+            event_ids = [JsonValue(e).id() for e in args.list_at("forgotten_event_ids")]
         yield from forgotten_events(
             self.index,
             event_ids,

@@ -103,9 +103,7 @@ class PiTree:
 
     def last_message(self, entry_ids: Sequence[str]) -> str | None:
         """Return the last of some entries' ids that is a message's."""
-        return next(
-            (entry_id for entry_id in reversed(entry_ids) if entry_id in self._message_ids), None
-        )
+        return next((e for e in reversed(entry_ids) if e in self._message_ids), None)
 
     def _path_to(self, leaf_id: str) -> list[str]:
         # A parent is always in an earlier line, so the path ends.

@@ -317,9 +317,7 @@ class _GeminiChat:
             for entry in changes.objects("messages")
             if entry.text("type") in SENT_TYPES and (message_id := entry.id("id"))
         }
-        removed_ids = tuple(
-            message_id for message_id in self.history_ids if message_id not in history
-        )
+        removed_ids = tuple(m for m in self.history_ids if m not in history)
         added_entries = [
             entry for message_id, entry in history.items() if message_id not in self.history_ids
         ]

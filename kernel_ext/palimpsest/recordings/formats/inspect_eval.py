@@ -119,9 +119,7 @@ class _InspectSample:
             )
         if not events.events_by_agent:
             self.report(self.file_name, "It holds no requests of an agent.")
-        session_ids = {
-            agent_span: self._session_id(agent_span) for agent_span in events.events_by_agent
-        }
+        session_ids = {a: self._session_id(a) for a in events.events_by_agent}
         # The sample's own agent, whose name is empty, comes before its subagents.
         for agent_span in sorted(events.events_by_agent, key=bool):
             session_begin = self._session_begin(

@@ -487,9 +487,7 @@ class _KimiSession:
         for number in range(self._passed_compactions, len(compactions)):
             compaction = compactions[number]
             kept_ids = (self._id_by_content.get(key) for key in compaction.kept_keys)
-            keeps_from = next(
-                (message_id for message_id in kept_ids if message_id in self._context_ids), None
-            )
+            keeps_from = next((m for m in kept_ids if m in self._context_ids), None)
             if keeps_from or not compaction.kept_keys:
                 self._passed_compactions = number + 1
                 return compaction, keeps_from

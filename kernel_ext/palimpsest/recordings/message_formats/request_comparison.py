@@ -125,10 +125,7 @@ class RequestComparison:
         """Return the position of a message that was sent before, after messages that were inserted before it."""
         if position >= len(message_hashes) or message_hashes[position] == sent.content_hash:
             return position
-        if any(
-            sent_message.content_hash == message_hashes[position]
-            for sent_message in self._sent_messages
-        ):
+        if any(s.content_hash == message_hashes[position] for s in self._sent_messages):
             return position
         hashes_ahead = message_hashes[position + 1 : position + 1 + MAX_MESSAGES_AHEAD]
         if sent.is_result or sent.content_hash not in hashes_ahead:

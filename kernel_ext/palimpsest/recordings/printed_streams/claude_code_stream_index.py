@@ -165,9 +165,7 @@ class StreamIndex:
             begin = self.begin_by_session[self._session_id] = SessionBegin(self._session_id, FORMAT)
         if record.get("subtype") == "init" and not begin.format_version:
             model = record.text("model")
-            tool_names = [
-                tool_name for tool_name in record.list_at("tools") if isinstance(tool_name, str)
-            ]
+            tool_names = [t for t in record.list_at("tools") if isinstance(t, str)]
             begin = replace(
                 begin,
                 format_version=record.text("claude_code_version")[:MAX_VERSION_CHARS],

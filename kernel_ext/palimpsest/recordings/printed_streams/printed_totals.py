@@ -75,6 +75,4 @@ def sum_of_totals(first: RecordedTotals, second: RecordedTotals) -> RecordedTota
     """Return the totals of two runs together; a total that neither has is unknown."""
     pairs: Iterator[tuple[Any, Any]] = zip(first, second, strict=True)
     known_pairs = ([total for total in pair if total is not None] for pair in pairs)
-    return RecordedTotals(
-        *(sum(known_totals) if known_totals else None for known_totals in known_pairs)
-    )
+    return RecordedTotals(*(sum(k) if k else None for k in known_pairs))

@@ -56,9 +56,7 @@ class HistoryCut:
             *undone_ids,
         )
         if self._newest_key_and_ids[0] != cut_key:
-            undone_marker_ids = {
-                summary.parent_id for summary in summaries if summary.id in undone_ids
-            }
+            undone_marker_ids = {s.parent_id for s in summaries if s.id in undone_ids}
             messages = tuple(
                 Message(
                     info=info,

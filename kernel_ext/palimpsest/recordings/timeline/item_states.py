@@ -180,9 +180,7 @@ class ItemStates:
                 continue
             self._item_decisions.add(decision)
             self._rule_by_changed_index |= dict.fromkeys(indexes, decision.rule)
-        self.pending_decisions = [
-            decision for decision in decisions_without_item if decision.part_id is not None
-        ]
+        self.pending_decisions = [d for d in decisions_without_item if d.part_id is not None]
         self._apply_removed()
         for index, rule in self._rule_by_changed_index.items():
             self._set_state(index, rule)
@@ -261,9 +259,7 @@ class ItemStates:
 
     def _switch_summary(self, message_id: str, *, is_redone: bool) -> None:
         """Undo a summary: show the items that it covers, and hide its own; the reverse where it ``is_redone``."""
-        self._undone_ids = [
-            summary_id for summary_id in self._undone_ids if summary_id != message_id
-        ]
+        self._undone_ids = [s for s in self._undone_ids if s != message_id]
         if not is_redone:
             self._undone_ids.append(message_id)
         for summary_index in self._item_list.indexes_of_message(message_id):

@@ -117,9 +117,7 @@ class ItemList:
 
     def last_index_of_parts(self, part_names: Iterable[str]) -> int:
         """Return the index of the last item among some parts and results, given by name; -1 where none is an item."""
-        return max(
-            (self._index_by_part_name.get(part_name, -1) for part_name in part_names), default=-1
-        )
+        return max((self._index_by_part_name.get(p, -1) for p in part_names), default=-1)
 
     def newest_index_of_call(self, call_id: str, kind: str) -> int:
         """Return the index of the newest item of a call or of its result, as ``kind`` says; -1 where there is none."""
