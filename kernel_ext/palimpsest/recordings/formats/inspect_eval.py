@@ -162,7 +162,7 @@ class _InspectSample:
         )
 
     def _request_values(
-        self, events: list[JsonValue], runs_by_call: dict[str, JsonValue], system_prompt: str
+        self, events: list[JsonValue], run_by_call: dict[str, JsonValue], system_prompt: str
     ) -> Iterator[Recorded]:
         inputs = RepeatedInputs()
         reduction: RecordedReduction | None = None
@@ -174,7 +174,7 @@ class _InspectSample:
                 continue
             if _writes_summary(event, next_event):
                 # Later requests may contain the summary in place of the results of the calls so far.
-                yield from self._results_without_request(call_ids, answered_call_ids, runs_by_call)
+                yield from self._results_without_request(call_ids, answered_call_ids, run_by_call)
                 continue
             new_system, messages = self._input_messages(event)
             created_ms = event.milliseconds("timestamp")
@@ -183,7 +183,7 @@ class _InspectSample:
                     yield value
                 elif value.call not in answered_call_ids:
                     answered_call_ids.add(value.call)
-                    yield _with_times(value, runs_by_call.get(value.call, NO_VALUE))
+                    yield _with_times(value, run_by_call.get(value.call, NO_VALUE))
             reduction = None
             if event.get("pending") is True:
                 self.report(self.file_name, "A request was not answered when the log was written.")
@@ -196,13 +196,13 @@ class _InspectSample:
                 yield GapRead(OTHER_SYSTEM_SENTENCE, message=answer.id, chars=len(new_system))
             if event.get("cache") == "read":
                 yield GapRead(FROM_CACHE_SENTENCE, message=answer.id)
-        yield from self._results_without_request(call_ids, answered_call_ids, runs_by_call)
+        yield from self._results_without_request(call_ids, answered_call_ids, run_by_call)
 
     def _results_without_request(
-        self, call_ids: list[str], answered_call_ids: set[str], runs_by_call: dict[str, JsonValue]
+        self, call_ids: list[str], answered_call_ids: set[str], run_by_call: dict[str, JsonValue]
     ) -> Iterator[Recorded]:
         for call_id in call_ids:
-            if call_id not in answered_call_ids and (run := runs_by_call.get(call_id)):
+            if call_id not in answered_call_ids and (run := run_by_call.get(call_id)):
                 answered_call_ids.add(call_id)
                 output = self._text(run.at("result")) or run.as_text("result")
                 error = run.text("error", "message")

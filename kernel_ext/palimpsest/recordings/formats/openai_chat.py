@@ -79,7 +79,7 @@ class OpenAIChatImporter:
             if reader is None or not reader.continues(message_hashes):
                 session_count += 1
                 reader = _ChatReader()
-                yield self._begin(
+                yield self._session_begin(
                     conversation, messages, f"{recorded_name(path.stem)}-{session_count}"
                 )
                 answer_count = sum(message.get("role") == "assistant" for message in messages)
@@ -89,7 +89,7 @@ class OpenAIChatImporter:
         if reader is None:
             raise UserError(f"{str(path)!r} holds no messages of a chat.")
 
-    def _begin(
+    def _session_begin(
         self, conversation: JsonValue, messages: list[JsonValue], session_id: str
     ) -> SessionBegin:
         metadata = conversation.at("metadata")

@@ -215,7 +215,7 @@ class RequestComparison:
                 yield ReducedRead(result.call, shown_text, self._rule)
 
     def _take_from_history(self, message: JsonValue, content_hash: bytes) -> JsonValue:
-        """Take a new message from the history if it is the next one there, and return it; else return the message itself."""
+        """Return a new message as the history has it, and take it from there; the message itself if it is not the next."""
         if not self._history:
             return message
         next_message = self._history[-1]

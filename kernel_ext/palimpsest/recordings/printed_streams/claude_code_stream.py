@@ -109,7 +109,7 @@ class _ThreadReader:
     """Whether the newest answer has calls, so that another one follows."""
     _compaction: CompactionRead | None = None
     _turn_answers: list[tuple[str, Usage | None]] = field(default_factory=list)
-    """The ids of the turn's first two answers, each with the usage counted at its begin; None where the final one is known."""
+    """Ids of the turn's first two answers, each with its usage when it began; None where the final usage is known."""
     _gaps: UniqueGaps = field(default_factory=UniqueGaps)
     _totals: ClaudeTotals = field(default_factory=ClaudeTotals)
     _answers: UnfinishedAnswers = field(init=False)

@@ -35,7 +35,7 @@ def is_list(head: Head) -> bool:
 def printed_records(
     path: Path, report: Report, wanted_numbers: Container[int] | None = None
 ) -> Iterator[tuple[int, JsonValue]]:
-    """Yield the records of a file, or only the ``wanted_numbers`` ones, with their numbers from 1: of lines or list items."""
+    """Yield a file's records, or only those of ``wanted_numbers``, with their numbers from 1: of lines or list items."""
     if not is_list(head_of(path)):
         yield from json_lines(path, report, wanted_numbers)
         return
@@ -93,7 +93,7 @@ class StreamIndex:
         """For each call, the call that started the thread in which it was made; empty for the session itself."""
 
     def session_and_call_ids(self, record: JsonValue) -> tuple[str, str]:
-        """Return the ids of a record's session, and of the call that started its subagent; empty for the session itself."""
+        """Return the ids of a record's session, and of its subagent's call; the latter is empty for the session itself."""
         return record.id("session_id") or self._session_id, record.text("parent_tool_use_id")
 
     def message_of(self, uuid: str) -> str:

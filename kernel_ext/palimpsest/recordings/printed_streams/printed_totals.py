@@ -47,7 +47,7 @@ class ClaudeTotals:
     def _is_of_another_run(
         self, newest_totals: RecordedTotals, turn_totals: RecordedTotals, cost: float | None
     ) -> bool:
-        """Return whether the newest totals are of another run: the cost fell, or the totals grew by less than the turn's."""
+        """Return whether the newest totals are another run's: the cost fell, or they grew by less than the turn's."""
         earlier_totals = self._newest_totals
         if cost is not None and cost < (earlier_totals.cost or 0):
             return True

@@ -41,7 +41,7 @@ class HistoryCut:
         marker_by_message: Mapping[str, CompactionPart],
         undone_ids: Collection[str],
     ) -> frozenset[str] | None:
-        """Return the ids of messages that a request leaves out; None where the policy cuts at successful summaries only."""
+        """Return the ids that a request leaves out; None where the policy cuts the history at successful summaries only."""
         if not marker_by_message:
             return None
         policy = self.compact_policy(request)

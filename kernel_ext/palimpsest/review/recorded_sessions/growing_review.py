@@ -44,7 +44,7 @@ class GrowingReview:
         """Return the review of the whole log so far; raises NotFound."""
         growing_timeline = self._growing_timeline(self.session_id)
         timeline = growing_timeline.newest_timeline()
-        settled = growing_timeline.settled_items
+        settled = growing_timeline.settled_item_count
         fitted = session_ruler(timeline, lambda: self._section_tokens)
         self._ruler = stable_ruler(self._ruler, fitted)
         return RecordingReview(
