@@ -116,26 +116,22 @@ def _without_secrets(definition: Any, *, is_secret: bool = False) -> Any:
     """
     if isinstance(definition, dict):
         return {
-            name: inner_value
+            name: item
             if name in SCHEMA_KEYS
             else _without_secrets(
-                inner_value, is_secret=is_secret or name in SECRET_FIELDS or is_secret_name(name)
+                item, is_secret=is_secret or name in SECRET_FIELDS or is_secret_name(name)
             )
-            for name, inner_value in definition.items()
+            for name, item in definition.items()
         }
     if isinstance(definition, list):
-        return [_without_secrets(inner_value, is_secret=is_secret) for inner_value in definition]
+        return [_without_secrets(item, is_secret=is_secret) for item in definition]
     return REDACTED if is_secret and isinstance(definition, str) else definition
 
 
 def without_marks(value: Any) -> Any:
     """Return a JSON value without its cache marks."""
     if isinstance(value, dict):
-        return {
-            name: without_marks(inner_value)
-            for name, inner_value in value.items()
-            if name != MARK_KEY
-        }
+        return {name: without_marks(item) for name, item in value.items() if name != MARK_KEY}
     return [without_marks(i) for i in value] if isinstance(value, list) else value
 
 

@@ -127,11 +127,8 @@ def _with_input(block: Json) -> Json:
 
 def chat_answer(events: Iterable[Any]) -> WholeAnswer:
     """Return the completion that OpenAI's chunks form."""
-    document, message, calls = (
-        Json(),
-        _JoinedTexts({"role": "assistant"}),
-        dict[int, _JoinedTexts](),
-    )
+    document, calls = Json(), dict[int, _JoinedTexts]()
+    message = _JoinedTexts({"role": "assistant"})
     finish, error = "", ""
     for chunk in map(JsonValue, events):
         error = error or chunk.text("error", "message")

@@ -105,6 +105,7 @@ class _InspectSample:
     """The sample's file in the log, for reports."""
     report: Report
     looked_up_chars: int = 0
+    """Characters of attachments that were looked up so far."""
     pool: dict[int, InputMessage | str] = field(default_factory=dict)
     """Messages of the pool that were read, by their index; system prompts as text."""
 
@@ -120,28 +121,28 @@ class _InspectSample:
         if not events.events_by_agent:
             self.report(self.file_name, "It holds no requests of an agent.")
         session_ids = {a: self._session_id(a) for a in events.events_by_agent}
-        # The sample's own agent, whose name is empty, comes before its subagents.
-        for agent_span in sorted(events.events_by_agent, key=bool):
+        # The sample's own agent, whose id is empty, comes before its subagents.
+        for agent_id in sorted(events.events_by_agent, key=bool):
             session_begin = self._session_begin(
-                session_ids[agent_span], events.events_by_agent[agent_span]
+                session_ids[agent_id], events.events_by_agent[agent_id]
             )
-            if agent_span:
-                parent_span, call_id = events.started_by(agent_span)
+            if agent_id:
+                parent_agent_id, call_id = events.started_by(agent_id)
                 session_begin = replace(
                     session_begin,
-                    parent=session_ids.get(parent_span, self._session_id("")),
+                    parent=session_ids.get(parent_agent_id, self._session_id("")),
                     parent_call=call_id or None,
                 )
             yield session_begin
             yield from self._request_values(
-                events.events_by_agent[agent_span], events.run_by_call, session_begin.system or ""
+                events.events_by_agent[agent_id], events.run_by_call, session_begin.system or ""
             )
 
-    def _session_id(self, agent_span: str) -> str:
+    def _session_id(self, agent_id: str) -> str:
         evaluation = self.header.id("eval", "eval_id") or "eval"
         id_pieces = (evaluation, self.sample.id("id"), self.sample.id("epoch"))
         sample_id = self.sample.id("uuid") or "/".join(id_pieces)
-        return f"{sample_id}/{agent_span}" if agent_span else sample_id
+        return f"{sample_id}/{agent_id}" if agent_id else sample_id
 
     def _session_begin(self, session_id: str, events: list[JsonValue]) -> SessionBegin:
         evaluation = self.header.at("eval")
