@@ -195,7 +195,7 @@ def _cell_source(runner: PlanRunner, action: str, cell: str) -> Steps[str]:
 def _renamed_source(source: str, old_name: str, new_name: str) -> str:
     """Return a source with a variable renamed; raise ``PlanEnded`` where that is not certain to be all that changes."""
     cell = CellSource(source)
-    names = [node for node in cell.nodes() if isinstance(node, ast.Name)]
+    names = [node for node in cell.expressions() if isinstance(node, ast.Name)]
     if cell.tree is None or not is_python_cell(source):
         raise PlanEnded("The cell is not in Python, so I changed nothing.")
     if (
@@ -206,7 +206,7 @@ def _renamed_source(source: str, old_name: str, new_name: str) -> str:
         raise PlanEnded(
             f"{inline_code(new_name)} is no free name in that cell, so I changed nothing."
         )
-    new_source = cell.edited([(node, new_name) for node in names if node.id == old_name])
+    new_source = cell.edited_text([(node, new_name) for node in names if node.id == old_name])
     if new_source is None:
         raise PlanEnded(
             f"{inline_code(old_name)} is no variable of that cell, so I changed nothing."

@@ -161,7 +161,7 @@ def summary_of(conversation: Conversation) -> str:
     headings = _template_headings(prompt)
     if headings:
         return _filled_template(headings, facts)
-    return "\n\n".join(_section(kind, facts) for kind in SECTION_TITLES)
+    return "\n\n".join(_markdown_section(kind, facts) for kind in SECTION_TITLES)
 
 
 def _turns_and_summary(conversation: Conversation) -> tuple[list[PastTurn], str]:
@@ -304,18 +304,18 @@ def _filled_template(headings: list[str], facts: Facts) -> str:
         if kind == "numbers" and "variables" not in kinds:
             items = items + [f"Variable {name}" for name in facts["variables"]]
         used_kinds |= {kind} if kind else set()
-        parts.append(_bullets(items))
+        parts.append(_bullet_list(items))
     remaining_kinds = [
         kind for kind in SECTION_TITLES if kind not in {*used_kinds, "variables"} and facts[kind]
     ]
-    return "\n".join(parts + [_section(kind, facts) for kind in remaining_kinds])
+    return "\n".join(parts + [_markdown_section(kind, facts) for kind in remaining_kinds])
 
 
-def _section(kind: str, facts: Facts) -> str:
-    return f"## {SECTION_TITLES[kind]}\n{_bullets(facts[kind])}"
+def _markdown_section(kind: str, facts: Facts) -> str:
+    return f"## {SECTION_TITLES[kind]}\n{_bullet_list(facts[kind])}"
 
 
-def _bullets(items: list[str]) -> str:
+def _bullet_list(items: list[str]) -> str:
     lines = list(dict.fromkeys(items))
     if len(lines) > MAX_SECTION_LINES:
         # The first lines show the subject, the last lines the present state.

@@ -44,7 +44,7 @@ def fitting_text(schema: Mapping[str, Any], answer: str) -> str | None:
         has_fitting_length = min_length <= len(text) and (
             max_length is None or len(text) <= int(max_length)
         )
-        if text and has_fitting_length and _matches(schema, text):
+        if text and has_fitting_length and _matches_pattern(schema, text):
             return text
     return None
 
@@ -61,7 +61,7 @@ def plain_text(schema: Mapping[str, Any], answer: str) -> str | None:
         for text in (answer or "", *CANDIDATE_TEXTS)
     )
     return next(
-        (text for text in texts if len(text) >= min_length and _matches(schema, text)), None
+        (text for text in texts if len(text) >= min_length and _matches_pattern(schema, text)), None
     )
 
 
@@ -108,7 +108,7 @@ def _date_or_time(text: str, format_name: str) -> str | None:
     return moment.isoformat() + ("" if moment.tzinfo else "Z")
 
 
-def _matches(schema: Mapping[str, Any], text: str) -> bool:
+def _matches_pattern(schema: Mapping[str, Any], text: str) -> bool:
     pattern = schema.get("pattern")
     if pattern is None:
         return True

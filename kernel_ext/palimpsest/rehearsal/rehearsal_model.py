@@ -72,9 +72,11 @@ class Rehearsal:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Stream the answer of the rules, or that of the scenario in the model's name."""
-        return answer_events(request, self._deltas)
+        return answer_events(request, self._stream_deltas)
 
-    async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
+    async def _stream_deltas(
+        self, request: ModelRequest, tap: StreamTap
+    ) -> AsyncGenerator[Any, None]:
         """Yield None, then the deltas of the answer; a stream that a scenario interrupts has no finish reason."""
         scenario_name = request.model.ref.name.removeprefix(f"{PROVIDER}/")
         messages = sendable_messages(request.messages, request.model)
@@ -146,9 +148,9 @@ async def _answer_deltas(
     for action in answer.actions:
         match action:
             case Say() | Think():
-                field = "content" if isinstance(action, Say) else "reasoning_content"
+                field_name = "content" if isinstance(action, Say) else "reasoning_content"
                 for piece in answer.pieces(action.text):
-                    yield SimpleNamespace(**{field: piece})
+                    yield SimpleNamespace(**{field_name: piece})
                     # Even a sleep of zero lets other tasks run, and a cancelled turn stops here.
                     await asyncio.sleep(wait_seconds)
             case ScriptedCall(tool=tool, raw=raw, id=call_id):

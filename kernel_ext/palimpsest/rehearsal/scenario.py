@@ -131,7 +131,7 @@ class ScenarioPlayer:
     ) -> ModelAnswer:
         """Return the step to play now."""
         key = (name, session_id or "")
-        index = self._position(key, steps, messages)
+        index = self._next_position(key, steps, messages)
         if index >= len(steps):
             return says(
                 f"The scenario {name!r} is over: this session has {len(steps)} answers or more already. "
@@ -143,7 +143,7 @@ class ScenarioPlayer:
             self._failed_ends[key] = max(self._failed_ends.get(key, 0), index + 1)
         return step
 
-    def _position(
+    def _next_position(
         self,
         key: tuple[str, str],
         steps: Sequence[ModelAnswer],

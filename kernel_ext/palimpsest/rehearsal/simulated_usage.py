@@ -48,7 +48,7 @@ class UsageMeter:
             (self._shared_tokens(earlier_pieces, pieces) for earlier_pieces in earlier_requests),
             default=0,
         )
-        prompt_tokens = sum(self._tokens(piece) for piece in pieces)
+        prompt_tokens = sum(self._piece_tokens(piece) for piece in pieces)
         if session_id:
             self._pieces_by_request[key] = pieces
             self._pieces_by_request.move_to_end(key)
@@ -64,7 +64,7 @@ class UsageMeter:
             total=total_tokens,
         )
 
-    def _tokens(self, piece: str) -> int:
+    def _piece_tokens(self, piece: str) -> int:
         return self._count(piece) + MESSAGE_TOKENS
 
     def _shared_tokens(self, previous: tuple[str, ...], pieces: tuple[str, ...]) -> int:
@@ -72,7 +72,7 @@ class UsageMeter:
         shared_tokens = 0
         for earlier_piece, piece in zip(previous, pieces, strict=False):
             if earlier_piece == piece:
-                shared_tokens += self._tokens(piece)
+                shared_tokens += self._piece_tokens(piece)
                 continue
             return shared_tokens + self._count(piece[: shared_length(earlier_piece, piece)])
         return shared_tokens
@@ -84,15 +84,18 @@ def request_pieces(
     """Return the request as texts, without cache marks: one for the tools, and one for each message."""
     specs = [tool.model_dump() for tool in tools]
     pieces = [json.dumps(specs, ensure_ascii=False, sort_keys=True)] if tools else []
-    return (*pieces, *(json.dumps(_unmarked(message), ensure_ascii=False) for message in messages))
+    return (
+        *pieces,
+        *(json.dumps(_without_cache_marks(message), ensure_ascii=False) for message in messages),
+    )
 
 
-def _unmarked(value: Any) -> Any:
+def _without_cache_marks(value: Any) -> Any:
     """Return a value without cache marks, which move at every request, and without the bytes of images."""
     if isinstance(value, dict):
-        return {k: _unmarked(v) for k, v in value.items() if k != "cache_control"}
+        return {k: _without_cache_marks(v) for k, v in value.items() if k != "cache_control"}
     if isinstance(value, list):
-        blocks = [_unmarked(item) for item in value]
+        blocks = [_without_cache_marks(item) for item in value]
         # A message with a cache mark has its plain text as a single text block.
         is_text = len(blocks) == 1 and isinstance(blocks[0], dict)
         return blocks[0]["text"] if is_text and set(blocks[0]) == {"type", "text"} else blocks

@@ -118,7 +118,7 @@ class _Filler:
             if is_fitting_number(schema, number) and not (is_integer and number % 1):
                 self.numbers.remove(number)
                 return int(number) if is_integer else number
-        entry_count = len(_entries(self.answer))
+        entry_count = len(_listed_entries(self.answer))
         if is_integer and entry_count and is_fitting_number(schema, entry_count):
             return entry_count
         plain_value = plain_number(schema, is_integer=is_integer) if self.is_required else None
@@ -172,7 +172,7 @@ class _Filler:
         max_items = int(schema.get("maxItems", len(items) if is_closed else MAX_ITEMS))
         if isinstance(item_schema, Mapping):
             kind = self._resolved_schema(item_schema).get("type")
-            texts = (_entries(self.answer) if kind == "string" else []) or [self.answer]
+            texts = (_listed_entries(self.answer) if kind == "string" else []) or [self.answer]
             fillers = (
                 self._filler_inside("item", is_required=False, answer=text) for text in texts
             )
@@ -214,7 +214,7 @@ class _Filler:
         return schema if isinstance(schema, Mapping) else {}
 
 
-def _entries(answer: str) -> list[str]:
+def _listed_entries(answer: str) -> list[str]:
     """Return the entries that an answer lists: the lines of its text blocks, without folders and remarks."""
     lines = (line.strip() for block in _BLOCK.findall(answer) for line in block.splitlines())
     return [line for line in lines if line and not line.startswith("(") and not line.endswith("/")]

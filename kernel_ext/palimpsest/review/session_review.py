@@ -33,10 +33,10 @@ from palimpsest.review.tables.session_tables import (
     requests_table,
 )
 from palimpsest.review.tables.subagents import (
-    ChildrenOf,
     SubagentRun,
     Subagents,
-    no_children,
+    SubagentTimelinesOf,
+    no_subagents,
     requests_with_subagents,
     subagent_runs,
     subagents_of,
@@ -120,7 +120,7 @@ class SessionReview(NotedSession):
         get_policy: GetPolicy,
         price_of: PriceOf,
         sent_requests: SentRequests | None = None,
-        children_of: ChildrenOf = no_children,
+        subagent_timelines_of: SubagentTimelinesOf = no_subagents,
         *,
         references: References | None = None,
         references_of: Callable[[Timeline], References] = References.of,
@@ -142,7 +142,7 @@ class SessionReview(NotedSession):
         )
         self.problems = (*problems, *import_problems)
         """Places of the recording that could not be read when it was opened or imported."""
-        self._children_of = children_of
+        self._subagent_timelines_of = subagent_timelines_of
         self._get_policy = get_policy
         self._price_of = price_of
         self.note_files = note_files or no_notes()
@@ -215,7 +215,7 @@ class SessionReview(NotedSession):
         """Return the prices of a subagent for a session without prices, so that dollars and units are not mixed."""
         if given_prices(price_text or "").for_all or not self.timeline.requests:
             return units
-        for subagent in self._children_of(self.timeline.session):
+        for subagent in self._subagent_timelines_of(self.timeline.session):
             subagent_profile = profile_of(subagent, price_text, self._price_of)
             if subagent_profile.unit == "USD":
                 own_models = (request.model or NAMELESS_MODEL for request in self.timeline.requests)
@@ -315,7 +315,9 @@ class SessionReview(NotedSession):
             ruler = _session_ruler_with(child, sent_requests)
             return ruler, with_models_of(profile, child, self._price_of, user_prices)
 
-        return subagent_runs(self.timeline, self._children_of, self.ruler, ruler_and_prices)
+        return subagent_runs(
+            self.timeline, self._subagent_timelines_of, self.ruler, ruler_and_prices
+        )
 
     def subagent_reviews(self) -> Iterator["SessionReview"]:
         """Yield a review of each subagent of the session, also of those that its subagents started."""
@@ -326,7 +328,7 @@ class SessionReview(NotedSession):
                 self._get_policy,
                 self._price_of,
                 None if self.sent is None else self.sent.of_session(subagent_id),
-                self._children_of,
+                self._subagent_timelines_of,
                 price=self._price_text,
                 note_files=self.note_files,
             )

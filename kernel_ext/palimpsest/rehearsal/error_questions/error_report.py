@@ -72,7 +72,7 @@ class ErrorReport:
     source: str
     traceback: str
     variables: tuple[ReportedVariable, ...] = ()
-    escaped: bool = False
+    was_escaped: bool = False
     """Whether the note had ``&lt;`` for a tag's ``<``, which is unescaped here."""
 
     @property
@@ -168,8 +168,8 @@ class ErrorReport:
     @property
     def where(self) -> str:
         """The cell and line of the error as text."""
-        cell = f"cell {self.number}" if self.number else "the cell"
-        return f"line {self.line} of {cell}" if self.line is not None else cell
+        cell_text = f"cell {self.number}" if self.number else "the cell"
+        return f"line {self.line} of {cell_text}" if self.line is not None else cell_text
 
 
 def read_error_report(note: str) -> ErrorReport | None:
@@ -184,12 +184,12 @@ def read_error_report(note: str) -> ErrorReport | None:
         number[1] if number else "",
         _ESCAPED_TAG.sub("<", source),
         _ESCAPED_TAG.sub("<", _last_element(note, "error")),
-        tuple(_variable(*fields) for fields in _VARIABLE.findall(variables_text)),
-        escaped=bool(_ESCAPED_TAG.search(source)),
+        tuple(_reported_variable(*fields) for fields in _VARIABLE.findall(variables_text)),
+        was_escaped=bool(_ESCAPED_TAG.search(source)),
     )
 
 
-def _variable(name: str, kind: str, description: str) -> ReportedVariable:
+def _reported_variable(name: str, kind: str, description: str) -> ReportedVariable:
     shape = _FRAME_SHAPE.match(_ESCAPED_TAG.sub("<", description))
     columns = (shape[2] or "").split(", ") if shape else []
     column_names = tuple(column for column in columns if column not in {"", "..."})

@@ -54,7 +54,7 @@ def read_data_request(prompt: ParsedPrompt) -> DataRequest:
         statistic=next(filter(None, statistics), None),
         chart=_chart_kind(prompt),
         number=_row_count(prompt),
-        order=_order(stems, texts),
+        order=_rank_order(stems, texts),
         is_tail=bool(prompt.matches(r"\b(last|tail|bottom|final)\b")),
     )
 
@@ -100,7 +100,7 @@ def _chart_kind(prompt: ParsedPrompt) -> str | None:
     )
 
 
-def _order(stems: list[str], texts: list[str]) -> str | None:
+def _rank_order(stems: list[str], texts: list[str]) -> str | None:
     for stem, text in zip(stems, texts, strict=True):
         if {text, stem} & vocabulary.MOST_WORDS:
             return "most"

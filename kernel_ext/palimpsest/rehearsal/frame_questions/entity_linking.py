@@ -123,20 +123,24 @@ def _partial_score(prompt_words: list[Word], tokens: tuple[Word, ...]) -> float:
     unmatched_tokens = list(tokens)
     matched_weight = 0.0
     for word in prompt_words:
-        best_token = max(unmatched_tokens, key=lambda token: _similarity(word, token), default=None)
-        similarity = _similarity(word, best_token) if best_token else 0.0
+        best_token = max(
+            unmatched_tokens, key=lambda token: _word_similarity(word, token), default=None
+        )
+        similarity = _word_similarity(word, best_token) if best_token else 0.0
         if best_token is None or similarity == 0.0:
             return 0.0
         unmatched_tokens.remove(best_token)
-        matched_weight += similarity * _weight(best_token)
-    return matched_weight / sum(_weight(token) for token in tokens) + WORD_SCORE * len(prompt_words)
+        matched_weight += similarity * _token_weight(best_token)
+    return matched_weight / sum(_token_weight(token) for token in tokens) + WORD_SCORE * len(
+        prompt_words
+    )
 
 
-def _weight(token: Word) -> float:
+def _token_weight(token: Word) -> float:
     return FILLER_WEIGHT if token.text in FILLER_TOKENS or len(token.text) == 1 else 1.0
 
 
-def _similarity(word: Word, token: Word) -> float:
+def _word_similarity(word: Word, token: Word) -> float:
     if word.text == token.text or word.stem == token.stem:
         return 1.0
     if _is_known_word(word):

@@ -238,6 +238,6 @@ def rule_thought(spec: QuerySpec) -> str:
     measures = ", ".join(column.label for column in spec.measures) or "none"
     groups = ", ".join(column.label for column in spec.groups) or "none"
     filters_text = ", ".join(f"{f.column.label} {f.operator} {f.value!r}" for f in spec.filters)
-    condition = f"; condition: {filters_text}" if filters_text else ""
-    chart = f" ({chart_of(spec)})" if spec.op == "plot" else ""
-    return f"Rule: {spec.op}{chart} on {spec.table.name}. Measured: {measures}; grouped by: {groups}{condition}."
+    condition_text = f"; condition: {filters_text}" if filters_text else ""
+    chart_text = f" ({chart_of(spec)})" if spec.op == "plot" else ""
+    return f"Rule: {spec.op}{chart_text} on {spec.table.name}. Measured: {measures}; grouped by: {groups}{condition_text}."

@@ -42,9 +42,9 @@ def plot_lines(spec: QuerySpec) -> tuple[list[str], str]:
     if not numeric_columns and (spec.groups or spec.measures):
         return _plot_counts(spec, spec.groups or spec.measures)
     if not numeric_columns:
-        rows = rows_source(spec)
-        numbers_code = f'{rows}.select_dtypes("number").agg({STATISTICS_LIST}).T'
-        return [f"{rows}.hist(figsize=(10, 6))"], numbers_code
+        rows_code = rows_source(spec)
+        numbers_code = f'{rows_code}.select_dtypes("number").agg({STATISTICS_LIST}).T'
+        return [f"{rows_code}.hist(figsize=(10, 6))"], numbers_code
     if len(numeric_columns) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
         return _plot_scatter(spec, numeric_columns)
     if not spec.groups:
@@ -68,20 +68,22 @@ def _plot_scatter(spec: QuerySpec, numeric_columns: tuple[Column, ...]) -> tuple
         if spec.is_against
         else (numeric_columns[0], numeric_columns[1])
     )
-    rows = rows_code = rows_source(spec)
-    colour = ""
+    rows_code = plotted_code = rows_source(spec)
+    colour_code = ""
     kind = chart_of(spec)
     if spec.groups and kind == "scatter":
         # As a category, so that the colour bar shows its names.
         name = as_source(spec.groups[0].key)
-        rows_code = f'{rows}.astype({{{name}: "category"}})'
-        colour = f', c={name}, colormap="viridis"'
-    drawing = [f"{rows_code}.plot.{kind}(x={as_source(x.key)}, y={as_source(y.key)}{colour})"]
-    return drawing, f"{rows}[{as_source(x.key)}].corr({rows}[{as_source(y.key)}])"
+        plotted_code = f'{rows_code}.astype({{{name}: "category"}})'
+        colour_code = f', c={name}, colormap="viridis"'
+    drawing = [
+        f"{plotted_code}.plot.{kind}(x={as_source(x.key)}, y={as_source(y.key)}{colour_code})"
+    ]
+    return drawing, f"{rows_code}[{as_source(x.key)}].corr({rows_code}[{as_source(y.key)}])"
 
 
 def _plot_measure(spec: QuerySpec, measure: Column) -> tuple[list[str], str]:
-    column = f"{rows_source(spec)}[{as_source(measure.key)}]"
+    column_code = f"{rows_source(spec)}[{as_source(measure.key)}]"
     label = as_source(measure.label)
     method_by_chart = {
         "line": f"plot.line(ylabel={label})",
@@ -89,22 +91,24 @@ def _plot_measure(spec: QuerySpec, measure: Column) -> tuple[list[str], str]:
         "bar": f"plot.bar(ylabel={label})",
     }
     method_code = method_by_chart.get(spec.chart or "", f"plot.hist(bins=20, title={label})")
-    drawing = ["plt.figure()", f"{column}.{method_code}"]
-    return drawing, f"{column}.agg({STATISTICS_LIST})"
+    drawing = ["plt.figure()", f"{column_code}.{method_code}"]
+    return drawing, f"{column_code}.agg({STATISTICS_LIST})"
 
 
 def _plot_grouped(spec: QuerySpec, numeric_columns: tuple[Column, ...]) -> tuple[list[str], str]:
-    rows, measure = rows_source(spec), numeric_columns[0]
-    grouping_code = f"{rows}.groupby({key_source(spec.groups)})"
+    rows_code, measure = rows_source(spec), numeric_columns[0]
+    grouping_code = f"{rows_code}.groupby({key_source(spec.groups)})"
     chart = chart_of(spec)
     method = spec.statistic or "mean"
     if chart == "scatter":
         drawing = [
-            f"{rows}.plot.scatter(x={as_source(spec.groups[0].key)}, y={as_source(measure.key)})"
+            f"{rows_code}.plot.scatter(x={as_source(spec.groups[0].key)}, y={as_source(measure.key)})"
         ]
     elif chart in {"box", "hist"}:
-        call = "boxplot" if chart == "box" else "hist"
-        drawing = [f"{rows}.{call}(column={as_source(measure.key)}, by={key_source(spec.groups)})"]
+        method_name = "boxplot" if chart == "box" else "hist"
+        drawing = [
+            f"{rows_code}.{method_name}(column={as_source(measure.key)}, by={key_source(spec.groups)})"
+        ]
     else:
         columns_code = f"[{key_source(numeric_columns)}]"
         unstack_code = ".unstack()" if len(spec.groups) > 1 else ""

@@ -106,10 +106,10 @@ def read_conversation(messages: Messages) -> Conversation:
             turns = turns or [("", "", [])]
             turns[-1][2].append(message)
         is_after_tool = role == "tool"
-    return Conversation(tuple(starmap(_turn, turns)))
+    return Conversation(tuple(starmap(_past_turn, turns)))
 
 
-def _turn(prompt: str, error_note: str, later_messages: list[dict[str, Any]]) -> PastTurn:
+def _past_turn(prompt: str, error_note: str, later_messages: list[dict[str, Any]]) -> PastTurn:
     """Return the turn of a prompt and the messages after it; a call without a result is left out."""
     calls_by_id: dict[str, ToolUse] = {}
     outputs_by_id: dict[str, str] = {}

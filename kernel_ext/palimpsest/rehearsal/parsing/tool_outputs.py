@@ -179,14 +179,14 @@ def frame_rows(
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and re.fullmatch(r"\[\d+ rows x \d+ columns\]", lines[-1]):
         lines.pop()
-    edges = _edges(lines[0], headers) if lines else None
+    edges = _column_edges(lines[0], headers) if lines else None
     if edges is None or len(edges) < len(headers):
         return None
     rows = [_row_cells(line, edges, has_index=has_index) for line in lines[1:]]
     return [row for row in rows if row] if all(rows) else None
 
 
-def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
+def _column_edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
     """Return the columns in a header line, in order, each with its right edge; None where it has other text too."""
     edges: list[tuple[str, int]] = []
     position = 0

@@ -100,7 +100,10 @@ def _lost_uses(
             for newest_source, use in uses.get(request, ())
             # Most names are still in their newest item.
             if request >= first_not_whole.get(newest_source, request_count)
-            and not (names_shown.shows(use) or _any_summary_contains(timeline, summary_items, use))
+            and not (
+                names_shown.is_name_shown(use)
+                or _any_summary_contains(timeline, summary_items, use)
+            )
         ],
         timeline.requests,
         [uses.get(timeline_request.index) for timeline_request in timeline.requests],
@@ -129,7 +132,7 @@ class _NamesShown:
     """The texts that replace an item; None where it is whole again."""
     sources: dict[str, _NameSources] = field(default_factory=dict)
 
-    def shows(self, use: NameUse) -> bool:
+    def is_name_shown(self, use: NameUse) -> bool:
         """Return whether the request of a use shows its name in one of the items that contain it."""
         request_count = len(self.timeline.requests)
         sources = self.sources.setdefault(use.name, _NameSources())

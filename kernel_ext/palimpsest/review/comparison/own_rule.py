@@ -29,13 +29,15 @@ MAX_NEIGHBOUR_DISTANCE = 1
 """Number of requests by which the rule may act earlier or later than the agent did."""
 PRESET_OF_AGENT: Mapping[str, RecordedAgent] = {
     "claude-code": RecordedAgent(("claude_code.auto",), records_cause=True),
-    "cline": RecordedAgent(("cline.compact",), records_cause=True, by_model=True),
+    "cline": RecordedAgent(("cline.compact",), records_cause=True, uses_model_windows=True),
     "codex": RecordedAgent(("codex.compact",), records_cause=False, window_share=0.95),
-    "gemini-cli": RecordedAgent(("gemini.compress",), records_cause=False, by_model=True),
-    "inspect": RecordedAgent(("inspect.compaction_summary",), records_cause=False, by_model=True),
-    "opencode": RecordedAgent(("opencode.compact",), records_cause=True, by_model=True),
+    "gemini-cli": RecordedAgent(("gemini.compress",), records_cause=False, uses_model_windows=True),
+    "inspect": RecordedAgent(
+        ("inspect.compaction_summary",), records_cause=False, uses_model_windows=True
+    ),
+    "opencode": RecordedAgent(("opencode.compact",), records_cause=True, uses_model_windows=True),
     "openhands": RecordedAgent(("openhands.llm_v1", "openhands.llm"), records_cause=True),
-    "pi": RecordedAgent(("pi.compact",), records_cause=False, by_model=True),
+    "pi": RecordedAgent(("pi.compact",), records_cause=False, uses_model_windows=True),
 }
 """The preset of each agent's own rule, by the name of the format. Codex records 95 per cent of the model's window
 (``effective_context_window_percent``)."""

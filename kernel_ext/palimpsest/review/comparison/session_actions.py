@@ -60,7 +60,7 @@ class SessionStep:
     """The subject of each call, or the first line of the answer."""
 
     @property
-    def place(self) -> str:
+    def request_in_brackets(self) -> str:
         """The request's number, from 1, in brackets; empty for a copied step."""
         return "" if self.request is None else f" (request {self.request + 1:,})"
 
@@ -68,12 +68,12 @@ class SessionStep:
         """Return the action as a phrase on one line: ``calls bash: ls``, ``answers: Done.``; without texts only the tools."""
         if not self.tools:
             return one_line(f"answers: {self.subjects[0]}") if with_texts else "answers"
-        calls = [
+        call_texts = [
             f"{tool}: {subject}" if with_texts and subject not in ("", tool) else tool
             for tool, subject in zip(self.tools, self.subjects, strict=True)
         ]
-        text = one_line(f"calls {'; '.join(calls[:MAX_SHOWN_CALLS])}")
-        unnamed_count = len(calls) - MAX_SHOWN_CALLS
+        text = one_line(f"calls {'; '.join(call_texts[:MAX_SHOWN_CALLS])}")
+        unnamed_count = len(call_texts) - MAX_SHOWN_CALLS
         return f"{text}; {counted_noun(unnamed_count, 'more call')}" if unnamed_count > 0 else text
 
 
@@ -94,7 +94,7 @@ class Parting:
         side_texts = [
             f"the {name} has ended"
             if step is None
-            else f"the {name} {step.phrase(with_texts=with_texts).rstrip('.')}{step.place}"
+            else f"the {name} {step.phrase(with_texts=with_texts).rstrip('.')}{step.request_in_brackets}"
             for name, step in (("first", self.first_step), ("second", self.second_step))
         ]
         if not self.shared_steps:
@@ -175,12 +175,12 @@ def step_of(
     calls = [item for item in answer if item.kind == "call"]
     texts = [item for item in answer if item.kind != "call"]
     if texts and all(map(is_text_command, calls)):
-        action = tuple(_digest(timeline, item) for item in texts)
+        action = tuple(_content_digest(timeline, item) for item in texts)
         return SessionStep(request_index, texts[0].index, action, (), (texts[0].label,))
     return SessionStep(
         request_index,
         calls[0].index,
-        tuple(item.input_hash or _digest(timeline, item) for item in calls),
+        tuple(item.input_hash or _content_digest(timeline, item) for item in calls),
         tuple(item.tool for item in calls),
         tuple(item.label for item in calls),
     )
@@ -189,7 +189,7 @@ def step_of(
 def first_prompt_digest(timeline: Timeline) -> str:
     """Return the digest of the first text that the user wrote; empty where there is none."""
     prompts = (item for item in timeline.items if item.kind == "user" and not item.by_program)
-    return next((_digest(timeline, item) for item in prompts), "")
+    return next((_content_digest(timeline, item) for item in prompts), "")
 
 
 def touched_files(timeline: Timeline) -> dict[str, FileUse]:
@@ -230,7 +230,7 @@ def _files_of_call(
             yield posixpath.normpath(path.strip()), "changed"
 
 
-def _digest(timeline: Timeline, item: TimelineItem) -> str:
+def _content_digest(timeline: Timeline, item: TimelineItem) -> str:
     return item.hash or timeline.read(item.index)
 
 

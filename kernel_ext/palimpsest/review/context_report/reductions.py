@@ -214,14 +214,14 @@ class _ReductionBuilder:
                 if isinstance(part, CompactionPart | StepStartPart | StepFinishPart):
                     continue
                 if decision is not None:
-                    yield self._reduction(
+                    yield self._part_reduction(
                         part,
                         way=WAY_OF_STATE[state_of(decision)],
                         rule=decision.rule,
                         **self._fields_of(decision),
                     )
                 elif isinstance(part, TextPart) and part.ignored and not _is_for_user_only(part):
-                    yield self._reduction(
+                    yield self._part_reduction(
                         part,
                         way="exclude",
                         rule=EXCLUDED_RULE,
@@ -230,7 +230,7 @@ class _ReductionBuilder:
                         tokens_after=0,
                     )
 
-    def _reduction(self, part: Part, **fields: Any) -> Reduction:
+    def _part_reduction(self, part: Part, **fields: Any) -> Reduction:
         """Return a reduction of a part, under the part's name."""
         name, first_line = name_and_first_line(part, self.scrub)
         return Reduction(
@@ -255,7 +255,7 @@ class _ReductionBuilder:
             if is_same_provider
             else OTHER_PROVIDER_REASON
         )
-        yield self._reduction(
+        yield self._part_reduction(
             part,
             way="drop" if is_dropped else "tell",
             rule=PROVIDER_CALL_RULE,

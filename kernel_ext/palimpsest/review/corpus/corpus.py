@@ -77,7 +77,7 @@ class Corpus(ShownAsTable):
     def _figures_and_problems(self) -> tuple[list[SessionFigures], tuple[str, ...]]:
         figures: list[SessionFigures] = []
         problems: list[str] = []
-        results = self._results({FIGURES_KEY: None}, ReplayOptions(self._price))
+        results = self._results_by_source({FIGURES_KEY: None}, ReplayOptions(self._price))
         for source in self.sources:
             rows, source_problems = results[source][FIGURES_KEY]
             problems += _with_source_name(source, source_problems)
@@ -131,7 +131,9 @@ class Corpus(ShownAsTable):
 
         ``by`` orders the rows, the largest first: ``cost``, ``waste``, ``input``, ``requests``, ``breaks``; or ``file``.
         """
-        results = self._results({FIGURES_KEY: None, WASTES_KEY: None}, ReplayOptions(self._price))
+        results = self._results_by_source(
+            {FIGURES_KEY: None, WASTES_KEY: None}, ReplayOptions(self._price)
+        )
         sessions: list[OverviewSession] = []
         problems: list[str] = []
         for source in self.sources:
@@ -175,7 +177,9 @@ class Corpus(ShownAsTable):
         price_text = " ".join(filter(None, (self._price, price_words(price, lifetime))))
         policy_keys = [policy_key(policy) for policy in chosen_policies]
         policy_by_key = dict(zip(policy_keys, chosen_policies, strict=True))
-        results = self._results(policy_by_key, ReplayOptions(price_text or None, window, summary))
+        results = self._results_by_source(
+            policy_by_key, ReplayOptions(price_text or None, window, summary)
+        )
         problems: list[str] = []
         for source in self.sources:
             source_problems = (text for key in policy_keys for text in results[source][key][1])
@@ -193,7 +197,7 @@ class Corpus(ShownAsTable):
 
     # Work
 
-    def _results(
+    def _results_by_source(
         self, policy_by_key: Mapping[str, str | ContextPolicy | None], options: ReplayOptions
     ) -> dict[SessionSource, dict[str, StoredRows]]:
         """Return the requested results of each source by their keys: as stored, else computed now."""

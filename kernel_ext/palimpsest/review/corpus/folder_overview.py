@@ -212,12 +212,14 @@ class FolderOverview(ShownAsTable):
         )
 
     def _cost_sentences(self, totals: FolderTotals) -> Iterable[str]:
-        dearest = max(self._sessions_in_unit, key=lambda session: session.figures.cost or 0.0)
-        cost = dearest.figures.cost or 0.0
+        most_expensive = max(
+            self._sessions_in_unit, key=lambda session: session.figures.cost or 0.0
+        )
+        cost = most_expensive.figures.cost or 0.0
         if totals.cost > 0 and len(self._sessions_in_unit) > 1:
-            is_fact = "cost" not in dearest.figures.estimates
+            is_fact = "cost" not in most_expensive.figures.estimates
             yield (
-                f"{self._session_name(dearest)} cost most: {self._amount_text(cost, is_fact=is_fact)}, "
+                f"{self._session_name(most_expensive)} cost most: {self._amount_text(cost, is_fact=is_fact)}, "
                 f"{cost / totals.cost * 100:.0f} % of all."
             )
         min_waste = totals.cost * MIN_WASTE_SHARE

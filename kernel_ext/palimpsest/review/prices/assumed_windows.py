@@ -21,8 +21,8 @@ class RecordedAgent(NamedTuple):
     presets: tuple[str, ...]
     records_cause: bool
     """Whether recordings state for each compaction if the user requested it."""
-    by_model: bool = False
-    """Whether the agent uses each model's own window; else it uses the preset's window for all models."""
+    uses_model_windows: bool = False
+    """Whether the agent's rule uses each model's own window; else the preset's window for all models."""
     window_share: float = 1.0
     """The recorded window as a share of the model's own."""
 
@@ -92,7 +92,7 @@ def _window_options(
     model = recorded_window.model
     recorded_tokens = round(recorded_window.window / agent.window_share)
     largest_prompt = max((request.reported or 0 for request in requests), default=0)
-    listed_window = offline_window(model) if agent.by_model else 0
+    listed_window = offline_window(model) if agent.uses_model_windows else 0
     model_name = model or "the model"
     template = "The window of {} is not recorded: {:,} tokens are taken, {}."
     reasons = {recorded_tokens: ""} if recorded_tokens else {}

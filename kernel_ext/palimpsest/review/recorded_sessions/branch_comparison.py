@@ -76,9 +76,9 @@ class BranchComparison(BranchTable, ShownAsTable):
             ),
         )
         title = f"Branches that part after request {self.parted_at}"
-        return ReportTable(title, columns, tuple(rows), self._notes())
+        return ReportTable(title, columns, tuple(rows), self._note_sentences())
 
-    def _notes(self) -> tuple[str, ...]:
+    def _note_sentences(self) -> tuple[str, ...]:
         notes = [_estimates_text(branch) for branch in self.branches if branch.estimates]
         if any(branch.units is not None for branch in self.branches):
             notes.append(f"{UNIT_PRICES.sentence} Such a cost is an estimate, marked {ESTIMATED}.")
@@ -154,14 +154,14 @@ def _origin_of_deleted(
 ) -> ForkedFrom | None:
     """Return the origin of a deleted session from its log; None where the log is gone."""
     try:
-        created = [
+        created_sessions = [
             record.event.session
             for record in read_records(session_id)
             if isinstance(record.event, SessionCreated)
         ]
     except NotFound:
         return None
-    return created[-1].forked_from if created else None
+    return created_sessions[-1].forked_from if created_sessions else None
 
 
 class _BranchTree:
@@ -174,9 +174,11 @@ class _BranchTree:
             raise NotFound(f"There is no session {session_id!r} in this project.")
         self._origins = origins
         self._session_id = session_id
-        root_id = self._ancestors(session_id)[-1]
+        root_id = self._session_and_ancestors(session_id)[-1]
         self.branches = [
-            branch for branch in sessions.values() if root_id in self._ancestors(branch.id)
+            branch
+            for branch in sessions.values()
+            if root_id in self._session_and_ancestors(branch.id)
         ]
         branch_ids = {branch.id for branch in self.branches}
         self.forked = {
@@ -197,7 +199,7 @@ class _BranchTree:
 
     def shown_branches(self) -> list[SessionSummary]:
         """Return the branches that are shown, each after its parent, older ones first."""
-        ancestor_ids = {*self._ancestors(self._session_id)}
+        ancestor_ids = {*self._session_and_ancestors(self._session_id)}
         first_id = next((branch.id for branch in self.branches if branch.id not in self.forked), "")
         by_importance = sorted(
             self.branches,
@@ -221,7 +223,7 @@ class _BranchTree:
             yield branch
             yield from self._in_order(branch.id)
 
-    def _ancestors(self, session_id: str) -> list[str]:
+    def _session_and_ancestors(self, session_id: str) -> list[str]:
         """Return a session and its ancestors, the nearest first."""
         ancestors = [session_id]
         while (origin := self._origins.get(ancestors[-1])) is not None:
@@ -232,7 +234,7 @@ class _BranchTree:
 
     def _nearest_branch(self, session_id: str, branch_ids: set[str]) -> tuple[str, int] | None:
         """Return the nearest existing ancestor, and the sequence number of the last record that both share."""
-        ancestors = self._ancestors(session_id)
+        ancestors = self._session_and_ancestors(session_id)
         for index, ancestor_id in enumerate(ancestors[1:], start=1):
             if ancestor_id in branch_ids:
                 return ancestor_id, min(self._shared_seqs(session_id)[:index])
@@ -240,7 +242,7 @@ class _BranchTree:
 
     def _shared_seqs(self, session_id: str) -> list[int]:
         """Return the sequence number of the last record shared with each ancestor, the nearest first."""
-        ancestors = self._ancestors(session_id)
+        ancestors = self._session_and_ancestors(session_id)
         return [
             origin.seq
             for ancestor_id in ancestors[:-1]
@@ -378,8 +380,8 @@ def _branch_with_figures(
 
 def _choice_text(choice: PolicyChoice) -> str:
     """Return a chosen policy as text: its preset, and the changed numbers."""
-    changes = "".join(f", {name}={value}" for name, value in choice.changes.items())
-    return one_line(f"{choice.base}{changes}", MAX_ANSWER_CHARS)
+    changes_text = "".join(f", {name}={value}" for name, value in choice.changes.items())
+    return one_line(f"{choice.base}{changes_text}", MAX_ANSWER_CHARS)
 
 
 def _newest_answer_text(answers: Messages | list[Any]) -> str:

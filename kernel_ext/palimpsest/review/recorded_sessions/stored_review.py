@@ -47,7 +47,7 @@ def review_made_by(
     def timeline(session_id: str) -> Timeline:
         return timeline_of(store, session_id, counter, price_of, own_only=own_only)
 
-    def children_of(parent_id: str) -> Sequence[Timeline]:
+    def subagent_timelines_of(parent_id: str) -> Sequence[Timeline]:
         sessions = () if is_alone else store.list()
         return [timeline(session.id) for session in sessions if session.parent_id == parent_id]
 
@@ -62,7 +62,7 @@ def review_made_by(
         get_policy,
         price_of,
         SentRequests(store, session_id),
-        children_of,
+        subagent_timelines_of,
         references=None if known_review is None else known_review.references,
         keep_review=None if file is None else file.store_review,
         problems=problems,

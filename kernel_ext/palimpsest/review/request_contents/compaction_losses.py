@@ -141,10 +141,10 @@ class CompactionLoss(ShownAsTable):
                 f"The summary was written by session {writer.session}: {counted_noun(writer.requests, 'request')}, {writer.input:,} tokens "
                 f"read, {writer.output:,} written, {amount_with_unit(writer.cost, self.price.unit, writer.basis)}."
             )
-        losses = [
+        loss_texts = [
             f"{len(self.lost_of(kind))} of {total:,} {kind}" for kind, total in self.found.items()
         ]
-        lines.append(f"No longer shown: {', '.join(losses) if losses else 'no names'}.")
+        lines.append(f"No longer shown: {', '.join(loss_texts) if loss_texts else 'no names'}.")
         if self.undone is not None:
             is_sent = self.undone < len(self.timeline.requests)
             request_text = f"request {self.undone + 1}" if is_sent else "the next request"
@@ -202,8 +202,8 @@ class CompactionLoss(ShownAsTable):
             call_text = (
                 f"; a call of request {first_lost_constraint.call + 1} holds one of its words"
             )
-        quoted = f"“{first_lost_constraint.sentence[:MAX_NAME_CHARS]}” of request {first_lost_constraint.shown_from + 1}"
-        return (f"Lost of what a person demanded: {quoted}{call_text}. {COMPARISON_NOTE}",)
+        quote_text = f"“{first_lost_constraint.sentence[:MAX_NAME_CHARS]}” of request {first_lost_constraint.shown_from + 1}"
+        return (f"Lost of what a person demanded: {quote_text}{call_text}. {COMPARISON_NOTE}",)
 
     @cached_property
     def table(self) -> ReportTable:
@@ -347,11 +347,11 @@ def _failure_sentences(timeline: Timeline) -> Iterator[str]:
     for event in timeline.events:
         if event.kind == "compact failed":
             is_sent = event.request < len(timeline.requests)
-            position = (
+            position_text = (
                 f"Before request {event.request + 1:,}" if is_sent else "After the last request"
             )
             ending = "was stopped" if event.numbers.get("error") == STOPPED else "failed"
-            yield f"{position} a summary ({event.cause}) {ending}, so that it replaced nothing."
+            yield f"{position_text} a summary ({event.cause}) {ending}, so that it replaced nothing."
 
 
 class _ShownSummary(NamedTuple):

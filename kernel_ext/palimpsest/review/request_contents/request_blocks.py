@@ -74,7 +74,7 @@ def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem
     share = min(tokens / (separate_tokens(system, tools) or 1), 1.0)
     blocks = [*_separate_tools(tools, separate_tokens("", tools) * share)]
     if system:
-        blocks.append(_block("system", "system", system, separate_tokens(system, "") * share))
+        blocks.append(_new_block("system", "system", system, separate_tokens(system, "") * share))
     return tuple(blocks)
 
 
@@ -84,9 +84,9 @@ def _separate_tools(tools: str, tokens: float) -> Iterator[RequestItem]:
     total = sum(len(tool.text) + 1 for tool in definitions)
     for tool in definitions:
         share = tokens * (len(tool.text) + 1) / total
-        yield _block("system", "tools", tool.text, share, name=tool.name, words=tool.words)
+        yield _new_block("system", "tools", tool.text, share, name=tool.name, words=tool.words)
     if tools and not definitions:
-        yield _block("system", "tools", tools, tokens)
+        yield _new_block("system", "tools", tools, tokens)
 
 
 def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, ...]:
@@ -98,7 +98,7 @@ def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, 
         name for name, value in (("system prompt", system), ("tools", tools)) if not value
     )
     text = UNSEEN_TEXT.format(f": {missing_parts}" if missing_parts else "")
-    return (_block("system", UNSEEN_KIND, text, remaining_tokens),)
+    return (_new_block("system", UNSEEN_KIND, text, remaining_tokens),)
 
 
 def sent_blocks(
@@ -119,7 +119,7 @@ def sent_blocks(
         for block, kind, text in _block_contents(message):
             index = _item_index(index_by_id, timeline, message, block)
             if index is None:
-                blocks.append(_block(message.role, kind, text))
+                blocks.append(_new_block(message.role, kind, text))
                 continue
             # Pinned items are quoted after the summary that replaced them; the replay counts them with the summary.
             uncounted_item = ShownItem(
@@ -145,21 +145,21 @@ def _blocks_of_message(message: Mapping[str, Any]) -> Iterator[RequestItem]:
     for block in content if isinstance(content, list) else [content]:
         text = block.get("text") if isinstance(block, dict) else block
         if isinstance(text, str) and text:
-            yield _block(role, "output" if role == "tool" else role, text)
+            yield _new_block(role, "output" if role == "tool" else role, text)
     for call in message.get("tool_calls") or ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
             text = f"{function.get('name', '')}{function.get('arguments', '')}"
-            yield _block(role, "call", text)
+            yield _new_block(role, "call", text)
 
 
-def _block(role: str, kind: str, text: str, tokens: float = 0, **fields: Any) -> RequestItem:
+def _new_block(role: str, kind: str, text: str, tokens: float = 0, **fields: Any) -> RequestItem:
     return RequestItem(role=role, kind=kind, text=text, chars=len(text), tokens=tokens, **fields)
 
 
 def _block_of_item(shown_item: ShownItem, text: str, role: str = "") -> RequestItem:
     item = shown_item.item
-    return _block(
+    return _new_block(
         role or ROLE_OF_KIND.get(item.kind, "user"),
         item.kind,
         text,

@@ -139,7 +139,7 @@ class ShownRequest(ShownAsTable):
             (state, lambda block: f"{block.state}, pinned" if block.pinned else block.state),
             (tokens, lambda block: round(block.tokens)),
             TableColumn("chars", "chars", "count"),
-            (TableColumn("text", "begins with"), lambda block: _excerpt(block.text)),
+            (TableColumn("text", "begins with"), lambda block: _text_beginning(block.text)),
         )
         return table_of(title, columns, self.blocks, tuple(notes))
 
@@ -276,7 +276,7 @@ def _block_title(block: RequestItem) -> str:
     return f"{number_text}{block.role}: {block.kind}{tool_text}{state_text}, ~{block.tokens:,.0f} tokens"
 
 
-def _excerpt(text: str) -> str:
+def _text_beginning(text: str) -> str:
     line = " ".join(text[: 4 * MAX_EXCERPT_CHARS].split())
     return line if len(line) <= MAX_EXCERPT_CHARS else f"{line[: MAX_EXCERPT_CHARS - 1]}…"
 

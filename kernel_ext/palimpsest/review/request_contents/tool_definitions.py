@@ -49,7 +49,7 @@ def tool_definitions(text: str) -> tuple[ToolDefinition, ...]:
         return ()
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return ()
-    return tuple(_definition(tool) for tool in _declared_functions(tools))
+    return tuple(_parsed_definition(tool) for tool in _declared_functions(tools))
 
 
 def item_definitions(timeline: Timeline, weights: Sequence[int]) -> tuple[ItemDefinition, ...]:
@@ -70,7 +70,7 @@ def item_definitions(timeline: Timeline, weights: Sequence[int]) -> tuple[ItemDe
             weights[item.index], [len(tool.text) for tool in definitions]
         )
         rows.extend(
-            ItemDefinition(item.index, tool.name, share, _change(tool, previous_texts))
+            ItemDefinition(item.index, tool.name, share, _definition_change(tool, previous_texts))
             for tool, share in zip(definitions, token_shares, strict=True)
         )
         previous_texts = {tool.name: tool.text for tool in definitions}
@@ -94,7 +94,7 @@ def _declared_functions(tools: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[
             yield tool
 
 
-def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
+def _parsed_definition(tool: Mapping[str, Any]) -> ToolDefinition:
     function = tool.get("function")
     declaration = function if isinstance(function, dict) else tool
     # Gemini's own tools are named by their only key.
@@ -108,7 +108,9 @@ def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
     )
 
 
-def _change(tool: ToolDefinition, previous_texts: Mapping[str, str] | None) -> DefinitionChange:
+def _definition_change(
+    tool: ToolDefinition, previous_texts: Mapping[str, str] | None
+) -> DefinitionChange:
     if previous_texts is None or previous_texts.get(tool.name) == tool.text:
         return ""
     return "changed" if tool.name in previous_texts else "new"

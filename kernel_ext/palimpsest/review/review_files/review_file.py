@@ -100,7 +100,7 @@ class ReviewFile:
         is_current = (
             file_values.made_by == __version__
             and timeline.session == self._session_id
-            and file_values.prices == self._prices(timeline)
+            and file_values.prices == self._model_prices(timeline)
             and all(len(weights) == len(items) for weights in file_values.weights.values())
         )
         if not is_current:
@@ -124,7 +124,7 @@ class ReviewFile:
         file_values = _FileValues.model_construct(
             made_by=__version__,
             timeline=KeptTimeline.of(timeline),
-            prices=self._prices(timeline),
+            prices=self._model_prices(timeline),
             blobs=timeline.read.blobs,
             weights=_exact_weights(timeline),
             references=None if references is None else KeptReferences.of(references),
@@ -141,7 +141,7 @@ class ReviewFile:
                 make_room(self._store.layout, self._folder, self.path, len(content))
                 write_atomically(self.path, content)
 
-    def _prices(self, timeline: Timeline) -> dict[str, Price | None]:
+    def _model_prices(self, timeline: Timeline) -> dict[str, Price | None]:
         models = sorted({request.model for request in timeline.requests if request.model})
         return {model: self._price(model) for model in models}
 

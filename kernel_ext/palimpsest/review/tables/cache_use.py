@@ -140,15 +140,19 @@ class CacheUse(ShownAsTable):
             TableColumn("fresh", "fresh", "count", "fact", "Tokens that the cache did not have."),
             TableColumn("hit", "read from the cache", "share", "fact"),
         )
-        return table_of("How the cache served it", columns, self.rows, tuple(self._sentences()))
+        return table_of(
+            "How the cache served it", columns, self.rows, tuple(self._note_sentences())
+        )
 
-    def _sentences(self) -> Iterator[str]:
+    def _note_sentences(self) -> Iterator[str]:
         if self.input:
-            amplified = ""
+            amplified_text = ""
             if self.amplification is not None:
-                amplified = f", {self.amplification:.1f} times the {self.appended:,} that were new"
+                amplified_text = (
+                    f", {self.amplification:.1f} times the {self.appended:,} that were new"
+                )
             share = self.fresh / self.input * 100
-            yield f"{self.fresh:,} of {self.input:,} tokens were fresh ({share:.1f} %){amplified}."
+            yield f"{self.fresh:,} of {self.input:,} tokens were fresh ({share:.1f} %){amplified_text}."
         if self.beginning_share is not None:
             yield f"System prompt and tools are ~{self.beginning_share * 100:.0f} % of all input."
         if self.idle_compactions:
@@ -195,7 +199,7 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
     prefix_tokens = sum(weights[item] for item in prefix_items) * ruler.factor
     prompt_tokens = [0, *(request.reported or 0 for request in requests)]
     return CacheUse(
-        tuple(_rows(timeline, requests)),
+        tuple(_pause_rows(timeline, requests)),
         sum(max(after - before, 0) for before, after in pairwise(prompt_tokens)),
         ruler.unseen_tokens + prefix_tokens,
         _idle_compactions(timeline),
@@ -204,7 +208,7 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
     )
 
 
-def _rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[PauseRow]:
+def _pause_rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[PauseRow]:
     requests_by_pause: dict[str, list[TimelineRequest]] = {
         FIRST_REQUEST: [],
         **{pause_name: [] for _, pause_name in _PAUSES},

@@ -97,7 +97,7 @@ def largest_wastes(
         : max_wastes - len(chosen)
     ]
     ordered_chosen = sorted(chosen, key=lambda waste: -waste.cost)
-    wastes = tuple(candidate.waste(timeline.session) for candidate in ordered_chosen)
+    wastes = tuple(candidate.as_waste(timeline.session) for candidate in ordered_chosen)
     kinds = tuple(_waste_kinds(by_cost))
     return Wastes(wastes, timeline.title or timeline.session, price.unit, kinds)
 
@@ -114,7 +114,7 @@ class _WasteCandidate:
     is_fact: bool = True
     item: int | None = None
 
-    def waste(self, session_id: str) -> Waste:
+    def as_waste(self, session_id: str) -> Waste:
         link = link_to(session_id, self.request, self.item)
         sentence = self.sentence()
         is_fact, cost_is_fact = self.is_fact, self.cost_is_fact
@@ -174,8 +174,8 @@ def _tokens_left_in_cache(request: TimelineRequest, next_request: TimelineReques
     """Return the tokens of a request that the next request read from the cache, without those that the request itself read there."""
     if request.usage is None or next_request.usage is None or request.model != next_request.model:
         return 0
-    reads_of_prompt = min(next_request.usage.cache_read, request.usage.prompt)
-    return max(reads_of_prompt - request.usage.cache_read, 0)
+    read_tokens = min(next_request.usage.cache_read, request.usage.prompt)
+    return max(read_tokens - request.usage.cache_read, 0)
 
 
 def _subagent_candidates(

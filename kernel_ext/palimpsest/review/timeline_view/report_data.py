@@ -65,16 +65,19 @@ def report_data(
         )[1]
         for review in (answers.review.subagent_reviews() if view.subagents else ())
     }
-    return view, f'{{"columns":[{",".join(writer.columns.columns_json)}],"data":{_json(data)}}}'
+    return (
+        view,
+        f'{{"columns":[{",".join(writer.columns.columns_json)}],"data":{_compact_json(data)}}}',
+    )
 
 
 def compared_report_data(first_data: str, second_data: str, comparison: SessionComparison) -> str:
     """Return the data of a report of two sessions as JSON: the first one's, with the second one's and the comparison."""
-    comparison_json = _json(comparison.model_dump(mode="json", exclude_none=True))
+    comparison_json = _compact_json(comparison.model_dump(mode="json", exclude_none=True))
     return f'{first_data[:-1]},"second":{second_data},"comparison":{comparison_json}}}'
 
 
-def _json(value: Any) -> str:
+def _compact_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
@@ -194,7 +197,7 @@ class _Columns:
             return [self.shared_value(element) for element in value]
         if len(value) < MIN_SHARED_LENGTH:
             return value
-        column_json = _json(value)
+        column_json = _compact_json(value)
         digest = sha256(column_json.encode("utf-8", "surrogatepass")).digest()
         if digest not in self._index_by_digest:
             self._index_by_digest[digest] = len(self.columns_json)

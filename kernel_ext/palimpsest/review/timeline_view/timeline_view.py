@@ -204,7 +204,7 @@ def _item_columns(
         **{name: columns[name] for name in copied_fields},
         kind=tuple(map(kind_indexes.__getitem__, columns["kind"])),
         tokens=tuple(weights),
-        partner=tuple(_partners(columns["group"])),
+        partner=tuple(_partner_indexes(columns["group"])),
         errors=tuple(compress(item_indexes, columns["is_error"])),
         pinned=tuple(compress(item_indexes, columns["pinned"])),
         order=() if isinstance(order, range) else tuple(order),
@@ -243,7 +243,7 @@ def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
     )
 
 
-def _partners(groups: Sequence[str]) -> list[int]:
+def _partner_indexes(groups: Sequence[str]) -> list[int]:
     partners = [-1] * len(groups)
     first_of_group: dict[str, int] = {}
     for index, group in enumerate(groups):

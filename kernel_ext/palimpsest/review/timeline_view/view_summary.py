@@ -80,7 +80,7 @@ def view_picture(view: TimelineView, *, has_breaks: bool = True) -> TimelinePict
         names=names,
         tokens_by_kind=layers,
         limits=view.requests.window,
-        marks=tuple(mark for mark in _marks(view) if has_breaks or mark.kind != "break"),
+        marks=tuple(mark for mark in _timeline_marks(view) if has_breaks or mark.kind != "break"),
     )
 
 
@@ -166,7 +166,7 @@ def _picture_sentence(
     )
 
 
-def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
+def _timeline_marks(view: TimelineView) -> tuple[TimelineMark, ...]:
     return (
         *(TimelineMark(cache_break.request, "break") for cache_break in view.breaks),
         *(TimelineMark(prune.request, "prune") for prune in view.pruned),
