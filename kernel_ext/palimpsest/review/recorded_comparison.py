@@ -176,7 +176,7 @@ class RecordedComparison(ShownAsTable):
                 yield key, (f"{title_text} {name}", str(first_value), str(second_value), ratio)
 
     def _column_titles(self) -> tuple[str, str]:
-        """Return the titles of the two columns: ``first_title`` and ``second_title`` stand before them where both sessions have one title."""
+        """Return the titles of the two columns: ``first:`` and ``second:`` stand before them where both sessions have one title."""
         first_title, second_title = (
             side.title or side.session for side in (self.first, self.second)
         )

@@ -94,13 +94,13 @@ def session_ruler(timeline: Timeline, separate_tokens: Callable[[], int]) -> Rul
     """
     from palimpsest.context_policies.calibration.fit import fit_ruler
 
-    fitted = fit_ruler(timeline)
-    if fitted.is_fitted or any(item.kind in ("system", "tools") for item in timeline.items):
-        return fitted
-    return replace(fitted, unseen_tokens=separate_tokens() or fitted.unseen_tokens)
+    fitted_ruler = fit_ruler(timeline)
+    if fitted_ruler.is_fitted or any(item.kind in ("system", "tools") for item in timeline.items):
+        return fitted_ruler
+    return replace(fitted_ruler, unseen_tokens=separate_tokens() or fitted_ruler.unseen_tokens)
 
 
-def listed_policies(policies: Sequence[PolicyLike] | PolicyLike) -> list[PolicyLike]:
+def list_of_policies(policies: Sequence[PolicyLike] | PolicyLike) -> list[PolicyLike]:
     """Return one or several policies as a list."""
     if isinstance(policies, Sequence) and not isinstance(policies, str):
         return [*policies]
@@ -500,17 +500,17 @@ class SessionReview(NotedSession):
 
         if not self.timeline.requests:
             return CompactionLosses(self.timeline.title or self.timeline.session, RECORDED, ())
-        simulation, uses = self._replay_under(policy, summary), self.references.by_name
+        simulation, uses = self._replay_under(policy, summary), self.references.uses_by_name
         return compaction_losses(simulation, uses, self.price(price), self._summary_writers(price))
 
     def _summary_writers(self, price: PriceLike) -> "dict[str, SummarySession]":
         """Return the sessions that wrote summaries, with their tokens and cost."""
         from palimpsest.review.request_contents.compaction_losses import (
             SummarySession,
-            summary_writers,
+            writer_ids_by_summary,
         )
 
-        writer_ids = frozenset(summary_writers(self.timeline).values())
+        writer_ids = frozenset(writer_ids_by_summary(self.timeline).values())
         runs = self.subagent_runs(price) if writer_ids else ()
         writers = {}
         for run in runs:
@@ -594,7 +594,7 @@ class SessionReview(NotedSession):
         choice = None if summary is None else SummaryChoice.parse(summary)
         comparison = compare_policies(
             self.timeline,
-            [with_summaries(self.policy(entry), choice) for entry in listed_policies(policies)],
+            [with_summaries(self.policy(entry), choice) for entry in list_of_policies(policies)],
             ruler or self.ruler_at(price, lifetime),
             self.replay_price(price, lifetime),
             window=window,

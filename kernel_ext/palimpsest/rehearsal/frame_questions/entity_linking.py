@@ -9,11 +9,11 @@ from typing import Any
 
 from palimpsest.rehearsal.parsing.tables import Column, Variable
 from palimpsest.rehearsal.parsing.vocabulary import (
-    BOUNDARIES,
-    CHARTS,
-    DATA,
+    CHART_BY_WORD,
+    DATA_WORDS,
     KNOWN_WORDS,
-    PLOT,
+    NAME_ENDING_WORDS,
+    PLOT_WORDS,
     word_set,
 )
 from palimpsest.rehearsal.parsing.word_matching import Word, words_of
@@ -26,7 +26,7 @@ FILLER_TOKENS = word_set(
 )
 FILLER_WEIGHT = 0.25
 WORDS_BEFORE_NAME = word_set("of in is show describe print plot inspect variable s by display")
-WORDS_AFTER_NAME = PLOT | CHARTS.keys() | {"please", "now", "for", "me", "as", "a"}
+WORDS_AFTER_NAME = PLOT_WORDS | CHART_BY_WORD.keys() | {"please", "now", "for", "me", "as", "a"}
 FULL_MATCH_SCORE, STEM_MATCH_SCORE = 2.0, 1.8
 """Scores of words that are a column's whole name, letter by letter or but for the plural."""
 TOKEN_SCORE, WORD_SCORE = 0.1, 0.02
@@ -95,7 +95,7 @@ def _word_runs(words: Sequence[Word]) -> Iterable[list[int]]:
         for end in range(start + 1, min(start + MAX_RUN_WORDS, len(words)) + 1):
             run_words = words[start:end]
             if run_words[-1].text in {",", ";"} or (
-                len(run_words) > 1 and run_words[-1].text in BOUNDARIES
+                len(run_words) > 1 and run_words[-1].text in NAME_ENDING_WORDS
             ):
                 break
             yield list(range(start, end))
@@ -197,7 +197,7 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
         column = Column(variable.name)
         # A name that is also an everyday word counts only in certain positions.
         name = variable.name
-        is_common = (name in KNOWN_WORDS or len(name) == 1) and name not in DATA
+        is_common = (name in KNOWN_WORDS or len(name) == 1) and name not in DATA_WORDS
         scores = [
             _match_score([words[index] for index in run], column)
             for run in runs

@@ -6,7 +6,7 @@ from typing import Any
 
 from palimpsest.rehearsal.frame_questions.entity_linking import ColumnMention, ValueMention
 from palimpsest.rehearsal.parsing.tables import Column
-from palimpsest.rehearsal.parsing.vocabulary import ABOVE, BELOW
+from palimpsest.rehearsal.parsing.vocabulary import ABOVE_WORDS, BELOW_WORDS
 from palimpsest.rehearsal.parsing.word_matching import Word, number_of
 
 EQUAL = {"=", "==", "equal", "equals", "is", "exactly"}
@@ -96,9 +96,9 @@ def _comparison_operator(
     ):
         return "<="
     for text in reversed(words_before):
-        if text in ABOVE:
+        if text in ABOVE_WORDS:
             return ">"
-        if text in BELOW:
+        if text in BELOW_WORDS:
             return "<"
         if text in EQUAL:
             return "=="

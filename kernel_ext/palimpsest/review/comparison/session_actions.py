@@ -138,42 +138,42 @@ def session_actions(timeline: Timeline) -> SessionActions:
         if item.kind in ("assistant", "call"):
             items_by_message.setdefault(item.message, []).append(item)
     step_by_message = {
-        message: step_of(timeline, items, request_by_message.get(message))
-        for message, items in items_by_message.items()
+        message_id: step_of(timeline, items, request_by_message.get(message_id))
+        for message_id, items in items_by_message.items()
     }
-    last_message = requests[-1].id if requests else next(reversed(items_by_message), "")
+    last_message_id = requests[-1].id if requests else next(reversed(items_by_message), "")
     return SessionActions(
         steps=tuple(
             step
-            for message, step in step_by_message.items()
+            for message_id, step in step_by_message.items()
             # An answer that was stopped is no answer, but its calls may have run.
             if step.tools
-            or message not in request_by_message
-            or request_by_message[message].status == "ok"
+            or message_id not in request_by_message
+            or request_by_message[message_id].status == "ok"
         ),
         files=touched_files(timeline),
-        last_step=step_by_message.get(last_message),
+        last_step=step_by_message.get(last_message_id),
         end_after=_ending_phrase(timeline) if requests else "",
     )
 
 
 def parting_of(first_actions: SessionActions, second_actions: SessionActions) -> Parting:
     """Return where two sessions part: at the first step whose calls, or whose answer, differ."""
-    shared_steps = common_beginning(
+    shared_count = common_beginning(
         [step.action for step in first_actions.steps],
         [step.action for step in second_actions.steps],
     )
-    following = (actions.steps[shared_steps:] for actions in (first_actions, second_actions))
-    return Parting(shared_steps, *(steps[0] if steps else None for steps in following))
+    following_steps = (actions.steps[shared_count:] for actions in (first_actions, second_actions))
+    return Parting(shared_count, *(steps[0] if steps else None for steps in following_steps))
 
 
 def step_of(
-    timeline: Timeline, answer: Sequence[TimelineItem], request: TimelineRequest | None
+    timeline: Timeline, answer_items: Sequence[TimelineItem], request: TimelineRequest | None
 ) -> SessionStep:
     """Return the step of an answer, which has at least one text or call."""
     request_index = None if request is None else request.index
-    calls = [item for item in answer if item.kind == "call"]
-    texts = [item for item in answer if item.kind != "call"]
+    calls = [item for item in answer_items if item.kind == "call"]
+    texts = [item for item in answer_items if item.kind != "call"]
     if texts and all(map(is_text_command, calls)):
         action = tuple(_content_digest(timeline, item) for item in texts)
         return SessionStep(request_index, texts[0].index, action, (), (texts[0].label,))
@@ -193,9 +193,10 @@ def first_prompt_digest(timeline: Timeline) -> str:
 
 
 def touched_files(timeline: Timeline) -> dict[str, FileUse]:
-    """Return the files that calls named, in order, with their use: ``changed`` where any call changed the file. Shell commands are not read.
+    """Return the files that calls named, in order, with their use: ``changed`` where any call changed the file.
 
-    A call that edits and names no file edits the one that was named last, as in SWE-agent.
+    What shell commands did is not known. A call that edits and names no file edits the file that was named last, as in
+    SWE-agent.
     """
     files: dict[str, FileUse] = {}
     last_path = ""

@@ -37,9 +37,10 @@ KIND_NAMES: Mapping[str, str] = {
 }
 """Names of the item kinds, as shown in the panel."""
 MAX_ITEM_ROWS = 40
+"""Maximum items in a cell, the largest first."""
 MAX_REDUCTION_ROWS = 12
 """Maximum reductions in a cell; ``ContextReport.items`` and ``ContextReport.reductions`` have everything."""
-_STATE_TEXTS = {
+_TEXT_BY_WAY = {
     "truncate": "truncated",
     "clear": "cleared",
     "drop": "left out",
@@ -65,7 +66,7 @@ class ContextReport(ShownInCell, WindowContents):
     @property
     def sheet(self) -> ContextReportView:
         """The report as titles and rows of text, for every renderer."""
-        entries = sorted(self.items, key=lambda item: -item.tokens)
+        items_by_size = sorted(self.items, key=lambda item: -item.tokens)
         largest_reductions, other_reductions = _split_off_largest(self.reductions)
         return ContextReportView(
             title=f"Context window of {self.model}",
@@ -74,9 +75,9 @@ class ContextReport(ShownInCell, WindowContents):
             kind_shares=_kind_shares(self),
             warning=_excess_warning(self),
             remarks=_remark_sentences(self),
-            entries_title=f"Everything in it, largest first ({counted_noun(len(entries), 'item')})",
-            entries=tuple(entries[:MAX_ITEM_ROWS]),
-            more_entries=_more_items_text(entries[MAX_ITEM_ROWS:]),
+            entries_title=f"Everything in it, largest first ({counted_noun(len(items_by_size), 'item')})",
+            entries=tuple(items_by_size[:MAX_ITEM_ROWS]),
+            more_entries=_more_items_text(items_by_size[MAX_ITEM_ROWS:]),
             marks_title=_reductions_title(self),
             reduction_rows=tuple(map(_reduction_row, largest_reductions)),
             more_marks=_more_reductions_text(other_reductions),
@@ -250,8 +251,8 @@ def _hidden_variables_sentence(contents: WindowContents) -> str:
 def _more_items_text(items: Sequence[RequestItem]) -> str:
     if not items:
         return ""
-    tokens = count(sum(item.tokens for item in items))
-    return f"and {counted_noun(len(items), 'smaller item')}, {tokens} tokens together"
+    tokens_text = count(sum(item.tokens for item in items))
+    return f"and {counted_noun(len(items), 'smaller item')}, {tokens_text} tokens together"
 
 
 def _reductions_title(contents: WindowContents) -> str:
@@ -285,7 +286,7 @@ def _reduction_row(reduction: Reduction) -> ReductionRow:
     if reduction.way == "summarise":  # the sizes include the messages that stay whole
         sizes_text = f"the whole conversation {sizes_text}, with the messages that stay as they are"
     facts = (
-        _STATE_TEXTS[reduction.way],
+        _TEXT_BY_WAY[reduction.way],
         sizes_text if is_counted else "",
         _since_text(reduction.decided_at),
         f"rule {reduction.rule}",

@@ -72,10 +72,10 @@ MAX_SENTENCE_CHARS = 300
 def policy_choices(policies: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, ...]:
     """Return the policies of a view with their sliders: the chosen ones, then the other presets, sorted by name."""
     preset_options = _preset_options(tuple(presets()))
-    by_name = {option.name: option for option in preset_options}
+    option_by_name = {option.name: option for option in preset_options}
     chosen_options = (
-        by_name[name]
-        if name in by_name and isinstance(policy, Preset)
+        option_by_name[name]
+        if name in option_by_name and isinstance(policy, Preset)
         else _chosen_option(name, policy)
         for name, policy in policies.items()
     )

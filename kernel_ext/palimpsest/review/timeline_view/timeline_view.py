@@ -141,7 +141,7 @@ def _fields_after_picture(
         "proof": ProofView.model_validate(proof, from_attributes=True) if proof.rows else None,
         "wastes": wastes.wastes,
         "waste_kinds": wastes.kinds,
-        "used": review.references.used_by(len(review.timeline.requests)),
+        "used": review.references.used_items_by_request(len(review.timeline.requests)),
         "subagents": tuple(_subagent_views(subagents)),
         "missing_subagents": missing_subagents(review.timeline, subagents),
         "policies": policy_choices(policies),
