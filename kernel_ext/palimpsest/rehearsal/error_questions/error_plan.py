@@ -112,7 +112,7 @@ def _find_mistake(runner: PlanRunner, report: ErrorReport) -> FindingSteps:
     finder = FINDER_BY_EXCEPTION.get(report.exception)
     if finder is None or cell.tree is None:
         return None
-    return (yield from finder(runner, report, cell, cell.statement_lines(report.line)))
+    return (yield from finder(runner, report, cell, cell.statement_lines(report.line_number)))
 
 
 def _column_mistake(

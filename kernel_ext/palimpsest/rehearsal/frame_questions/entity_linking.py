@@ -24,6 +24,7 @@ FILLER_TOKENS = word_set(
     is has and l ml deg lb ft sqft n col val raw code name df data table
     """
 )
+"""Words of column names that say little, such as units."""
 FILLER_WEIGHT = 0.25
 WORDS_BEFORE_NAME = word_set("of in is show describe print plot inspect variable s by display")
 WORDS_AFTER_NAME = PLOT_WORDS | CHART_BY_WORD.keys() | {"please", "now", "for", "me", "as", "a"}
@@ -38,6 +39,8 @@ MAX_RIVAL_DIFFERENCE = 0.1
 """Difference in score below which another column is a rival."""
 MAX_RUN_WORDS = 5
 """Maximum words of the prompt that may name one column."""
+RANK_OF_WORD = 10
+"""Added to a value's rank for each of its words, so that longer values win."""
 MIN_SCORE = 0.3
 """Minimum share of a column's name that the words must contain; fillers weigh less."""
 
@@ -172,7 +175,7 @@ def link_values(
                 is_free = {*range(start, end)} <= free_positions
                 if is_free and (rank := _match_rank(words[start:end], tokens)):
                     mention = ValueMention(column_by_key[key], value, start, end)
-                    candidates.append((rank + 10 * len(tokens), mention))
+                    candidates.append((rank + RANK_OF_WORD * len(tokens), mention))
     mentions: list[ValueMention] = []
     for _, candidate in sorted(candidates, key=lambda pair: -pair[0]):
         if not any(
@@ -191,7 +194,7 @@ def _match_rank(prompt_words: Sequence[Word], tokens: Sequence[Word]) -> int:
 
 def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict[str, float]:
     """Return a score for each variable that the words name."""
-    scores_by_name: dict[str, float] = {}
+    score_by_name: dict[str, float] = {}
     runs = list(_word_runs(words))
     for variable in variables:
         column = Column(variable.name)
@@ -205,8 +208,8 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
         ]
         best_score = max(scores, default=0.0)
         if best_score >= MIN_SCORE:
-            scores_by_name[name] = best_score
-    return scores_by_name
+            score_by_name[name] = best_score
+    return score_by_name
 
 
 def _is_in_name_position(words: Sequence[Word], run: list[int]) -> bool:

@@ -119,10 +119,14 @@ def _found_item(timeline: Timeline, item_id: str, request: int | None) -> FoundP
     item = next((item for item in timeline.items if item.id == item_id), None)
     if item is None:
         return FoundPlace("an item that the session no longer has", request)
-    shown_at = request if request is not None else min(item.entered, len(timeline.requests) - 1)
+    request_index = (
+        request if request is not None else min(item.entered, len(timeline.requests) - 1)
+    )
     text = f"item {item.index + 1} ({', '.join(filter(None, (item.kind, item.tool)))})"
     request_text = "" if request is None else f" in request {request + 1}"
-    return FoundPlace(f"{text}{request_text}", shown_at if shown_at >= 0 else None, item=item.index)
+    return FoundPlace(
+        f"{text}{request_text}", request_index if request_index >= 0 else None, item=item.index
+    )
 
 
 def _check_break(request: int, breaks: Collection[int]) -> None:

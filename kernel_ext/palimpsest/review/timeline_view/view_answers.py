@@ -51,6 +51,8 @@ from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
+EXCERPT_DIVISOR = 4
+"""One part in so many of an excerpt stands before the text that was found."""
 MAX_LOST_NAMES = 200
 """Maximum lost names of one compaction that are listed, needed ones first; ``kinds`` counts all of them."""
 
@@ -218,7 +220,9 @@ class ViewAnswers:
             basis=shown_request.basis,
             note=shown_request.note,
             blocks=tuple(
-                _block_excerpt(block, max(offset - MAX_BLOCK_CHARS // 4, 0) if query.find else 0)
+                _block_excerpt(
+                    block, max(offset - MAX_BLOCK_CHARS // EXCERPT_DIVISOR, 0) if query.find else 0
+                )
                 for block, offset in matching_blocks[query.first : query.first + MAX_BLOCKS]
             ),
             first=query.first,
@@ -300,10 +304,10 @@ def _searched_texts(timeline: Timeline, text: str) -> SearchedTexts:
             continue
         matching_count += 1
         if len(searched_items) < MAX_SEARCHED:
-            excerpt_start = max(first_match.start() - MAX_EXCERPT_CHARS // 4, 0)
+            excerpt_start = max(first_match.start() - MAX_EXCERPT_CHARS // EXCERPT_DIVISOR, 0)
             excerpt = whole_text[excerpt_start : excerpt_start + MAX_EXCERPT_CHARS]
-            count = sum(1 for _ in pattern.finditer(whole_text))
-            searched_items.append(SearchedItem(item=item, count=count, excerpt=excerpt))
+            match_count = sum(1 for _ in pattern.finditer(whole_text))
+            searched_items.append(SearchedItem(item=item, count=match_count, excerpt=excerpt))
     return SearchedTexts(items=tuple(searched_items), total=matching_count)
 
 
