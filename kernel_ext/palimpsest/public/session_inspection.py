@@ -96,7 +96,7 @@ class SessionInspection(SessionCalls):
             ask=ask,
             note=note,
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
-            live_session=kernel_session,
+            kernel_session=kernel_session,
             beside=self._session_beside(beside or opening.place.beside, opening.place, policy_list),
             policies=policy_list,
         )

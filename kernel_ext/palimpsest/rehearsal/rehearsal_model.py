@@ -46,6 +46,7 @@ DEFAULT_WORD_SECONDS = 0.005
 MAX_PAUSE_SECONDS = 3_600.0
 """The length of a scenario's pause without an end."""
 CALL_KEY_CHARS = 12
+"""Characters of the hash from which call ids are made."""
 ESTIMATOR = "tiktoken/o200k_base"
 
 
@@ -139,9 +140,9 @@ def _scripted_answer(rehearsal_reply: RehearsalReply) -> ModelAnswer:
 
 
 async def _answer_deltas(
-    answer: ModelAnswer, wait_seconds: float, key: str, tap: StreamTap
+    answer: ModelAnswer, wait_seconds: float, id_key: str, tap: StreamTap
 ) -> AsyncGenerator[SimpleNamespace, None]:
-    """Yield the deltas of a scripted answer, whose call ids contain ``key``; waits after each word."""
+    """Yield the deltas of a scripted answer, whose call ids contain ``id_key``; waits after each word."""
     if answer.failure is not None:
         raise ScriptedFailure(answer.failure)
     call_count = 0
@@ -156,7 +157,7 @@ async def _answer_deltas(
             case ScriptedCall(tool=tool, raw=raw, id=call_id):
                 call_count += 1
                 function = SimpleNamespace(name=tool, arguments=raw)
-                provider_call_id = call_id or f"call_{key}_{call_count}"
+                provider_call_id = call_id or f"call_{id_key}_{call_count}"
                 yield SimpleNamespace(
                     tool_calls=[
                         SimpleNamespace(index=call_count, id=provider_call_id, function=function)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED, RecordedPolicy
 from palimpsest.context_policies.own_policies.policy_function import PolicyFunction
-from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
+from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR_SECONDS
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, with_writes_kept
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import Basis, ReportTable
@@ -229,7 +229,11 @@ class SessionReview(NotedSession):
         """Return the prices of a replay; with a given lifetime of the cache, its writes are priced for that lifetime."""
         seconds = self._lifetime_seconds(price, lifetime)
         profile = self.price(price)
-        return profile if seconds is None else with_writes_kept(profile, hourly=seconds >= HOUR)
+        return (
+            profile
+            if seconds is None
+            else with_writes_kept(profile, hourly=seconds >= HOUR_SECONDS)
+        )
 
     def _lifetime_seconds(self, price: PriceLike, lifetime: str | float | None) -> float | None:
         """Return the lifetime in seconds: that of the call, that in its price, or the review's default; None without any."""

@@ -44,41 +44,45 @@ class BesideSession:
 
 
 def project_session_beside(
-    inspections: Inspections, first: str, second: str, policies: ChosenPolicies
+    inspections: Inspections, first_id: str, second_id: str, policies: ChosenPolicies
 ) -> BesideSession:
     """Return a session of the project as it is shown beside another one; both are followed as they grow."""
 
     def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
-        return inspections.answer_session(second, query, asker, policies)
+        return inspections.answer_session(second_id, query, asker, policies)
 
     def compare(query: AskComparison) -> Coroutine[Any, Any, ViewAnswer]:
-        comparison_query = query.model_copy(update={"path": None, "session": second})
-        return inspections.answer_session(first, comparison_query)
+        comparison_query = query.model_copy(update={"path": None, "session": second_id})
+        return inspections.answer_session(first_id, comparison_query)
 
-    return BesideSession(second, ask, compare)
+    return BesideSession(second_id, ask, compare)
 
 
 def review_beside(
     name: str,
-    first: Callable[[], Awaitable[SessionReview]],
-    second: SessionReview,
+    get_first_review: Callable[[], Awaitable[SessionReview]],
+    second_review: SessionReview,
     queue: AnswerQueue,
     policies: ChosenPolicies,
 ) -> BesideSession:
-    """Return a review as it is shown beside a session; ``first`` returns the newest review of that."""
-    questions = SessionQuestions(ViewAnswers(second))
-    newest_comparison: list[SessionQuestions[ComparisonAnswers]] = []
+    """Return a review as it is shown beside a session; ``get_first_review`` returns the newest review of that."""
+    questions = SessionQuestions(ViewAnswers(second_review))
+    comparison_questions: list[SessionQuestions[ComparisonAnswers]] = []  # at most one
 
     def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
         return queue.answer(questions, query, asker, policies)
 
     async def compare(query: AskComparison) -> ViewAnswer:
-        newest = await first()
-        if newest is second:
+        first_review = await get_first_review()
+        if first_review is second_review:
             return ViewAnswer(error=SAME_SESSION_SENTENCE)
-        if not newest_comparison or not newest_comparison[0].source.is_about(newest, second):
-            newest_comparison[:] = [SessionQuestions(ComparisonAnswers(newest, second))]
-        return await queue.answer(newest_comparison[0], query)
+        if not comparison_questions or not comparison_questions[0].source.is_about(
+            first_review, second_review
+        ):
+            comparison_questions[:] = [
+                SessionQuestions(ComparisonAnswers(first_review, second_review))
+            ]
+        return await queue.answer(comparison_questions[0], query)
 
     return BesideSession(name, ask, compare)
 

@@ -298,7 +298,7 @@ def _describe_text(spec: QuerySpec, result: ToolResult) -> str | None:
 def statistics_text(result: ToolResult) -> str:
     """Return the statistics of several columns as a table, or as they were printed."""
     rows = frame_rows(result.value, STATISTICS, has_index=True) or []
-    cells = [(row[tool_outputs.INDEX], *(row[name] for name in STATISTICS)) for row in rows]
+    cells = [(row[tool_outputs.INDEX_KEY], *(row[name] for name in STATISTICS)) for row in rows]
     return markdown_table(["column", *STATISTICS], cells) if cells else text_block(result.value)
 
 

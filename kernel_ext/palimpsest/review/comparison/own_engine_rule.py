@@ -12,7 +12,7 @@ from palimpsest.context_policies.engine_presets.engine_policies import EnginePol
 from palimpsest.context_policies.interface.policy import ContextPolicy, Probe
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
-from palimpsest.model.tokenizer import rough_words
+from palimpsest.model.tokenizer import rough_count_sentences
 from palimpsest.review.comparison.own_rule import (
     OwnRule,
     compactions_of,
@@ -76,7 +76,7 @@ def own_engine_rule(
     }
     probe = next(filter(None, (decision.probe for decision in reversed(decisions))), None)
     attempted_requests = {request for side in compactions_of(timeline) for request in side}
-    assumptions = [*rough_words(policy.estimator for policy in different_policies)]
+    assumptions = [*rough_count_sentences(policy.estimator for policy in different_policies)]
     if len(different_policies) > 1:
         assumptions.insert(0, CHANGED_SENTENCE.format(count=len(different_policies)))
     return OwnRule(

@@ -12,7 +12,7 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
-from palimpsest.model.tokenizer import rough_words
+from palimpsest.model.tokenizer import rough_count_sentences
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import (
     Cell,
@@ -239,7 +239,7 @@ def compare_policies(
     replays = SimulationCache(timeline) if cache is None else cache
     simulations = tuple(replays.simulation(policy, ruler, window) for policy in policies)
     # The engine's policies import much that a picture of a recording does without.
-    from palimpsest.context_policies.engine_presets.engine_policies import usable_windows
+    from palimpsest.context_policies.engine_presets.engine_policies import usable_window_sentences
 
     return PolicyComparison(
         timeline,
@@ -247,14 +247,14 @@ def compare_policies(
         price,
         simulations,
         tuple(
-            replays.derived(
+            replays.derived_value(
                 simulation, price, partial(policy_figures, simulation, known_references, price)
             )
             for simulation in simulations
         ),
         summaries,
-        usable_windows(policies, timeline, window),
-        rough_words(policy.estimator for policy in policies if policy is not None),
+        usable_window_sentences(policies, timeline, window),
+        rough_count_sentences(policy.estimator for policy in policies if policy is not None),
         proof_of(timeline, ruler, price, own_rule),
     )
 

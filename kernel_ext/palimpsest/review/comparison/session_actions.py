@@ -23,7 +23,7 @@ from palimpsest.context_policies.items.tool_calls import (
     is_text_command,
     named_path,
 )
-from palimpsest.recordings.import_journal.open_calls import NO_RESULT
+from palimpsest.recordings.import_journal.open_calls import NO_RESULT_SENTENCE
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.growing_lists import common_beginning
@@ -249,7 +249,8 @@ def _ending_phrase(timeline: Timeline) -> str:
         item
         for item in timeline.items[request.answer[1] :]
         # A call without a result is imported as one that failed with this sentence.
-        if item.group in call_ids and not (item.is_error and timeline.read(item.index) == NO_RESULT)
+        if item.group in call_ids
+        and not (item.is_error and timeline.read(item.index) == NO_RESULT_SENTENCE)
     ]
     if any(item.is_error for item in results):
         return "which failed"

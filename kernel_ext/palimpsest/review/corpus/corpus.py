@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice
 from palimpsest.home_paths import home_path
-from palimpsest.model.tokenizer import rough_words
+from palimpsest.model.tokenizer import rough_count_sentences
 from palimpsest.render.reports.table import ReportTable, ShownAsTable
 from palimpsest.review.corpus.corpus_tables import CorpusComparison, data_frame, write_parquet
 from palimpsest.review.corpus.executors import ProgressFunction, results_of
@@ -190,7 +190,7 @@ class Corpus(ShownAsTable):
             [row for source in self.sources for row in results[source][key][0]]
             for key in policy_keys
         )
-        problems += rough_words(
+        problems += rough_count_sentences(
             policy.estimator
             for policy in chosen_policies
             if policy is not None and not isinstance(policy, str)
@@ -299,7 +299,7 @@ def policy_key(policy: str | ContextPolicy | None) -> str:
         code = ""
     numbers = repr(policy) if hasattr(policy_type, "__dataclass_fields__") else ""
     digest = hashlib.sha256(f"{code}\0{policy.source}".encode()).hexdigest()[:DIGEST_CHARS]
-    rough_note = " roughly counted" if rough_words([policy.estimator]) else ""
+    rough_note = " roughly counted" if rough_count_sentences([policy.estimator]) else ""
     return f"{policy_type.__module__}.{policy_type.__qualname__} {policy.name} {numbers} {digest}{rough_note}"
 
 

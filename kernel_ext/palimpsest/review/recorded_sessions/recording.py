@@ -19,7 +19,7 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
 from palimpsest.recordings.import_journal.journal_writer import size_of
-from palimpsest.recordings.reading.reading_budget import counting
+from palimpsest.recordings.reading.reading_budget import counted_spending
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
@@ -247,7 +247,7 @@ def _import_into_memory(
     if path.exists() and size_of(path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
         return None
     store = MemoryStore()
-    with counting() as counted_bytes:
+    with counted_spending() as counted_bytes:
 
         def is_too_large() -> bool:
             return counted_bytes() > MAX_MEMORY_BYTES

@@ -17,7 +17,7 @@ from typing import Annotated
 from pydantic import Field
 
 from palimpsest import __version__
-from palimpsest.model.tokenizer import rough_words
+from palimpsest.model.tokenizer import rough_count_sentences
 from palimpsest.recordings.timeline.item_texts import ItemTexts
 from palimpsest.recordings.timeline.journal_timeline import TIMELINE_EVENTS, CounterOf, PriceOfModel
 from palimpsest.review.review_files.columns import KeptValue
@@ -108,7 +108,7 @@ class ReviewFile:
         if not is_current:
             raise ValueError("It is of another version or session, or a price has changed.")
         texts = ItemTexts(self._store, self._session_id, lambda index: items[index].id)
-        texts.blobs = file_values.blobs
+        texts.blob_by_item = file_values.blobs
         return StoredReview(
             replace(timeline, read=texts, count=counter_of, _weights=file_values.weights),
             None if file_values.references is None else file_values.references.references(timeline),
@@ -127,7 +127,7 @@ class ReviewFile:
             made_by=__version__,
             timeline=KeptTimeline.of(timeline),
             prices=self._model_prices(timeline),
-            blobs=timeline.read.blobs,
+            blobs=timeline.read.blob_by_item,
             weights=_exact_weights(timeline),
             references=None if references is None else KeptReferences.of(references),
         )
@@ -172,7 +172,7 @@ def _exact_weights(timeline: Timeline) -> dict[str, tuple[int, ...]]:
     return {
         estimator: weights
         for estimator, weights in timeline.counted_weights.items()
-        if not rough_words([estimator])
+        if not rough_count_sentences([estimator])
     }
 
 

@@ -12,8 +12,8 @@ from math import ceil, inf
 from typing import Any
 
 from palimpsest.context_policies.prompt_cache.cache_lifetime import (
-    FIVE_MINUTES,
-    HOUR,
+    FIVE_MINUTES_SECONDS,
+    HOUR_SECONDS,
     cache_lifetime,
 )
 from palimpsest.context_policies.prompt_cache.recorded_clock import behind_the_clock
@@ -31,8 +31,8 @@ FIRST_REQUEST = "first request"
 NOT_KNOWN = "not known"
 _PAUSE_LIMITS = (
     (60, "up to 1 minute"),
-    (FIVE_MINUTES, "1 to 5 minutes"),
-    (HOUR, "5 minutes to 1 hour"),
+    (FIVE_MINUTES_SECONDS, "1 to 5 minutes"),
+    (HOUR_SECONDS, "5 minutes to 1 hour"),
     (inf, "over 1 hour"),
 )
 """The longest pause of each row in seconds, and its name."""
@@ -276,7 +276,7 @@ def _hour_cache(
             0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt_tokens
         )
         seconds = _pause_before(timeline, request.index) if request.index else None
-        if seconds is None or not FIVE_MINUTES < seconds <= HOUR:
+        if seconds is None or not FIVE_MINUTES_SECONDS < seconds <= HOUR_SECONDS:
             continue
         pauses += 1
         read_tokens = min(timeline.requests[request.index - 1].reported or 0, prompt_tokens)

@@ -26,7 +26,7 @@ from palimpsest.review.tables.request_totals import (
     session_costs,
 )
 from palimpsest.review.tables.session_tables import (
-    LISTED_COSTS,
+    LISTED_COSTS_NOTE,
     cost_column,
     estimated_cost_cells,
     usage_cell,
@@ -383,7 +383,7 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
     estimated = estimated_cost_cells(
         cost is not None and cost.basis == "estimate" for cost in costs
     )
-    notes = (*subagents.table.notes, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
+    notes = (*subagents.table.notes, *((LISTED_COSTS_NOTE,) if estimated else ()), *timeline.gaps)
     return table_of(title, columns, rows, notes, links, estimated)
 
 
