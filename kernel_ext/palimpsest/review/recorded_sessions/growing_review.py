@@ -54,7 +54,7 @@ class GrowingReview:
             self.get_policy,
             self.price_of,
             SentRequests(self.store, self.session_id),
-            self._children_of,
+            self._subagent_timelines_of,
             references_of=partial(self._references.references_until, settled_count=settled_count),
             ruler=self._ruler,
             problems=self.problems,
@@ -73,7 +73,7 @@ class GrowingReview:
             self._timelines[session_id] = timeline
         return self._timelines[session_id]
 
-    def _children_of(self, parent_id: str) -> Sequence[Timeline]:
+    def _subagent_timelines_of(self, parent_id: str) -> Sequence[Timeline]:
         return [
             self._growing_timeline(session.id).newest_timeline()
             for session in self.store.list()
