@@ -237,7 +237,7 @@ TERMINAL_PROGRAM = """
 from palimpsest.testing import ScriptedModel, says
 import palimpsest.app.wiring as wiring
 
-wiring.App._model = lambda self, info: ScriptedModel(says("K\\u00e4fer \\u4f01"), says("T"), says("T"))
+wiring.App._model_of = lambda self, info: ScriptedModel(says("K\\u00e4fer \\u4f01"), says("T"), says("T"))
 %load_ext palimpsest
 %agent hello
 %agent title K\\u00e4fer \\u4f01 \\U0001f427

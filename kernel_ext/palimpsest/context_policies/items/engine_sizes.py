@@ -22,7 +22,7 @@ from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
 from palimpsest.context.reduction.superseded_reads import CHANGING_TOOLS, READING_TOOLS, FileCall
 from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.model.tokenizer import counter
-from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.recordings.timeline.message_items import part_id_of
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.timeline import (
     CHARS4,
@@ -134,7 +134,7 @@ def _file_calls(timeline: Timeline) -> tuple[tuple[int, int, FileCall], ...]:
         (
             item.index,
             result_by_group[item.group],
-            FileCall(part_of(item), item.tool, call_input(timeline, item.index)),
+            FileCall(part_id_of(item), item.tool, call_input(timeline, item.index)),
         )
         for item in timeline.items
         if item.kind == "call"
@@ -175,7 +175,7 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
         return (0, *accumulate(present))
 
     request_tokens = _request_tokens(timeline, estimator, whole_tokens, frame_tokens)
-    parts = tuple(map(part_of, timeline.items))
+    parts = tuple(map(part_id_of, timeline.items))
     outputs = tuple(
         item.index
         for item in timeline.items

@@ -18,7 +18,7 @@ from palimpsest.context_policies.interface.policy import (
 from palimpsest.context_policies.items.engine_sizes import request_token_counts
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.context_policies.whatif.steps import Compaction, Step
-from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.recordings.timeline.message_items import part_id_of
 from palimpsest.transcript.context_values.decisions import Decision, DecisionAction
 from palimpsest.transcript.timeline import Timeline, TimelineRequest, Transition
 from palimpsest.transcript.values import ModelInfo, ModelRef
@@ -136,7 +136,7 @@ class LightSteps:
                 action=ACTION_BY_STATE[transition.state][0],
                 rule=rule,
                 message_id=item.message,
-                part_id=part_of(item),
+                part_id=part_id_of(item),
                 numbers=dict(transition.numbers),
                 tokens_before=weights[transition.item],
                 tokens_after=transition.tokens or 0,
