@@ -48,7 +48,7 @@ def import_all() -> None:
     for operations in import_module(
         "palimpsest.frontends.operation_base.operation_modules"
     ).MODULES:
-        import_module(f"palimpsest.frontends.operations.{operations.module}")
+        import_module(f"palimpsest.frontends.operations.{operations.name}")
     complete(BaseModel)
     import_module("palimpsest.model.tokenizer").load("o200k_base")
     redacted_value = import_module("palimpsest.transcript.redaction.secret_removal").redacted_value

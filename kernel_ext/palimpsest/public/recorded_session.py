@@ -17,7 +17,7 @@ from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions import recording
 from palimpsest.review.recorded_sessions.recording import Recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.recorded_sessions.session_comparison import Reviewed, reviewed_session
+from palimpsest.review.recorded_sessions.session_comparison import Reviewed, review_of_source
 from palimpsest.review.session_review import GetPolicy, PolicyLike, SessionReview
 from palimpsest.review.timeline_view.chosen_policies import chosen_policies
 from palimpsest.review.timeline_view.inspector_parts import inspector_opening
@@ -85,11 +85,10 @@ class RecordedSession(RecordingReview):
         other_session, name = beside or opening.place.beside, opening.place.beside
         session_beside = None
         if other_session is not None and name is not None:
-            other_review = reviewed_session(other_session)
+            other_review = review_of_source(other_session)
             session_beside = review_beside(name, this_review, other_review, queue, policy_list)
-            session_beside.comparison(
-                engine, price_text
-            )  # raises UserError now where the two cannot be compared
+            # Raises UserError now where the two cannot be compared.
+            session_beside.comparison(engine, price_text)
         inspected = InspectedSession(
             id=self.timeline.session,
             ask=ask,
@@ -124,7 +123,7 @@ class RecordedSession(RecordingReview):
             policies=policies,
             texts=texts,
             price=price_words(price, lifetime),
-            beside=None if beside is None else reviewed_session(beside),
+            beside=None if beside is None else review_of_source(beside),
         )
 
 

@@ -88,11 +88,14 @@ class ReadJob(Job):
 
     async def do_work(self, shell: Any, *, awaits: bool) -> Any:  # noqa: ARG002  # it awaits nothing
         """Read the variables; a repr that does not end can be interrupted."""
-        self.is_interruptible_anywhere = True
-        try:
-            return self._read_variables(shell)
-        finally:
-            self.is_interruptible_anywhere = False
+        return self._read_interruptibly(shell)
+
+    def _read_interruptibly(self, shell: Any) -> Any:
+        if self.interrupted:  # before this function, in which alone KeyboardInterrupt is raised
+            raise KeyboardInterrupt
+        return self._read_variables(shell)
+
+    interruptible_code = _read_interruptibly.__code__
 
 
 class Interrupted(Exception):  # no suffix Error: the user wanted it

@@ -36,7 +36,7 @@ from palimpsest.loop.model_requests.request_builder import (
 )
 from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
-from palimpsest.model.wire.provider_messages import MARKED_FOR, request_hash
+from palimpsest.model.wire.provider_messages import MARK_LIFETIME, request_hash
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.request_items import request_items
 from palimpsest.transcript.context_values.decisions import Decision, Facts, Purpose
@@ -247,7 +247,7 @@ def _cache_forecast(state: GuardedState, setup: StepSetup, dry_run: _DryRun) -> 
     tokens = _calibrated_tokens(min(shared_tokens, previous_request.tokens), facts)
     if tokens < MIN_CACHED_TOKENS:
         return CacheForecast()
-    lifetime = profile(setup.info.ref).cache_lifetime(MARKED_FOR)
+    lifetime = profile(setup.info.ref).cache_lifetime(MARK_LIFETIME)
     if lifetime is None:
         return CacheForecast(tokens=tokens)
     min_seconds, max_seconds = lifetime
