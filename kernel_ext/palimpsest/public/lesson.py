@@ -242,10 +242,12 @@ class Lesson(ShownInCell):
         return hint_text(exercise, hint_index)
 
     def _add_event(
-        self, event: Any, name: str, *, value: Any = None, passed: bool | None = None
+        self, event_type: Any, name: str, *, value: Any = None, passed: bool | None = None
     ) -> None:
         self.results.add(
-            LearnerLine(lesson=self.plan.number, event=event, name=name, value=value, passed=passed)
+            LearnerLine(
+                lesson=self.plan.number, event=event_type, name=name, value=value, passed=passed
+            )
         )
 
 

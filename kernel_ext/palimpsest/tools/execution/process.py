@@ -78,7 +78,7 @@ class HeadAndTail:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The outcome of a command."""
+    """How a command ended, and which of its processes still run."""
 
     ended_by: Literal["exited", "timeout", "stopped"]
     exit_code: int | None = None

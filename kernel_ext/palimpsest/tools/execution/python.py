@@ -104,8 +104,8 @@ def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, 
         ]
     if outcome.error is not None:
         metadata["failed"] = True
-    if outcome.inputs:
-        metadata["inputs"] = dict(outcome.inputs)
+    if outcome.input_checksums:
+        metadata["inputs"] = dict(outcome.input_checksums)
     return metadata
 
 

@@ -111,6 +111,7 @@ def _split_cached(rules_key: "_RulesByIdentity") -> tuple[Rules, Rules, Rules]:
 
 
 STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
+"""Rank of each action; the stricter one wins between layers of rules."""
 
 
 def merge_rules(*rulesets: Iterable[Rule]) -> Rules:

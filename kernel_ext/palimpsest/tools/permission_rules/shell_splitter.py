@@ -81,7 +81,7 @@ class ShellSplitter:
         elif opener := self._opener():
             inner_text, inner_end = substituted_text(text, position + len(opener), opener)
             if "<<" in inner_text.replace("<<<", ""):
-                # A bracket in a heredoc inside it does not end the substitution.
+                # A bracket in a heredoc inside the substitution does not end it.
                 inner_text, inner_end = text[position + len(opener) :], len(text)
             for possible_text in _possible_texts(inner_text, opener):
                 yield from ShellSplitter(possible_text, escapes=self._escapes).commands_and_files()

@@ -16,8 +16,9 @@ from palimpsest.transcript.values import ToolSpec
 
 MAX_NAMED_TOOLS = 8
 NAME_KEYED_FIELDS = {"properties", "$defs", "definitions"}
-"""Fields of a schema whose keys are names."""
+"""Fields of a schema whose keys are names of properties or of definitions."""
 VALUE_FIELDS = {"enum", "const"}
+"""Fields of a schema that hold enumerated or constant values."""
 TOO_MANY_TOOLS = (
     "{model} takes {most:,} tools at most in one request, and {count:,} are offered. Left out: {names}. Name those that "
     "are needed with --tools, take an MCP server out of palimpsest.toml, or choose another model with --model."

@@ -67,7 +67,7 @@ class FetchTarget:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """The response to a request."""
+    """The response to a request: a page, a file, or a redirect to ``location``."""
 
     url: str
     status: int
