@@ -18,7 +18,7 @@ from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,
     is_of_own_policy,
-    pinned_parts,
+    pinned_part_ids,
 )
 from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, ItemState
 from palimpsest.transcript.timeline import SECTION_KINDS, Timeline, TimelineItem
@@ -91,7 +91,7 @@ def live_view(
 def _with_pins(timeline: Timeline, view: View) -> Timeline:
     """Return the items with a pin on those that the user pinned or restored."""
     effective = EffectiveDecisions(view.decisions)
-    names = pinned_parts(view.messages, view.decisions) | effective.restored_ids
+    names = pinned_part_ids(view.messages, view.decisions) | effective.restored_ids
     if not names:
         return timeline
     items = tuple(

@@ -38,7 +38,7 @@ from palimpsest.recordings.reading.recorded import (
     TotalsRead,
     UsageRead,
 )
-from palimpsest.store.exchange.import_merge import CHARS_PER_TOKEN, RULE
+from palimpsest.store.exchange.import_merge import CHARS_PER_TOKEN, IMPORT_RULE
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import (
@@ -314,7 +314,9 @@ class SessionBuilder:
             }
         name = self._names.decision(ended_call.part_id, self._decision_count)
         part_ids = {"message_id": ended_call.message_id, "part_id": ended_call.part_id}
-        yield DecisionMade(decision=Decision(id=name, rule=RULE, **part_ids, **decision_fields))
+        yield DecisionMade(
+            decision=Decision(id=name, rule=IMPORT_RULE, **part_ids, **decision_fields)
+        )
 
     def _usage(self, value: UsageRead) -> Iterator[Event]:
         if value.message in self._copied_answers:
