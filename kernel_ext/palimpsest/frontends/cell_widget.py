@@ -35,11 +35,13 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
     key = traitlets.Unicode().tag(sync=True)
     """Identifies the element of the page that the live view replaces."""
     session = traitlets.Unicode().tag(sync=True)
+    """The session's id."""
 
     def __init__(self, session: str, engine: EngineThread, module: str, **traits: Any) -> None:
         """Open the comm; ``traits`` are those of a subclass that the page is sent with it."""
         self._engine = engine
         self._outputs: list[tuple[str, dict[str, Any]]] = []
+        """The display id of each output that shows the widget, and the request of its cell."""
         self._unsubscribe: Callable[[], None] = lambda: None
         """Unsubscribes from the session's records."""
         super().__init__(key=secrets.token_hex(8), session=session, module=module, **traits)
@@ -95,8 +97,8 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
             self._on_engine(self._refresh)
 
     def _on_engine(self, work: Callable[[], Any]) -> None:
-        def report(future: Any) -> None:
+        def log_failure(future: Any) -> None:
             if not future.cancelled() and future.exception() is not None:
                 _log.warning("A view of a session could not be told: %s", future.exception())
 
-        self._engine.submit(work()).add_done_callback(report)
+        self._engine.submit(work()).add_done_callback(log_failure)

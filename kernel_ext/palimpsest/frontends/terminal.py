@@ -17,7 +17,7 @@ MIN_ROWS, MIN_COLUMNS = 10, 40
 
 
 def terminal_size() -> os.terminal_size:
-    """Return the size of the terminal behind standard output, or ``COLUMNS`` and ``PAGE_ROWS`` where it is unknown."""
+    """Return the usable size of the terminal behind standard output, or the assumed size where there is no terminal."""
     if sys.stdout is None or not sys.stdout.isatty():
         return os.terminal_size((PAGE_COLUMNS, PAGE_ROWS))
     columns, rows = shutil.get_terminal_size((PAGE_COLUMNS, PAGE_ROWS))

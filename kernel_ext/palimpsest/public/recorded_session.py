@@ -17,7 +17,7 @@ from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions import recording
 from palimpsest.review.recorded_sessions.recording import Recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.recorded_sessions.session_comparison import Reviewed, reviewed_session
+from palimpsest.review.recorded_sessions.session_comparison import Reviewed, review_of_source
 from palimpsest.review.session_review import GetPolicy, PolicyLike, SessionReview
 from palimpsest.review.timeline_view.chosen_policies import chosen_policies
 from palimpsest.review.timeline_view.inspector_parts import inspector_opening
@@ -85,7 +85,7 @@ class RecordedSession(RecordingReview):
         other, name = beside or opening.place.beside, opening.place.beside
         shown_beside = None
         if other is not None and name is not None:
-            second = reviewed_session(other)
+            second = review_of_source(other)
             shown_beside = review_beside(name, newest, second, queue, policy_list)
             shown_beside.comparison(engine, price_text)  # says what hinders it
         inspected = InspectedSession(
@@ -122,7 +122,7 @@ class RecordedSession(RecordingReview):
             policies=policies,
             texts=texts,
             price=price_words(price, lifetime),
-            beside=None if beside is None else reviewed_session(beside),
+            beside=None if beside is None else review_of_source(beside),
         )
 
 

@@ -96,7 +96,7 @@ class SessionInspection(SessionCalls):
             ask=ask,
             note=note,
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
-            live_session=kernel_session,
+            kernel_session=kernel_session,
             beside=self._session_beside(beside or opening.place.beside, opening.place, policy_list),
             policies=policy_list,
         )
@@ -164,11 +164,11 @@ class SessionInspection(SessionCalls):
 
     def _review_beside(self, beside: "Reviewed | str | Path") -> "SessionReview":
         """Return the review of another session of the project, or of the first session of a recording."""
-        from palimpsest.review.recorded_sessions.session_comparison import reviewed_session
+        from palimpsest.review.recorded_sessions.session_comparison import review_of_source
 
         if isinstance(beside, str) and SESSION_ID.fullmatch(beside):
             return self._app.inspections.answers(beside).review()
-        return reviewed_session(beside)
+        return review_of_source(beside)
 
     def _session_beside(
         self,

@@ -556,7 +556,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         """
         self._flush()
         answer = self.run("fork", message=message_id, request=request, model=model)
-        return Session(self._app, answer.live)
+        return Session(self._app, answer.kernel_session)
 
     def branches(self) -> "BranchComparison":
         """Compare all branches of this session's tree, since the first two part.

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from palimpsest.app.wiring import App
-from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE
+from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE_WAIT
 from palimpsest.public.record_listener import RecordListener
 from palimpsest.public.session_calls import SessionCalls
 from palimpsest.session.engine import EngineFuture
@@ -123,7 +123,7 @@ class SessionRuns(SessionCalls):
         except UserError:  # the engine has ended, and the session with it
             ended_future = EngineFuture[bool](self._app.engine)
             ended_future.work_ended.set_result(None)
-            ended_future.set_exception(WaitAborted(CLOSED_BEFORE))
+            ended_future.set_exception(WaitAborted(CLOSED_BEFORE_WAIT))
             return ended_future
 
     def cancel(self) -> bool:

@@ -16,7 +16,8 @@ from palimpsest.rehearsal.parsing.tables import Variable
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, code_block, inline_code
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanEnded, PlanRunner, Steps
 
-_RULES = {
+MAX_SENTENCE_CHARS = 300
+_PATTERN_BY_RULE = {
     "rename": re.compile(
         r"(?i)\brename [`'\"@]?(\w+)[`'\"]? (?:to|into|as) [`'\"]?(\w+)[`'\"]? in @?cell \[?([\w-]+)"
     ),
@@ -48,31 +49,35 @@ _CODE_NODES = (
 )
 """Syntax that plain English does not parse to: a text with it is code."""
 _CONTENT_MARK = re.compile(r"(?is)(?P<colon>:)\s*(?=\S)|\b(?:that|which|to|with|for)\b")
-_BEHIND = re.compile(r"(?i)\b(?:below|behind|after|under) @?cell \[?([\w-]+)")
+_BELOW_CELL = re.compile(r"(?i)\b(?:below|behind|after|under) @?cell \[?([\w-]+)")
 _OTHER_PLACE = re.compile(
     r"(?i)\b(?:above|before)\b|\bat the (?:end|bottom)\b|\bbetween\b|\bin (?!jupyter)\S+\.ipynb"
 )
-_SOURCE = re.compile(r"(?s)\n\n\[source[^\n]*\]\n(.*?)(?:\n\n\[source that ran\b.*)?\Z")
+_SOURCE_SECTION = re.compile(r"(?s)\n\n\[source[^\n]*\]\n(.*?)(?:\n\n\[source that ran\b.*)?\Z")
 
 
 def cell_request(prompt: ParsedPrompt) -> str:
     """Return the rule for a prompt that wants a cell written, changed, moved, deleted or run; else an empty text."""
-    return next((rule for rule, pattern in _RULES.items() if pattern.search(prompt.prose)), "")
+    return next(
+        (rule for rule, pattern in _PATTERN_BY_RULE.items() if pattern.search(prompt.prose)), ""
+    )
 
 
 def insert_plan(runner: PlanRunner) -> Plan:
     """Insert a cell with the code or the text of the prompt, or with code for the data that it asks for."""
-    match = _RULES["insert"].search(runner.prompt.prose)
-    rest = runner.prompt.prose[match.end() :] if match else ""
-    mark = _CONTENT_MARK.search(rest)
-    place = rest[: mark.start()] if mark else rest
-    if _OTHER_PLACE.search(place):
+    match = _PATTERN_BY_RULE["insert"].search(runner.prompt.prose)
+    text_after = runner.prompt.prose[match.end() :] if match else ""
+    content_mark = _CONTENT_MARK.search(text_after)
+    place_text = text_after[: content_mark.start()] if content_mark else text_after
+    if _OTHER_PLACE.search(place_text):
         return PlanAnswer(
             "I put a cell below your prompt, `below cell 3`, or `at the top`. Which of these shall it be?"
         )
     kind = "markdown" if match and "markdown" in match[0].casefold() else "code"
-    content = rest[mark.end() :].strip() if mark else ""
-    source = _given_source(runner.prompt, content, kind, is_exact=bool(mark and mark["colon"]))
+    content = text_after[content_mark.end() :].strip() if content_mark else ""
+    source = _quoted_source(
+        runner.prompt, content, kind, is_exact=bool(content_mark and content_mark["colon"])
+    )
     notes: list[str] = []
     if not source and kind == "code" and content:
         source, notes = yield from _data_source(replace(runner, prompt=ParsedPrompt(content)))
@@ -83,14 +88,14 @@ def insert_plan(runner: PlanRunner) -> Plan:
         )
     change = {"action": "insert", "source": source}
     change |= {"kind": kind} if kind != "code" else {}
-    if behind := _BEHIND.search(place):
-        change["after"] = behind[1]
-    elif re.search(r"(?i)\bat the (?:very )?top\b", place):
+    if below_cell := _BELOW_CELL.search(place_text):
+        change["after"] = below_cell[1]
+    elif re.search(r"(?i)\bat the (?:very )?top\b", place_text):
         change["after"] = "top"
     return (yield from _change_cell(runner, change, "I wrote the cell. I have not run it.", notes))
 
 
-def _given_source(prompt: ParsedPrompt, content: str, kind: str, *, is_exact: bool) -> str:
+def _quoted_source(prompt: ParsedPrompt, content: str, kind: str, *, is_exact: bool) -> str:
     """Return the source that stands in a prompt: a block, backticks, or what follows a colon; else empty."""
     if prompt.fences:
         return prompt.fences[0].code
@@ -121,24 +126,26 @@ def _data_source(runner: PlanRunner) -> Steps[tuple[str, list[str]]]:
 
 def rename_plan(runner: PlanRunner) -> Plan:
     """Rename a variable in one cell, which is read first."""
-    match = _RULES["rename"].search(runner.prompt.prose)
-    old, new, cell = match.groups() if match else ("", "", "")
-    renamed = _renamed((yield from _cell_source(runner, "rename in", cell)), old, new)
-    change = {"action": "edit", "cell": cell, "source": renamed}
-    text = f"{inline_code(old)} is {inline_code(new)} in cell {cell} now. Other cells are as they were, and I ran nothing."
+    match = _PATTERN_BY_RULE["rename"].search(runner.prompt.prose)
+    old_name, new_name, cell = match.groups() if match else ("", "", "")
+    new_source = _renamed_source(
+        (yield from _cell_source(runner, "rename in", cell)), old_name, new_name
+    )
+    change = {"action": "edit", "cell": cell, "source": new_source}
+    text = f"{inline_code(old_name)} is {inline_code(new_name)} in cell {cell} now. Other cells are as they were, and I ran nothing."
     return (yield from _change_cell(runner, change, text, []))
 
 
 def replace_plan(runner: PlanRunner) -> Plan:
     """Replace a text that occurs once in a cell, which is read first."""
-    match = _RULES["replace"].search(runner.prompt.prose)
-    _, old, _, new, cell = match.groups() if match else ("",) * 5
+    match = _PATTERN_BY_RULE["replace"].search(runner.prompt.prose)
+    _, old_text, _, new_text, cell = match.groups() if match else ("",) * 5
     source = yield from _cell_source(runner, "replace in", cell)
-    if (count := source.count(old)) != 1:
+    if (count := source.count(old_text)) != 1:
         raise PlanEnded(
-            f"{inline_code(old)} stands {count} times in cell {cell}, so I changed nothing."
+            f"{inline_code(old_text)} stands {count} times in cell {cell}, so I changed nothing."
         )
-    change = {"action": "edit", "cell": cell, "source": source.replace(old, new)}
+    change = {"action": "edit", "cell": cell, "source": source.replace(old_text, new_text)}
     return (
         yield from _change_cell(runner, change, f"Cell {cell} is changed. I have not run it.", [])
     )
@@ -146,7 +153,7 @@ def replace_plan(runner: PlanRunner) -> Plan:
 
 def delete_plan(runner: PlanRunner) -> Plan:
     """Delete a cell, which is read first."""
-    match = _RULES["delete"].search(runner.prompt.prose)
+    match = _PATTERN_BY_RULE["delete"].search(runner.prompt.prose)
     cell = match[1] if match else ""
     yield from _cell_source(runner, "delete", cell)
     change = {"action": "delete", "cell": cell}
@@ -155,15 +162,15 @@ def delete_plan(runner: PlanRunner) -> Plan:
 
 def move_plan(runner: PlanRunner) -> Plan:
     """Move a cell to the top, or below another one."""
-    match = _RULES["move"].search(runner.prompt.prose)
-    cell, top, behind = match.groups() if match else ("", "", "")
-    change = {"action": "move", "cell": cell, "after": "top" if top else behind}
+    match = _PATTERN_BY_RULE["move"].search(runner.prompt.prose)
+    cell, top_word, cell_above = match.groups() if match else ("", "", "")
+    change = {"action": "move", "cell": cell, "after": "top" if top_word else cell_above}
     return (yield from _change_cell(runner, change, f"Cell {cell} is moved.", []))
 
 
 def run_plan(runner: PlanRunner) -> Plan:
     """Run a cell where it stands, which is read first."""
-    match = _RULES["runcell"].search(runner.prompt.prose)
+    match = _PATTERN_BY_RULE["runcell"].search(runner.prompt.prose)
     cell = match[1] if match else ""
     yield from _cell_source(runner, "run", cell)
     runner.require_tool("cells", "to run the cell")
@@ -175,40 +182,48 @@ def run_plan(runner: PlanRunner) -> Plan:
 
 
 def _cell_source(runner: PlanRunner, action: str, cell: str) -> Steps[str]:
-    """Read a cell and return its source; raise ``PlanEnded`` where it cannot be read as a whole."""
+    """Return the source of a cell, which a tool reads; raise ``PlanEnded`` where it cannot be read whole."""
     runner.require_tool("notebook", "to read the cell")
     thought = f"Rule: {action} a cell. First I read cell {cell}, since only a cell that was seen may be changed."
     result = yield runner.planned_call(thought, "notebook", cell=cell, outputs=False)
-    source = _SOURCE.search(result.text)
+    source = _SOURCE_SECTION.search(result.text)
     if source is None or result.is_cut:
         raise PlanEnded(f"I could not read cell {cell} as a whole: {_first_sentence(result)}")
     return source[1]
 
 
-def _renamed(source: str, old: str, new: str) -> str:
+def _renamed_source(source: str, old_name: str, new_name: str) -> str:
     """Return a source with a variable renamed; raise ``PlanEnded`` where that is not certain to be all that changes."""
     cell = CellSource(source)
     names = [node for node in cell.nodes() if isinstance(node, ast.Name)]
     if cell.tree is None or not is_python_cell(source):
         raise PlanEnded("The cell is not in Python, so I changed nothing.")
-    if not new.isidentifier() or iskeyword(new) or new in {node.id for node in names}:
-        raise PlanEnded(f"{inline_code(new)} is no free name in that cell, so I changed nothing.")
-    renamed = cell.edited([(node, new) for node in names if node.id == old])
-    if renamed is None:
-        raise PlanEnded(f"{inline_code(old)} is no variable of that cell, so I changed nothing.")
-    tree, dump = CellSource(renamed).tree, ast.dump(cell.tree)
-    expected = dump.replace(f"Name(id='{old}'", f"Name(id='{new}'")
-    # Parameters, functions and imports have their name in another place of the tree.
-    is_bound = re.search(rf"\b(?:arg\(arg|name|asname|names)=\[?'{old}'", expected)
-    if tree is None or ast.dump(tree) != expected or is_bound:
+    if (
+        not new_name.isidentifier()
+        or iskeyword(new_name)
+        or new_name in {node.id for node in names}
+    ):
         raise PlanEnded(
-            f"{inline_code(old)} is more than a plain variable in that cell, so I changed nothing: it would be a guess."
+            f"{inline_code(new_name)} is no free name in that cell, so I changed nothing."
         )
-    return renamed
+    new_source = cell.edited([(node, new_name) for node in names if node.id == old_name])
+    if new_source is None:
+        raise PlanEnded(
+            f"{inline_code(old_name)} is no variable of that cell, so I changed nothing."
+        )
+    tree, dump = CellSource(new_source).tree, ast.dump(cell.tree)
+    expected_dump = dump.replace(f"Name(id='{old_name}'", f"Name(id='{new_name}'")
+    # Parameters, functions and imports have their name in another place of the tree.
+    is_bound = re.search(rf"\b(?:arg\(arg|name|asname|names)=\[?'{old_name}'", expected_dump)
+    if tree is None or ast.dump(tree) != expected_dump or is_bound:
+        raise PlanEnded(
+            f"{inline_code(old_name)} is more than a plain variable in that cell, so I changed nothing: it would be a guess."
+        )
+    return new_source
 
 
 def _change_cell(runner: PlanRunner, change: dict[str, str], reply: str, notes: list[str]) -> Plan:
-    """Ask for a change of a cell, and say what came of it."""
+    """Return the plan that asks for a change of a cell and answers with ``reply`` and notes, or why it was not made."""
     runner.require_tool("cells", "to change the notebook")
     thought = f"Rule: {change['action']} a cell. The notebook changes only when it is accepted."
     result = yield runner.planned_call(thought, "cells", changes=[change])
@@ -218,9 +233,9 @@ def _change_cell(runner: PlanRunner, change: dict[str, str], reply: str, notes: 
         return PlanAnswer("You rejected it, so the notebook is as it was.", "It was rejected.")
     language = "markdown" if change.get("kind") == "markdown" else "python"
     source = change.get("source")
-    would_be = f"\n\nThe cell would be:\n\n{code_block(source, language)}" if source else ""
+    preview = f"\n\nThe cell would be:\n\n{code_block(source, language)}" if source else ""
     return PlanAnswer(
-        f"The notebook is as it was: {_first_sentence(result)}{would_be}",
+        f"The notebook is as it was: {_first_sentence(result)}{preview}",
         "The tool changed nothing, and I try no other way.",
     )
 
@@ -228,4 +243,4 @@ def _change_cell(runner: PlanRunner, change: dict[str, str], reply: str, notes: 
 def _first_sentence(result: ToolResult) -> str:
     """Return the first sentence of a tool's text, which is written for a model, in words for the user."""
     first_line = result.text.strip().partition("\n")[0].replace("the user's", "your")
-    return first_line.partition(". ")[0].rstrip(".")[:300] + "."
+    return first_line.partition(". ")[0].rstrip(".")[:MAX_SENTENCE_CHARS] + "."

@@ -41,8 +41,11 @@ from palimpsest.transcript.values import Usage
 
 PROVIDER = "rehearsal"
 DELAY_VARIABLE = "PALIMPSEST_REHEARSAL_DELAY"
-WORD_SECONDS = 0.005
+DEFAULT_WORD_SECONDS = 0.005
 """The default wait after each word: about 200 words a second, so that streaming is visible but short."""
+MAX_PAUSE_SECONDS = 3_600.0
+"""The length of a scenario's pause without an end."""
+CALL_KEY_CHARS = 12
 ESTIMATOR = "tiktoken/o200k_base"
 
 
@@ -73,17 +76,17 @@ class Rehearsal:
 
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None, then the deltas of the answer; a stream that a scenario interrupts has no finish reason."""
-        name = request.model.ref.name.removeprefix(f"{PROVIDER}/")
+        scenario_name = request.model.ref.name.removeprefix(f"{PROVIDER}/")
         messages = sendable_messages(request.messages, request.model)
         purpose = request.purpose
         try:
-            steps = scenario_steps(name)
+            steps = scenario_steps(scenario_name)
         except UserError as error:
             raise ModelFailed(UnknownError(message=str(error), explained=True)) from error
         if steps is None or purpose in {"title", "turn-summary", "compaction"}:
             answer = _scripted_answer(reply(messages, request.tools, purpose, request.parameters))
         else:
-            answer = self._player.next(name, steps, request.session_id, messages)
+            answer = self._player.next(scenario_name, steps, request.session_id, messages)
         simulated_usage = self._usage_of(request, messages, answer)
         wait_seconds = answer.drip_seconds or word_seconds(request.parameters)
         is_started = False
@@ -114,15 +117,15 @@ def word_seconds(parameters: dict[str, Any]) -> float:
     if isinstance(words_per_second, int | float) and words_per_second > 0:
         return 1.0 / words_per_second
     try:
-        return max(0.0, float(os.environ.get(DELAY_VARIABLE, WORD_SECONDS)))
+        return max(0.0, float(os.environ.get(DELAY_VARIABLE, DEFAULT_WORD_SECONDS)))
     except ValueError:
-        return WORD_SECONDS
+        return DEFAULT_WORD_SECONDS
 
 
 def call_key(messages: Messages) -> str:
     """Return a hash of a request's messages, from which call ids are made."""
     text = json.dumps(messages, ensure_ascii=False, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:CALL_KEY_CHARS]
 
 
 def _scripted_answer(rehearsal_reply: RehearsalReply) -> ModelAnswer:
@@ -151,14 +154,16 @@ async def _answer_deltas(
             case ScriptedCall(tool=tool, raw=raw, id=call_id):
                 call_count += 1
                 function = SimpleNamespace(name=tool, arguments=raw)
-                name = call_id or f"call_{key}_{call_count}"
+                provider_call_id = call_id or f"call_{key}_{call_count}"
                 yield SimpleNamespace(
-                    tool_calls=[SimpleNamespace(index=call_count, id=name, function=function)]
+                    tool_calls=[
+                        SimpleNamespace(index=call_count, id=provider_call_id, function=function)
+                    ]
                 )
             case ProviderRun():
                 pass  # the rehearsal model has no provider tools
             case Pause(seconds=seconds):
-                await asyncio.sleep(3600.0 if seconds is None else seconds)
+                await asyncio.sleep(MAX_PAUSE_SECONDS if seconds is None else seconds)
             case StreamError(message=message):
                 raise ScriptedFailure(Failure(500, message))
             case Disconnect() | EndEarly() | Malformed():

@@ -12,7 +12,7 @@ from palimpsest.model.script_file import parse_answer
 from palimpsest.rehearsal.parsing.conversation import SUMMARY_PROMPT, text_of
 from palimpsest.transcript.errors import UserError
 
-RULES = ("", "rules", "rehearsal", "default")
+RULES_NAMES = ("", "rules", "rehearsal", "default")
 """Model names that select the rules instead of a scenario."""
 
 _scenarios: dict[str, tuple[ModelAnswer, ...]] = {}
@@ -25,16 +25,16 @@ def register_scenario(name: str, steps: Sequence[Any]) -> None:
     object with several of ``delay``, ``thinks``, ``says``, ``calls`` and ``fails``, played in this
     order. ``calls`` may be a list of ``{"tool": ..., "input": {...}}``.
     """
-    if name in RULES:
+    if name in RULES_NAMES:
         raise UserError(f"The name {name!r} is taken by the rules; give the scenario another one.")
     if isinstance(steps, str | Mapping):
         raise UserError("A scenario is a list of steps.")
-    _scenarios[name] = tuple(_answer(step) for step in steps)
+    _scenarios[name] = tuple(_parsed_step(step) for step in steps)
 
 
 def scenario_steps(name: str) -> tuple[ModelAnswer, ...] | None:
     """Return a scenario's steps; None for a name that selects the rules."""
-    if name in RULES:
+    if name in RULES_NAMES:
         return None
     if name not in _scenarios:
         names = ", ".join(sorted(_scenarios)) or "none"
@@ -44,7 +44,7 @@ def scenario_steps(name: str) -> tuple[ModelAnswer, ...] | None:
     return _scenarios[name]
 
 
-def _answer(step: Any) -> ModelAnswer:
+def _parsed_step(step: Any) -> ModelAnswer:
     if isinstance(step, ModelAnswer):
         return step
     if isinstance(step, Mapping) and (
@@ -98,9 +98,13 @@ def _is_answer(message: Mapping[str, Any], step: ModelAnswer) -> bool:
     """Return whether a message has the text and the calls of a step."""
     text = "".join(action.text for action in step.actions if isinstance(action, Say)).strip()
     tools = [action.tool for action in step.actions if isinstance(action, ScriptedCall)]
-    called = [(call.get("function") or {}).get("name") for call in message.get("tool_calls") or ()]
+    called_tools = [
+        (call.get("function") or {}).get("name") for call in message.get("tool_calls") or ()
+    ]
     return (
-        bool(text or tools) and text_of(message.get("content")).strip() == text and called == tools
+        bool(text or tools)
+        and text_of(message.get("content")).strip() == text
+        and called_tools == tools
     )
 
 
@@ -113,8 +117,10 @@ class ScenarioPlayer:
     """
 
     def __init__(self) -> None:
-        self._failed: dict[tuple[str, str], int] = {}
-        self._played: dict[tuple[str, str], int] = {}
+        self._failed_ends: dict[tuple[str, str], int] = {}
+        """By scenario and session, the index after the last failed step that was played."""
+        self._played_counts: dict[tuple[str, str], int] = {}
+        """By scenario and session, the index after the step that was played last."""
 
     def next(
         self,
@@ -131,10 +137,10 @@ class ScenarioPlayer:
                 f"The scenario {name!r} is over: this session has {len(steps)} answers or more already. "
                 f"`%%agent --new -m rehearsal/{name}` plays it from its beginning."
             )
-        self._played[key] = index + 1
+        self._played_counts[key] = index + 1
         step = steps[index]
         if leaves_nothing(step):
-            self._failed[key] = max(self._failed.get(key, 0), index + 1)
+            self._failed_ends[key] = max(self._failed_ends.get(key, 0), index + 1)
         return step
 
     def _position(
@@ -146,12 +152,12 @@ class ScenarioPlayer:
         remaining_answers = _answers_after_compaction(messages)
         if remaining_answers is not None:
             return self._position_after_compaction(key, steps, remaining_answers)
-        answers = sum(message.get("role") == "assistant" for message in messages)
-        failed = self._failed.get(key, 0)
+        answer_count = sum(message.get("role") == "assistant" for message in messages)
+        failed_end = self._failed_ends.get(key, 0)
         for index, step in enumerate(steps):
-            if answers == 0 and not (index < failed and leaves_nothing(step)):
+            if answer_count == 0 and not (index < failed_end and leaves_nothing(step)):
                 return index
-            answers -= not leaves_nothing(step)
+            answer_count -= not leaves_nothing(step)
         return len(steps)
 
     def _position_after_compaction(
@@ -161,21 +167,25 @@ class ScenarioPlayer:
         remaining_answers: list[Mapping[str, Any]],
     ) -> int:
         """Return the position by the answers that a compaction left, else by the steps that this player played."""
-        played_count = self._played.get(key)
+        played_count = self._played_counts.get(key)
         lasting_positions = [index for index, step in enumerate(steps) if not leaves_nothing(step)]
         lasting_steps = [steps[index] for index in lasting_positions]
-        count = len(remaining_answers)
+        remaining_count = len(remaining_answers)
         # The positions before which the remaining answers stand in the scenario.
         positions = [
             lasting_positions[end - 1] + 1
-            for end in range(count, len(lasting_steps) + 1)
-            if count and all(map(_is_answer, remaining_answers, lasting_steps[end - count : end]))
+            for end in range(remaining_count, len(lasting_steps) + 1)
+            if remaining_count
+            and all(map(_is_answer, remaining_answers, lasting_steps[end - remaining_count : end]))
         ]
         if not positions:
-            return min(count, len(steps)) if played_count is None else played_count
-        limit = len(steps) if played_count is None else played_count
-        position = max((each for each in positions if each <= limit), default=positions[0])
-        failed_end = min(len(steps), self._failed.get(key, 0))
+            return min(remaining_count, len(steps)) if played_count is None else played_count
+        max_position = len(steps) if played_count is None else played_count
+        position = max(
+            (candidate for candidate in positions if candidate <= max_position),
+            default=positions[0],
+        )
+        failed_end = min(len(steps), self._failed_ends.get(key, 0))
         while position < failed_end and leaves_nothing(steps[position]):
             position += 1
         return position
@@ -183,6 +193,6 @@ class ScenarioPlayer:
 
 def leaves_nothing(step: ModelAnswer) -> bool:
     """Return whether a step fails, so that it leaves no answer in the messages."""
-    broken = {"Disconnect", "EndEarly", "Malformed", "StreamError"}
-    is_broken = any(type(action).__name__ in broken for action in step.actions)
+    breaking_actions = {"Disconnect", "EndEarly", "Malformed", "StreamError"}
+    is_broken = any(type(action).__name__ in breaking_actions for action in step.actions)
     return step.failure is not None or is_broken

@@ -28,6 +28,8 @@ COPIED = "copied"
 """Key in the recorded facts of a message that another session holds too; its request is counted in that session."""
 CHARS4 = "chars/4"
 """The estimator of most agents: four characters are a token, rounded up for each message."""
+CHARS_PER_TOKEN = 4
+"""Characters of a token where no tokenizer counts."""
 SECTION_KINDS = frozenset({"system", "tools"})
 """Kinds of the items that come before a conversation; their hashes show that they changed."""
 GONE_STATES: frozenset[ItemState] = frozenset({"out", "reverted", "summarised"})
@@ -313,7 +315,7 @@ class Timeline:
             tokens = tokens_by_text.get(item.hash) if item.hash else None
             if tokens is None:
                 text = self.read(item.index) if item.text == "kept" else ""
-                tokens = count(text) if text else -(-item.chars // 4)
+                tokens = count(text) if text else -(-item.chars // CHARS_PER_TOKEN)
                 tokens_by_text[item.hash] = tokens
             weights.append(tokens)
         return weights
@@ -334,8 +336,8 @@ class Timeline:
             if item.block != block:
                 block, chars, tokens = item.block, 0, 0
             chars += item.chars
-            quarters.append(-(-chars // 4) - tokens)
-            tokens = -(-chars // 4)
+            quarters.append(-(-chars // CHARS_PER_TOKEN) - tokens)
+            tokens = -(-chars // CHARS_PER_TOKEN)
         self.earlier["quarters"] = self.items, quarters
         return quarters
 

@@ -67,7 +67,7 @@ class Replay:
 
     session_id: str
     policy: Policy | ContextPolicy | str | None
-    """None where each step has its recorded policy; ``raw`` where every item is whole."""
+    """The policy; None where each step has its recorded one, ``raw`` where every item is whole."""
     counterfactual: bool
     """Whether no model answered these requests, so that the answers are unknown."""
     steps: tuple[Step, ...]

@@ -81,11 +81,13 @@ def _add_arguments(command: ArgumentParser, name: str) -> None:
         command.add_argument(
             "--project", metavar="DIR", help="the project's folder; else this one's"
         )
-    output = command.add_mutually_exclusive_group()
-    output.add_argument("--json", action="store_true", help="write JSON (docs/command-line.md)")
+    output_options = command.add_mutually_exclusive_group()
+    output_options.add_argument(
+        "--json", action="store_true", help="write JSON (docs/command-line.md)"
+    )
     if form.has_rows:
         command.epilog = CONDITION_HELP
-        output.add_argument(
+        output_options.add_argument(
             "--markdown", action="store_true", help="write Markdown, for a pull request"
         )
         command.add_argument(
@@ -148,9 +150,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code and never raises."""
     # Plugins of pydantic watch validation; looking for one reads the metadata of all that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    line = sys.argv[1:] if arguments is None else arguments
-    command_name = next((word for word in line if not word.startswith("-")), "-")
-    parsed_arguments = build_parser(command_name).parse_args(line)
+    words = sys.argv[1:] if arguments is None else arguments
+    command_name = next((word for word in words if not word.startswith("-")), "-")
+    parsed_arguments = build_parser(command_name).parse_args(words)
     from palimpsest.transcript.errors import PalimpsestError
 
     try:

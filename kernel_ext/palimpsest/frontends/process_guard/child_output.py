@@ -15,8 +15,8 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Any
 
-READ_BYTES = 65_536
-"""Bytes that are read at a time; the capacity of a pipe."""
+MAX_READ_BYTES = 65_536
+"""Maximum bytes that are read at a time: the capacity of a pipe."""
 
 
 class _Pipe:
@@ -42,7 +42,7 @@ class _Pipe:
         texts: list[str] = []
         with suppress(BlockingIOError):
             while self.is_open:
-                data = os.read(self.read_fd, READ_BYTES)
+                data = os.read(self.read_fd, MAX_READ_BYTES)
                 texts.append(self._decoder.decode(data, final=not data))
                 if not data:
                     self.is_open = False
@@ -89,7 +89,7 @@ class ChildOutput:
     def store(self, name: str, text: str) -> None:
         """Store text that the run itself printed, after the earlier output of children."""
         with self._lock:
-            self._store_new()
+            self._store_new_text()
             self._store(name, text)
 
     def end_capture(self) -> None:
@@ -97,10 +97,10 @@ class ChildOutput:
         for pipe in self._pipes.values():
             pipe.restore_descriptor()
         with self._lock:
-            self._store_new()
+            self._store_new_text()
             self._has_ended = True
 
-    def _store_new(self) -> None:
+    def _store_new_text(self) -> None:
         for name, pipe in self._pipes.items():
             if text := pipe.read():
                 if self._has_ended:
@@ -116,4 +116,4 @@ class ChildOutput:
                 poll.register(read_fd, select.POLLIN)
             poll.poll()
             with self._lock:
-                self._store_new()
+                self._store_new_text()

@@ -26,7 +26,7 @@ LOOP_STOPPED = (
     "Stop a loop of your own (asyncio.new_event_loop()) instead."
 )
 
-PACKAGES = (
+PACKAGES_WITH_BUILTINS = (
     *("asyncio", "concurrent", "contextlib", "functools", "ipykernel", "jupyter_client"),
     *("palimpsest", "queue", "selectors", "threading", "tornado", "weakref", "zmq"),
 )
@@ -40,13 +40,13 @@ BUILTIN_NAMES = (
 
 _BUILTINS = {name: getattr(builtins, name) for name in BUILTIN_NAMES}
 _completed_modules: set[str] = set()
-"""The modules that were given the names."""
+"""Names of the modules to which the builtins were added."""
 
 
 def add_builtins() -> None:
     """Add the builtins to each module of the packages, once; later imported modules get them at the next call."""
     for name, module in list(sys.modules.items()):
-        if name in _completed_modules or name.partition(".")[0] not in PACKAGES:
+        if name in _completed_modules or name.partition(".")[0] not in PACKAGES_WITH_BUILTINS:
             continue
         _completed_modules.add(name)
         if isinstance(module, types.ModuleType):

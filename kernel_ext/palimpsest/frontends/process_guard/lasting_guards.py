@@ -241,8 +241,8 @@ def _set_handler(set_handler: AnyFunction, piece: Piece, number: Any, handler: A
 def _set_timer(set_timer: AnyFunction, piece: Piece, *arguments: Any) -> Any:
     """Set a timer; refuse one without a handler after the piece's end, since only a running piece catches it."""
     if piece.has_ended and arguments:
-        which = signal.ITIMER_REAL if len(arguments) == 1 else arguments[0]
-        names = [name for name, timer in TIMERS if getattr(signal, timer, None) == which]
+        timer_kind = signal.ITIMER_REAL if len(arguments) == 1 else arguments[0]
+        names = [name for name, timer in TIMERS if getattr(signal, timer, None) == timer_kind]
         is_set = bool(arguments[-1 if len(arguments) == 1 else 1])
         if names and is_set and signal.getsignal(getattr(signal, names[0])) is signal.SIG_DFL:
             end_code(piece, TIMER_REFUSED.format(name=names[0]))

@@ -12,7 +12,7 @@ from palimpsest.frontends import terminal
 from palimpsest.frontends.typed_input.held_requests import (
     RETRY_HELD_REQUEST,
     RunCoroutine,
-    carry_out,
+    carry_out_line,
     held_question,
 )
 from palimpsest.frontends.typed_input.paged_question import AnswerRules, PagedQuestion
@@ -133,14 +133,14 @@ class TypedQuestions:
         try:
             while (typed_text := self.read_line(proposal.id, text, session)) is not None:
                 try:
-                    outcome = carry_out(typed_text, proposal, session, self._run)
+                    outcome = carry_out_line(typed_text, proposal, session, self._run)
                 except UserError as problem:
                     text = self._scrub(f"{problem}\n> ")
                     continue
                 if outcome not in ("unknown", "items"):
                     return
-                items = self._scrub(held_question(proposal, items=True))
-                text = RETRY_HELD_REQUEST if outcome == "unknown" else items
+                items_text = self._scrub(held_question(proposal, items=True))
+                text = RETRY_HELD_REQUEST if outcome == "unknown" else items_text
         except NobodyTypes:
             if sentence := session.step_mode.release_unattended(proposal.id):
                 self.show_sentence(sentence)
@@ -152,8 +152,8 @@ def permission_question(ask: Ask, scrub: Callable[[str], str]) -> PagedQuestion[
     answers = AnswerRules(
         parse_reply, lambda reply: reply.answer == "reject", retry_prompt, refusal
     )
-    text, closing = question_text(ask, scrub), answers_text(ask, scrub)
-    return PagedQuestion(text, closing, answers, terminal.terminal_size())
+    text, closing_lines = question_text(ask, scrub), answers_text(ask, scrub)
+    return PagedQuestion(text, closing_lines, answers, terminal.terminal_size())
 
 
 def parse_reply(typed_text: str) -> Reply | None:

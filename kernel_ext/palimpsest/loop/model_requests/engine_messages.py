@@ -54,9 +54,9 @@ def write_refusal(log: SessionLog, user: UserMessage, error: ErrorValue) -> None
 
 
 def write_last_step_message(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
-    """Write that the turn has reached its step limit, under the role that the policy sets."""
-    note = last_step(setup.max_steps, setup.policy.reminders)
-    return write_engine_message(log, user, note.text, note.metadata)
+    """Write the message that the turn has reached its step limit, in the form that the policy sets; returns it."""
+    reminder = last_step(setup.max_steps, setup.policy.reminders)
+    return write_engine_message(log, user, reminder.text, reminder.metadata)
 
 
 def ask_for_real_call(
@@ -64,7 +64,7 @@ def ask_for_real_call(
 ) -> bool:
     """Ask the model again after an answer that ends with a call written as text; notify the user the second time.
 
-    Under a recorded agent's policy neither happens. Returns whether the model was asked.
+    Under a recorded agent's policy the answer stays as it is. Returns whether the model was asked.
     """
     message = log.state.messages()[-1]
     if not setup.policy.reminders.real_call or not isinstance(message.info, AssistantMessage):

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4
 
-from palimpsest.model.adapter.responses_calls import event_kind
-from palimpsest.model.adapter.usage import field, objects
+from palimpsest.model.adapter.responses_calls import event_type_of
+from palimpsest.model.adapter.usage import dicts_of, nested_field
 from palimpsest.model.interface import (
     StreamEvent,
     ToolCalled,
@@ -66,7 +66,7 @@ class ProviderCalls:
         self._sources: dict[str, str] = {}
         self._queries: list[str] = []
         self._urls: dict[str, str] = {}
-        self._search = SEARCH
+        self._search_tool = SEARCH
         self._code_call_id = ""
         self._executed_indices: set[str] = set()
 
@@ -85,7 +85,7 @@ class ProviderCalls:
         if not isinstance(chunk, dict):
             self._read_openai(chunk)
             return chunk
-        event_type = event_kind(chunk)
+        event_type = event_type_of(chunk)
         if event_type.startswith("content_block_"):
             return None if self._read_anthropic(event_type, chunk) else chunk
         if event_type.startswith("response."):
@@ -107,7 +107,7 @@ class ProviderCalls:
         searches = [call_id for call_id, tool in self._open_calls.items() if "search" in tool]
         if self._sources and not searches:
             inputs: Json = {"queries": self._queries} if self._queries else {}
-            searches = [self._add_call("", self._search, inputs, "openai")]
+            searches = [self._add_call("", self._search_tool, inputs, "openai")]
         for identifier in list(self._open_calls):
             self._add_result(identifier, sources if identifier in searches[-1:] else "")
         if self._urls:
@@ -140,8 +140,8 @@ class ProviderCalls:
     def _add_result(self, identifier: str, text: str, native: Json | None = None) -> None:
         tool = self._open_calls.pop(identifier, "")
         metadata = {NATIVE_KEY: [native]} if native is not None else {}
-        returned = {"title": tool, "output": text, "metadata": metadata}
-        self._events.append(ToolReturned(identifier, returned))
+        outcome = {"title": tool, "output": text, "metadata": metadata}
+        self._events.append(ToolReturned(identifier, outcome))
 
     def _add_failure(self, identifier: str, error: str, native: Json | None = None) -> None:
         self._open_calls.pop(identifier, None)
@@ -206,8 +206,8 @@ class ProviderCalls:
         if is_text:
             self._ended_texts.append({**block, "text": "".join(self._text_pieces)})
         elif "id" in block:
-            value = _parsed_object("".join(self._text_pieces))
-            block["input"] = block.get("input") or {} if value is None else value
+            parsed_input = _parsed_object("".join(self._text_pieces))
+            block["input"] = block.get("input") or {} if parsed_input is None else parsed_input
             tool = str(block.get("name") or block["type"])
             metadata = {DIALECT: "anthropic", NATIVE_KEY: [block]}
             call = ToolCalled(
@@ -240,15 +240,15 @@ class ProviderCalls:
     # Gemini
 
     def _read_gemini(self, chunk: Json) -> None:
-        for candidate in objects(chunk.get("candidates"))[:1]:
+        for candidate in dicts_of(chunk.get("candidates"))[:1]:
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, dict) else None
             events_before, self._events = self._events, []
-            for part in objects(parts):
+            for part in dicts_of(parts):
                 self._read_gemini_part(part)
-            google_flags = [_is_run_by_google(part) for part in objects(parts)]
+            are_run_by_google = [_is_run_by_google(part) for part in dicts_of(parts)]
             # Calls that Google ran, after other content in the same chunk.
-            if google_flags and google_flags[-1] and not google_flags[0]:
+            if are_run_by_google and are_run_by_google[-1] and not are_run_by_google[0]:
                 self._events, self._events_after_text = events_before, self._events
             else:
                 self._events = events_before + self._events
@@ -256,57 +256,57 @@ class ProviderCalls:
                 content["parts"] = [part for part in parts if not _is_run_by_google(part)]
             grounding = candidate.get("groundingMetadata")
             if isinstance(grounding, dict):
-                self._search = GOOGLE_SEARCH
+                self._search_tool = GOOGLE_SEARCH
                 queries = grounding.get("webSearchQueries")
                 for query in queries if isinstance(queries, list) else ():
                     if query not in self._queries:
                         self._queries.append(str(query))
-                for source in objects(grounding.get("groundingChunks")):
+                for source in dicts_of(grounding.get("groundingChunks")):
                     first_object = next((v for v in source.values() if isinstance(v, dict)), {})
                     self._cite(first_object.get("uri"), first_object.get("title"))
-            for page in objects(field(candidate, "urlContextMetadata", "urlMetadata")):
+            for page in dicts_of(nested_field(candidate, "urlContextMetadata", "urlMetadata")):
                 status = str(page.get("urlRetrievalStatus") or "")
                 url = str(page.get("retrievedUrl"))
                 self._urls[url] = status.removeprefix("URL_RETRIEVAL_STATUS_")
 
     def _read_gemini_part(self, part: Json) -> None:
         code, result = part.get("executableCode"), part.get("codeExecutionResult")
-        tool_call, answer = part.get("toolCall"), part.get("toolResponse")
+        tool_call, tool_response = part.get("toolCall"), part.get("toolResponse")
         if isinstance(code, dict):
             inputs: Json = {"code": str(code.get("code") or "")}
             self._code_call_id = self._add_call("", CODE_EXECUTION, inputs, "gemini", part)
         elif isinstance(result, dict):
-            target = self._code_call_id or self._add_call("", CODE_EXECUTION, {}, "gemini")
+            call_id = self._code_call_id or self._add_call("", CODE_EXECUTION, {}, "gemini")
             self._code_call_id = ""
             output = str(result.get("output") or "")
             if result.get("outcome") in {"OUTCOME_OK", None}:
-                self._add_result(target, output or "(no output)", part)
+                self._add_result(call_id, output or "(no output)", part)
             else:
-                self._add_failure(target, output or str(result["outcome"]), part)
+                self._add_failure(call_id, output or str(result["outcome"]), part)
         elif isinstance(tool_call, dict):
             inputs = tool_call["args"] if isinstance(tool_call.get("args"), dict) else {}
             tool = str(tool_call.get("toolType") or "tool").lower()
             self._add_call(str(tool_call.get("id") or ""), tool, inputs, "gemini", part)
-        elif isinstance(answer, dict):
-            target = str(answer.get("id") or next(reversed(self._open_calls), ""))
-            if target in self._open_calls:
-                self._add_result(target, result_text(answer.get("response")), part)
+        elif isinstance(tool_response, dict):
+            call_id = str(tool_response.get("id") or next(reversed(self._open_calls), ""))
+            if call_id in self._open_calls:
+                self._add_result(call_id, result_text(tool_response.get("response")), part)
 
     # OpenAI's formats
 
     def _read_openai(self, chunk: Any) -> None:
         """Read the fields that servers add to OpenAI's chunks: citations, annotations, executed tools."""
         for name in ("citations", "search_results"):
-            self._cite_all(field(chunk, name))
-        choices = field(chunk, "choices")
-        first = choices[0] if isinstance(choices, list) and choices else None
-        for place in ("delta", "message"):
-            message = field(first, place)
+            self._cite_all(nested_field(chunk, name))
+        choices = nested_field(chunk, "choices")
+        first_choice = choices[0] if isinstance(choices, list) and choices else None
+        for field_name in ("delta", "message"):
+            message = nested_field(first_choice, field_name)
             if message is None or (isinstance(message, dict) and ADDED_FIELDS.isdisjoint(message)):
                 continue
-            self._cite_all(field(message, "annotations"))
-            self._cite_all(field(message, "citations"))
-            for tool in _as_list(field(message, "executed_tools")):
+            self._cite_all(nested_field(message, "annotations"))
+            self._cite_all(nested_field(message, "citations"))
+            for tool in _as_list(nested_field(message, "executed_tools")):
                 self._read_executed_tool(tool)
 
     def _cite_all(self, citations: Any) -> None:
@@ -314,20 +314,20 @@ class ProviderCalls:
             if isinstance(citation, str):
                 self._cite(citation)
                 continue
-            inner = field(citation, "url_citation") or citation
-            self._cite(field(inner, "url"), field(inner, "title"))
+            inner = nested_field(citation, "url_citation") or citation
+            self._cite(nested_field(inner, "url"), nested_field(inner, "title"))
 
     def _read_executed_tool(self, item: Any) -> None:
         """Read a tool run of Groq's, which is sent again once it has an output."""
-        index = f"{field(item, 'index')}"
-        output = field(item, "output")
+        index = f"{nested_field(item, 'index')}"
+        output = nested_field(item, "output")
         if output is None or index in self._executed_indices:
             return
         self._executed_indices.add(index)
-        inputs = _parsed_object(str(field(item, "arguments") or ""))
-        tool = str(field(item, "name") or field(item, "type") or "tool")
+        inputs = _parsed_object(str(nested_field(item, "arguments") or ""))
+        tool = str(nested_field(item, "name") or nested_field(item, "type") or "tool")
         call_id = self._add_call("", tool, inputs or {}, "openai")
-        results = result_text(_plain_sources(field(item, "search_results", "results")))
+        results = result_text(_plain_sources(nested_field(item, "search_results", "results")))
         self._add_result(call_id, "\n\n".join(filter(None, (result_text(output), results))))
 
     def _read_responses(self, event_type: str, chunk: Json) -> None:
@@ -339,7 +339,7 @@ class ProviderCalls:
             self._read_item(chunk.get("item"))
         elif event_type in {"response.completed", "response.incomplete"}:
             # The end of an answer repeats its items; some servers send them only there.
-            for item in objects(field(chunk, "response", "output")):
+            for item in dicts_of(nested_field(chunk, "response", "output")):
                 self._read_item(item)
 
     def _announce_item(self, item: Any) -> None:
@@ -374,7 +374,9 @@ class ProviderCalls:
 
 def _plain_sources(sources: Any) -> list[Json]:
     """Return sources with their addresses and titles only."""
-    pairs = ((field(source, "url"), field(source, "title")) for source in _as_list(sources))
+    pairs = (
+        (nested_field(source, "url"), nested_field(source, "title")) for source in _as_list(sources)
+    )
     return [{"url": url, "title": title} for url, title in pairs if isinstance(url, str)]
 
 

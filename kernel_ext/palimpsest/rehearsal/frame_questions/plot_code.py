@@ -2,7 +2,7 @@
 
 from palimpsest.rehearsal.frame_questions.pandas_code import (
     STATISTICS_LIST,
-    WRITERS,
+    WRITER_BY_OPERATION,
     as_source,
     key_source,
     rows_source,
@@ -14,19 +14,19 @@ from palimpsest.rehearsal.parsing.tables import Column
 def write_code(spec: QuerySpec) -> str:
     """Return the code for a spec; that of a plot ends with an expression for the plot's numbers."""
     if spec.op != "plot":
-        return WRITERS[spec.op](spec)
-    drawing, numbers = plot_lines(spec)
-    return "\n".join(["import matplotlib.pyplot as plt", "", *drawing, "plt.show()", numbers])
+        return WRITER_BY_OPERATION[spec.op](spec)
+    drawing, numbers_code = plot_lines(spec)
+    return "\n".join(["import matplotlib.pyplot as plt", "", *drawing, "plt.show()", numbers_code])
 
 
 def chart_of(spec: QuerySpec) -> str:
-    """Return the kind of chart for a spec: the requested one if the columns allow it."""
-    numbers = [column for column in spec.measures if column.is_numeric]
-    if not numbers:
+    """Return the kind of chart for a spec: as requested, if the columns allow it."""
+    numeric_columns = [column for column in spec.measures if column.is_numeric]
+    if not numeric_columns:
         columns = spec.groups or spec.measures
-        counted = spec.chart if spec.chart in {"pie", "line"} and len(columns) == 1 else "bar"
-        return counted if columns else "hist"
-    if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
+        count_chart = spec.chart if spec.chart in {"pie", "line"} and len(columns) == 1 else "bar"
+        return count_chart if columns else "hist"
+    if len(numeric_columns) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
         return "line" if spec.chart == "line" else "scatter"
     if not spec.groups:
         return spec.chart if spec.chart in {"line", "box", "bar"} else "hist"
@@ -38,18 +38,18 @@ def chart_of(spec: QuerySpec) -> str:
 
 def plot_lines(spec: QuerySpec) -> tuple[list[str], str]:
     """Return the lines that draw the plot, and the expression for its numbers."""
-    numbers = tuple(c for c in spec.measures if c.is_numeric)
-    if not numbers and (spec.groups or spec.measures):
+    numeric_columns = tuple(c for c in spec.measures if c.is_numeric)
+    if not numeric_columns and (spec.groups or spec.measures):
         return _plot_counts(spec, spec.groups or spec.measures)
-    if not numbers:
+    if not numeric_columns:
         rows = rows_source(spec)
         numbers_code = f'{rows}.select_dtypes("number").agg({STATISTICS_LIST}).T'
         return [f"{rows}.hist(figsize=(10, 6))"], numbers_code
-    if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
-        return _plot_scatter(spec, numbers)
+    if len(numeric_columns) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
+        return _plot_scatter(spec, numeric_columns)
     if not spec.groups:
-        return _plot_one(spec, numbers[0])
-    return _plot_grouped(spec, numbers)
+        return _plot_measure(spec, numeric_columns[0])
+    return _plot_grouped(spec, numeric_columns)
 
 
 def _plot_counts(spec: QuerySpec, columns: tuple[Column, ...]) -> tuple[list[str], str]:
@@ -62,8 +62,12 @@ def _plot_counts(spec: QuerySpec, columns: tuple[Column, ...]) -> tuple[list[str
     return ["plt.figure()", f"{counts_code}.plot.{kind}({label})"], counts_code
 
 
-def _plot_scatter(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
-    x, y = (numbers[1], numbers[0]) if spec.is_against else (numbers[0], numbers[1])
+def _plot_scatter(spec: QuerySpec, numeric_columns: tuple[Column, ...]) -> tuple[list[str], str]:
+    x, y = (
+        (numeric_columns[1], numeric_columns[0])
+        if spec.is_against
+        else (numeric_columns[0], numeric_columns[1])
+    )
     rows = rows_code = rows_source(spec)
     colour = ""
     kind = chart_of(spec)
@@ -76,22 +80,22 @@ def _plot_scatter(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[st
     return drawing, f"{rows}[{as_source(x.key)}].corr({rows}[{as_source(y.key)}])"
 
 
-def _plot_one(spec: QuerySpec, measure: Column) -> tuple[list[str], str]:
+def _plot_measure(spec: QuerySpec, measure: Column) -> tuple[list[str], str]:
     column = f"{rows_source(spec)}[{as_source(measure.key)}]"
     label = as_source(measure.label)
-    call = {
+    method_by_chart = {
         "line": f"plot.line(ylabel={label})",
         "box": f"plot.box(title={label})",
         "bar": f"plot.bar(ylabel={label})",
     }
-    drawn = call.get(spec.chart or "", f"plot.hist(bins=20, title={label})")
-    drawing = ["plt.figure()", f"{column}.{drawn}"]
+    method_code = method_by_chart.get(spec.chart or "", f"plot.hist(bins=20, title={label})")
+    drawing = ["plt.figure()", f"{column}.{method_code}"]
     return drawing, f"{column}.agg({STATISTICS_LIST})"
 
 
-def _plot_grouped(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
-    rows, measure = rows_source(spec), numbers[0]
-    grouped = f"{rows}.groupby({key_source(spec.groups)})"
+def _plot_grouped(spec: QuerySpec, numeric_columns: tuple[Column, ...]) -> tuple[list[str], str]:
+    rows, measure = rows_source(spec), numeric_columns[0]
+    grouping_code = f"{rows}.groupby({key_source(spec.groups)})"
     chart = chart_of(spec)
     method = spec.statistic or "mean"
     if chart == "scatter":
@@ -102,15 +106,20 @@ def _plot_grouped(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[st
         call = "boxplot" if chart == "box" else "hist"
         drawing = [f"{rows}.{call}(column={as_source(measure.key)}, by={key_source(spec.groups)})"]
     else:
-        columns_code = f"[{key_source(numbers)}]"
-        spread = ".unstack()" if len(spec.groups) > 1 else ""
-        kind = chart if chart in {"line", "pie"} else "bar"
-        label = as_source(f"{method} of {measure.label}" if len(numbers) == 1 else method)
-        drawing = ["plt.figure()"] if len(numbers) == 1 and not spread else []
-        drawing.append(f"{grouped}{columns_code}.{method}(){spread}.plot.{kind}(ylabel={label})")
-    if len(numbers) > 1 or spec.statistic or chart in {"line", "bar", "pie"}:
-        return drawing, f"{grouped}[{key_source(numbers)}].{method}().reset_index()"
-    return drawing, f"{grouped}[{as_source(measure.key)}].agg({STATISTICS_LIST}).reset_index()"
+        columns_code = f"[{key_source(numeric_columns)}]"
+        unstack_code = ".unstack()" if len(spec.groups) > 1 else ""
+        plot_kind = chart if chart in {"line", "pie"} else "bar"
+        label = as_source(f"{method} of {measure.label}" if len(numeric_columns) == 1 else method)
+        drawing = ["plt.figure()"] if len(numeric_columns) == 1 and not unstack_code else []
+        drawing.append(
+            f"{grouping_code}{columns_code}.{method}(){unstack_code}.plot.{plot_kind}(ylabel={label})"
+        )
+    if len(numeric_columns) > 1 or spec.statistic or chart in {"line", "bar", "pie"}:
+        return drawing, f"{grouping_code}[{key_source(numeric_columns)}].{method}().reset_index()"
+    return (
+        drawing,
+        f"{grouping_code}[{as_source(measure.key)}].agg({STATISTICS_LIST}).reset_index()",
+    )
 
 
 def _usual_chart(spec: QuerySpec) -> str:

@@ -43,7 +43,7 @@ def make_query_spec(request: DataRequest, linked_prompt: LinkedPrompt, table: Ta
     filters, used_starts = parse_filters(
         linked_prompt.prompt.words, linked_prompt.columns, linked_prompt.values
     )
-    groups, measures = _roles(
+    groups, measures = _groups_and_measures(
         linked_prompt, [m for m in linked_prompt.columns if m.start not in used_starts]
     )
     # Two or more compared values of a column are separated by grouping.
@@ -51,12 +51,14 @@ def make_query_spec(request: DataRequest, linked_prompt: LinkedPrompt, table: Ta
     groups += tuple(column for column in split_columns if column not in groups)
     statistic = request.statistic
     if all(column.is_text for column in (*measures, *groups)):
-        quality_columns = _by_quality(linked_prompt.prompt.words, table)
+        quality_columns = _quality_columns(linked_prompt.prompt.words, table)
         if quality_columns and (measures or groups):
             # "The heaviest species" means the species with the highest mean.
             statistic = statistic or "mean"
         measures = (*measures, *quality_columns)
-    against = linked_prompt.prompt.matches(r"\b(?:against|vs\.?|versus|by|as a function of|over)\b")
+    against_match = linked_prompt.prompt.matches(
+        r"\b(?:against|vs\.?|versus|by|as a function of|over)\b"
+    )
     options = {field.name: getattr(request, field.name) for field in fields(RequestOptions)}
     return QuerySpec(
         table,
@@ -64,12 +66,12 @@ def make_query_spec(request: DataRequest, linked_prompt: LinkedPrompt, table: Ta
         measures,
         groups,
         tuple(filters),
-        is_against=bool(against),
+        is_against=bool(against_match),
         **{**options, "statistic": statistic},
     )
 
 
-def _roles(
+def _groups_and_measures(
     linked_prompt: LinkedPrompt, mentions: list[ColumnMention]
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
     groups: list[Column] = []
@@ -110,7 +112,7 @@ def _role_word(
     return joiner
 
 
-def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
+def _quality_columns(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
     """Return the column that an adjective means: *heaviest* is about a mass or a weight."""
     for word in words:
         for name_start in QUALITIES.get(word.text, "").split():

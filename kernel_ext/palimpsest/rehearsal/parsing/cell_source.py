@@ -13,7 +13,7 @@ PYTHON_MAGICS = {"time", "timeit", "capture", "prun", "memit", "mprun", "lprun",
 """Cell magics whose body is Python code that runs in the notebook's namespace."""
 _ASSIGNED_MAGIC = re.compile(r"(\s*[\w, ]+=\s*)[%!].*")
 """Matches a line that assigns the result of a magic or a shell command."""
-_HELP = re.compile(r"\s*(?:\?{1,2}[\w.]+|[\w.]+\?{1,2})\s*")
+_HELP_LINE = re.compile(r"\s*(?:\?{1,2}[\w.]+|[\w.]+\?{1,2})\s*")
 """Matches a line that asks IPython for help, such as ``df.head?``."""
 
 Edit = tuple[ast.expr, str]
@@ -59,12 +59,12 @@ class CellSource:
         if line is None or self.tree is None:
             return all_lines
         statements = (node for node in self.walk() if isinstance(node, ast.stmt))
-        enclosing = [
+        enclosing_statements = [
             node for node in statements if node.lineno <= line <= (node.end_lineno or line)
         ]
-        if not enclosing:
+        if not enclosing_statements:
             return all_lines
-        innermost = min(enclosing, key=lambda node: (node.end_lineno or 0) - node.lineno)
+        innermost = min(enclosing_statements, key=lambda node: (node.end_lineno or 0) - node.lineno)
         body = getattr(innermost, "body", None)
         last_line = innermost.end_lineno or innermost.lineno
         if isinstance(body, list) and body and body[0].lineno > innermost.lineno:
@@ -106,9 +106,9 @@ class CellSource:
         if not edits:
             return None
         text = self.text
-        spans = sorted({(*self._span(node), new) for node, new in edits}, reverse=True)
-        for start, end, new in spans:
-            text = text[:start] + new + text[end:]
+        spans = sorted({(*self._span(node), new_text) for node, new_text in edits}, reverse=True)
+        for start, end, new_text in spans:
+            text = text[:start] + new_text + text[end:]
         return text
 
 
@@ -127,7 +127,7 @@ def without_magics(text: str) -> str:
     for index, line in enumerate(lines):
         is_magic = is_continued or line.lstrip().startswith(("%", "!"))
         is_continued = is_magic and line.endswith("\\")
-        if is_magic or _HELP.fullmatch(line):
+        if is_magic or _HELP_LINE.fullmatch(line):
             indent = line[: len(line) - len(line.lstrip())]
             lines[index] = "" if line.startswith("%%") else f"{indent}pass"
         elif assigned := _ASSIGNED_MAGIC.fullmatch(line):
@@ -144,8 +144,8 @@ def is_python_cell(text: str) -> bool:
 def root_name(node: ast.AST) -> str:
     """Return the name at the start of a chain of attributes, calls and items; empty where there is none."""
     while not isinstance(node, ast.Name):
-        inner = getattr(node, "func", None) or getattr(node, "value", None)
-        if not isinstance(inner, ast.AST):
+        inner_node = getattr(node, "func", None) or getattr(node, "value", None)
+        if not isinstance(inner_node, ast.AST):
             return ""
-        node = inner
+        node = inner_node
     return node.id

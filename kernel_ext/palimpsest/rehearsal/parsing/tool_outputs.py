@@ -39,7 +39,12 @@ _ELIDED = lazy_pattern(
     r"(?m)^[ .]*\.\.[ .]*$|\.\.\.(?=\s|$)|^(?:Name: .*, )?Length: \d+|^\[\d+ rows x \d+ columns\]$"
 )
 """Text that pandas prints in place of omitted rows, columns and long texts, and below a shortened table."""
-NUMBER = lazy_pattern(
+MAX_LINE_CHARS = 200
+MAX_ERROR_LINES = 3
+MIN_SCIENTIFIC = 1e5
+MAX_WHOLE = 1e15
+"""Numbers from here on are not shown as whole numbers, since a float does not hold all their digits."""
+NUMBER_PATTERN = lazy_pattern(
     r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?inf|nan|NaN|NaT|<NA>|None|True|False",
     re.IGNORECASE,
 )
@@ -57,7 +62,7 @@ class ToolResult:
         headings = list(_SECTION.finditer(self.text))
         if not headings:
             return {"result": "" if self.text.strip() == "(no output)" else self.text}
-        ends = [mark.start() for mark in headings[1:]] + [len(self.text)]
+        ends = [heading.start() for heading in headings[1:]] + [len(self.text)]
         return {
             m[1]: self.text[m.end() : end].strip("\n")
             for m, end in zip(headings, ends, strict=True)
@@ -100,7 +105,7 @@ class ToolResult:
     def is_tool_error(self) -> bool:
         """Whether the output is the error of a tool other than ``python``."""
         lines = self.text.strip().splitlines()
-        return bool(lines) and len(lines) <= 3 and bool(_TOOL_ERROR.match(lines[0]))
+        return bool(lines) and len(lines) <= MAX_ERROR_LINES and bool(_TOOL_ERROR.match(lines[0]))
 
     @property
     def stdout(self) -> str:
@@ -134,9 +139,9 @@ def single_value(text: str) -> str | None:
     if len(lines) != 1:
         return None
     line = re.sub(r"\A(?:Out\[\d*\]:|Result:|=>)\s*", "", lines[0])
-    wrapped = re.fullmatch(r"(?:np|numpy|pd)?\.?(?:\w+)\((.*)\)", line)
-    inner = wrapped[1].strip("'\"") if wrapped else line
-    return inner if NUMBER.fullmatch(inner) or wrapped else None
+    call_match = re.fullmatch(r"(?:np|numpy|pd)?\.?(?:\w+)\((.*)\)", line)
+    value_text = call_match[1].strip("'\"") if call_match else line
+    return value_text if NUMBER_PATTERN.fullmatch(value_text) or call_match else None
 
 
 def number_pair(text: str) -> tuple[str, ...]:
@@ -147,16 +152,16 @@ def number_pair(text: str) -> tuple[str, ...]:
 
 def series_items(text: str) -> list[tuple[str, str]]:
     """Return the label and value of each line of a printed Series."""
-    values: list[tuple[str, str]] = []
+    items: list[tuple[str, str]] = []
     for line in text.splitlines():
         if re.match(r"(?:Name|dtype|Length|Freq|Categories)\b.*(?:dtype|:)", line):
             continue
         match = re.fullmatch(r"(.*?)\s{2,}(\S+)\s*", line) or re.fullmatch(
             r"(.+?)\s+(\S+)\s*", line
         )
-        if match and NUMBER.fullmatch(match[2]) and match[1].strip(" .") != "":
-            values.append((match[1].strip(), match[2]))
-    return values
+        if match and NUMBER_PATTERN.fullmatch(match[2]) and match[1].strip(" .") != "":
+            items.append((match[1].strip(), match[2]))
+    return items
 
 
 INDEX = ""
@@ -177,7 +182,7 @@ def frame_rows(
     edges = _edges(lines[0], headers) if lines else None
     if edges is None or len(edges) < len(headers):
         return None
-    rows = [_cells(line, edges, has_index=has_index) for line in lines[1:]]
+    rows = [_row_cells(line, edges, has_index=has_index) for line in lines[1:]]
     return [row for row in rows if row] if all(rows) else None
 
 
@@ -200,7 +205,9 @@ def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
     return edges if edges and not other_text.strip() else None
 
 
-def _cells(line: str, edges: list[tuple[str, int]], *, has_index: bool) -> dict[str, str] | None:
+def _row_cells(
+    line: str, edges: list[tuple[str, int]], *, has_index: bool
+) -> dict[str, str] | None:
     row: dict[str, str] = {}
     previous_edge = 0
     for index, (name, edge) in enumerate(edges):
@@ -238,9 +245,9 @@ def shortened_number(number: str) -> str:
         return "missing"
     if math.isinf(value) or ("." not in number and "e" not in number.lower()):
         return number
-    if "e" in number.lower() and abs(value) >= 1e5:
+    if "e" in number.lower() and abs(value) >= MIN_SCIENTIFIC:
         return f"{value:.6e}"
-    if value == int(value) and abs(value) < 1e15:
+    if value == int(value) and abs(value) < MAX_WHOLE:
         return str(int(value))
     if abs(value) >= 10:
         return f"{value:.2f}"
@@ -260,7 +267,7 @@ def text_block(text: str, max_lines: int = 20) -> str:
     lines = text.strip("\n").splitlines()
     if len(lines) > max_lines:
         lines = [*lines[:max_lines], f"... ({len(lines) - max_lines} more lines)"]
-    return code_block("\n".join(line[:200] for line in lines), "text")
+    return code_block("\n".join(line[:MAX_LINE_CHARS] for line in lines), "text")
 
 
 def code_block(body: str, language: str) -> str:
@@ -277,5 +284,5 @@ def inline_code(text: object) -> str:
     """Return text as inline code, also when it contains backticks."""
     body = " ".join(str(text).split()) or " "
     ticks = "`" * (1 + _longest_tick_run(body))
-    pad = " " if body.startswith("`") or body.endswith("`") else ""
-    return f"{ticks}{pad}{body}{pad}{ticks}"
+    padding = " " if body.startswith("`") or body.endswith("`") else ""
+    return f"{ticks}{padding}{body}{padding}{ticks}"

@@ -10,16 +10,16 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _table(rows: str) -> dict[str, str]:
-    """Parse lines of ``value: word word word`` into a dict from word to value."""
-    table: dict[str, str] = {}
+def _value_by_word(rows: str) -> dict[str, str]:
+    """Return the value of each word, from lines of ``value: word word word``."""
+    value_by_word: dict[str, str] = {}
     for row in rows.strip().splitlines():
         value, _, words = row.partition(":")
-        table |= dict.fromkeys(words.split(), value.strip())
-    return table
+        value_by_word |= dict.fromkeys(words.split(), value.strip())
+    return value_by_word
 
 
-STATISTICS = _table(
+STATISTICS = _value_by_word(
     """
     mean: average averaged avg mean mittel typical
     median: median middle
@@ -44,7 +44,7 @@ LEAST_WORDS = word_set(
     poorest shallowest shortest slowest smallest tiniest weakest worst youngest
     """
 )
-QUALITIES = _table(
+QUALITIES = _value_by_word(
     """
     mass weight: heaviest lightest heavy
     length duration: longest
@@ -61,7 +61,7 @@ QUALITIES = _table(
     """
 )
 """Adjectives, with the words of a column's name that they may refer to."""
-CHARTS = _table(
+CHARTS = _value_by_word(
     """
     hist: histogram hist distribution density distributed
     scatter: scatter scatterplot correlation

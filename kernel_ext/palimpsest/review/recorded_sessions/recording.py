@@ -19,7 +19,7 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
 from palimpsest.recordings.import_journal.journal_writer import size_of
-from palimpsest.recordings.reading.reading_budget import counting
+from palimpsest.recordings.reading.reading_budget import counted_spending
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
@@ -89,7 +89,9 @@ class Recording(Sequence[AnyReview]):
         """The places that could not be read."""
         if not self._reads_log:
             return self._problems
-        return tuple(place for session_id in self.ids for place in self._store.problems(session_id))
+        return tuple(
+            problem for session_id in self.ids for problem in self._store.problems(session_id)
+        )
 
     @overload
     def __getitem__(self, key: int | str) -> AnyReview: ...
@@ -103,7 +105,7 @@ class Recording(Sequence[AnyReview]):
         if isinstance(key, int):
             if not -len(self) <= key < len(self):
                 raise IndexError(
-                    f"The recording has no session {key}; {self._count_words()}, counted from 0."
+                    f"The recording has no session {key}; {self._count_text()}, counted from 0."
                 )
             return self._review(self.ids[key])
         if key not in self.ids:
@@ -121,7 +123,7 @@ class Recording(Sequence[AnyReview]):
         from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 
         if not self.ids or (session and session not in self.ids):
-            raise NotFound(f"The recording has no session {session!r}; {self._count_words()}.")
+            raise NotFound(f"The recording has no session {session!r}; {self._count_text()}.")
         return SessionAnswers(
             self._store,
             session or self.ids[0],
@@ -131,7 +133,7 @@ class Recording(Sequence[AnyReview]):
             note_files=self.note_files,
         )
 
-    def _count_words(self) -> str:
+    def _count_text(self) -> str:
         return f"it has {counted_noun(len(self), 'session')}"
 
     @collection_paused()
@@ -245,10 +247,10 @@ def _import_into_memory(
     if path.exists() and size_of(path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
         return None
     store = MemoryStore()
-    with counting() as count:
+    with counted_spending() as counted_bytes:
 
         def is_too_large() -> bool:
-            return count() > MAX_MEMORY_BYTES
+            return counted_bytes() > MAX_MEMORY_BYTES
 
         is_cancelled = control.is_cancelled
         limited_control = replace(

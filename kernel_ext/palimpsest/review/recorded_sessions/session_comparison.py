@@ -34,10 +34,10 @@ def compare_sessions(
     """
     from palimpsest.review.recorded_comparison import compare_recorded
 
-    return compare_recorded(reviewed_session(first), reviewed_session(second), price)
+    return compare_recorded(review_of_source(first), review_of_source(second), price)
 
 
-def reviewed_session(source: SessionReview | Reviewed | str | Path) -> SessionReview:
+def review_of_source(source: SessionReview | Reviewed | str | Path) -> SessionReview:
     """Return the review that is given, or that a session has, or of the first session with a request of a recording."""
     if isinstance(source, SessionReview):
         return source

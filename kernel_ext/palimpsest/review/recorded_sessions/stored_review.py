@@ -39,17 +39,17 @@ def review_made_by(
     is_alone: bool = False,
     note_files: NoteFiles | None = None,
 ) -> AnyReview:
-    """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound.
+    """Return what ``make`` returns for a session, whose timeline is built, or with ``in_file`` read from its file; raises NotFound.
 
     ``own_only`` is passed to ``timeline_of``; with ``is_alone`` no sessions of subagents are searched for.
     """
 
-    def timeline(session: str) -> Timeline:
-        return timeline_of(store, session, counter, price_of, own_only=own_only)
+    def timeline(session_id: str) -> Timeline:
+        return timeline_of(store, session_id, counter, price_of, own_only=own_only)
 
-    def children_of(parent: str) -> Sequence[Timeline]:
+    def children_of(parent_id: str) -> Sequence[Timeline]:
         sessions = () if is_alone else store.list()
-        return [timeline(session.id) for session in sessions if session.parent_id == parent]
+        return [timeline(session.id) for session in sessions if session.parent_id == parent_id]
 
     file = known_review = None
     if in_file:

@@ -1,4 +1,4 @@
-"""The blocks of a request: its items as shown, or its rebuilt messages mapped to items."""
+"""The blocks of a request: one for each shown item, or one for each part of its rebuilt messages, with its item where it is known."""
 
 import json
 from collections import Counter
@@ -54,13 +54,13 @@ def _blocks_of_item(shown_item: ShownItem, text: str) -> Iterator[RequestItem]:
     """Yield the block of an item; of tools one for each definition, each with the tokens of all."""
     definitions = tool_definitions(text) if shown_item.item.kind == "tools" else ()
     if not definitions:
-        yield _of_item(shown_item, text)
+        yield _block_of_item(shown_item, text)
     for tool in definitions:
-        block = _of_item(shown_item, tool.text)
+        block = _block_of_item(shown_item, tool.text)
         yield block.model_copy(update={"name": tool.name, "words": tool.words})
 
 
-def tokens_beside(system: str, tools: str) -> int:
+def separate_tokens(system: str, tools: str) -> int:
     """Return the estimated tokens of a recording's separate system prompt and tools."""
     return sum(-(-len(text) // CHARS_PER_TOKEN) for text in (tools, system))
 
@@ -71,14 +71,14 @@ def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem
     They are no items of the timeline: ``tokens`` are the tokens of every request besides its items, of which the blocks
     together have at most all.
     """
-    share = min(tokens / (tokens_beside(system, tools) or 1), 1.0)
-    blocks = [*_recorded_tools(tools, tokens_beside("", tools) * share)]
+    share = min(tokens / (separate_tokens(system, tools) or 1), 1.0)
+    blocks = [*_separate_tools(tools, separate_tokens("", tools) * share)]
     if system:
-        blocks.append(_block("system", "system", system, tokens_beside(system, "") * share))
+        blocks.append(_block("system", "system", system, separate_tokens(system, "") * share))
     return tuple(blocks)
 
 
-def _recorded_tools(tools: str, tokens: float) -> Iterator[RequestItem]:
+def _separate_tools(tools: str, tokens: float) -> Iterator[RequestItem]:
     """Yield a block for each definition of a recording's separate tools, or one for a text that has none."""
     definitions = tool_definitions(tools)
     total = sum(len(tool.text) + 1 for tool in definitions)
@@ -91,7 +91,7 @@ def _recorded_tools(tools: str, tokens: float) -> Iterator[RequestItem]:
 
 def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, ...]:
     """Return the block for the remaining ``tokens``, which the recording does not show; none where it shows all."""
-    remaining_tokens = tokens - tokens_beside(system, tools)
+    remaining_tokens = tokens - separate_tokens(system, tools)
     if remaining_tokens <= 0:
         return ()
     missing_parts = " and ".join(
@@ -116,14 +116,18 @@ def sent_blocks(
         for block in _blocks_of_item(shown_item, tools_text)
     ]
     for message in rebuilt.neutral:
-        for block, kind, text in _contents(message):
-            index = _index(index_by_id, timeline, message, block)
+        for block, kind, text in _block_contents(message):
+            index = _item_index(index_by_id, timeline, message, block)
             if index is None:
                 blocks.append(_block(message.role, kind, text))
                 continue
             # Pinned items are quoted after the summary that replaced them; the replay counts them with the summary.
-            unshown = ShownItem(timeline.items[index], timeline.transition_at(index, request), 0)
-            blocks.append(_of_item(shown_by_index.get(index, unshown), text, message.role))
+            uncounted_item = ShownItem(
+                timeline.items[index], timeline.transition_at(index, request), 0
+            )
+            blocks.append(
+                _block_of_item(shown_by_index.get(index, uncounted_item), text, message.role)
+            )
     sent_items = {sent_block.item for sent_block in blocks}
     missing_items = [shown_item for shown_item in items if shown_item.item.index not in sent_items]
     return _divide_tokens(blocks), item_blocks(timeline, missing_items, is_recorded=True)
@@ -153,7 +157,7 @@ def _block(role: str, kind: str, text: str, tokens: float = 0, **fields: Any) ->
     return RequestItem(role=role, kind=kind, text=text, chars=len(text), tokens=tokens, **fields)
 
 
-def _of_item(shown_item: ShownItem, text: str, role: str = "") -> RequestItem:
+def _block_of_item(shown_item: ShownItem, text: str, role: str = "") -> RequestItem:
     item = shown_item.item
     return _block(
         role or ROLE_OF_KIND.get(item.kind, "user"),
@@ -176,11 +180,13 @@ def _index_by_id(timeline: Timeline, items: Sequence[ShownItem]) -> dict[str, in
         index_by_id[item.id.removeprefix(f"{item.message}/")] = item.index
         if item.kind == "summary":
             index_by_id[item.message] = item.index
-    system = next((entry.item.index for entry in items if entry.item.kind == "system"), None)
+    system = next(
+        (shown_item.item.index for shown_item in items if shown_item.item.kind == "system"), None
+    )
     return index_by_id if system is None else {**index_by_id, "system": system}
 
 
-def _index(
+def _item_index(
     index_by_id: Mapping[str, int], timeline: Timeline, message: NeutralMessage, block: Block
 ) -> int | None:
     if message.role == "system":
@@ -196,7 +202,7 @@ def _index(
     return index
 
 
-def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
+def _block_contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
     """Yield each block of a message with its kind and its text."""
     for block in message.blocks:
         match block:
@@ -216,12 +222,12 @@ def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
 
 def _divide_tokens(blocks: Sequence[RequestItem]) -> tuple[RequestItem, ...]:
     """Return the blocks with the tokens of an item divided among its blocks."""
-    chars: Counter[int | None] = Counter()
+    chars_by_item: Counter[int | None] = Counter()
     for block in blocks:
-        chars[block.item] += block.chars + 1
+        chars_by_item[block.item] += block.chars + 1
 
     def divided(block: RequestItem) -> RequestItem:
-        tokens = block.tokens * (block.chars + 1) / chars[block.item]
+        tokens = block.tokens * (block.chars + 1) / chars_by_item[block.item]
         return block.model_copy(update={"tokens": tokens})
 
     return tuple(block if block.item is None else divided(block) for block in blocks)

@@ -12,8 +12,8 @@ from math import ceil, inf
 from typing import Any
 
 from palimpsest.context_policies.prompt_cache.cache_lifetime import (
-    FIVE_MINUTES,
-    HOUR,
+    FIVE_MINUTES_SECONDS,
+    HOUR_SECONDS,
     cache_lifetime,
 )
 from palimpsest.context_policies.prompt_cache.recorded_clock import behind_the_clock
@@ -31,12 +31,12 @@ FIRST_REQUEST = "first request"
 NOT_KNOWN = "not known"
 _PAUSES = (
     (60, "up to 1 minute"),
-    (FIVE_MINUTES, "1 to 5 minutes"),
-    (HOUR, "5 minutes to 1 hour"),
+    (FIVE_MINUTES_SECONDS, "1 to 5 minutes"),
+    (HOUR_SECONDS, "5 minutes to 1 hour"),
     (inf, "over 1 hour"),
 )
 """The longest pause of each row in seconds, and its name."""
-_SECTIONS = ("system", "tools")
+_PREFIX_KINDS = ("system", "tools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ class PauseRow:
     requests: int
     input: int
     read: int
+    """Tokens of ``input``, which is of all these requests, that were read from the cache."""
 
     @property
     def fresh(self) -> int:
@@ -68,7 +69,7 @@ class HourCache:
     pauses: int
     """Number of pauses of five minutes to an hour."""
     saved_cost: float
-    """What these pauses cost with a cache of five minutes, in addition to reading the prefix."""
+    """What an hour's cache saves: the cost of these pauses with one of five minutes, beyond reading the prefix."""
 
     def json(self) -> dict[str, Any]:
         """Return the costs as plain values."""
@@ -81,7 +82,7 @@ class HourCache:
 
     @property
     def break_even(self) -> int | None:
-        """Number of such pauses from which on an hour's cache pays; None where the session has none."""
+        """Number of pauses of five minutes to an hour from which on an hour's cache pays; None where the session has none."""
         if not self.pauses or not self.saved_cost:
             return None
         return ceil(self.added_cost / (self.saved_cost / self.pauses))
@@ -97,9 +98,9 @@ class CacheUse(ShownAsTable):
     beginning: float
     """Tokens of system prompt and tools at the beginning of each request; an estimate."""
     idle_compactions: int
-    """Compactions after a pause in which the cache was lost."""
+    """Number of compactions after a pause in which the cache was lost."""
     hour: HourCache | None
-    """None where the prices do not depend on the lifetime."""
+    """What a cache kept for an hour would cost and save; None where the prices do not depend on the lifetime."""
     unit: str
 
     @property
@@ -119,7 +120,7 @@ class CacheUse(ShownAsTable):
 
     @property
     def amplification(self) -> float | None:
-        """Fresh tokens as a multiple of the appended ones: 1 where each token is processed once; None for one request."""
+        """Fresh tokens divided by ``appended`` tokens: 1 where each token is processed once; None for one request."""
         return self.fresh / self.appended if self.appended and self.requests > 1 else None
 
     @property
@@ -162,8 +163,8 @@ class CacheUse(ShownAsTable):
         )
         if not hour.pauses:
             return f"A cache of an hour would cost {added_text} more than one of five minutes, and no pause needs it."
-        least = hour.break_even
-        pauses_text = "" if least is None else f" {counted_noun(least, 'such pause')}"
+        min_pauses = hour.break_even
+        pauses_text = "" if min_pauses is None else f" {counted_noun(min_pauses, 'such pause')}"
         verb = "pays" if hour.saved_cost > hour.added_cost else "would pay"
         return (
             f"A cache of an hour costs {added_text} more than one of five minutes, and saves {saved_text} in "
@@ -187,16 +188,16 @@ class CacheUse(ShownAsTable):
 
 
 def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse:
-    """Return the use of the cache by a session's requests; it has no rows where none reports its usage."""
+    """Return the use of the cache by a session's requests, without rows where no request reports its usage."""
     requests = [request for request in timeline.requests if request.usage is not None]
-    sections = {item.index for item in timeline.items if item.kind in _SECTIONS}
-    weights = timeline.weights(ruler.estimator) if sections else ()
-    recorded_sections = sum(weights[item] for item in sections) * ruler.factor
-    prompts = [0, *(request.reported or 0 for request in requests)]
+    prefix_items = {item.index for item in timeline.items if item.kind in _PREFIX_KINDS}
+    weights = timeline.weights(ruler.estimator) if prefix_items else ()
+    prefix_tokens = sum(weights[item] for item in prefix_items) * ruler.factor
+    prompt_tokens = [0, *(request.reported or 0 for request in requests)]
     return CacheUse(
         tuple(_rows(timeline, requests)),
-        sum(max(after - before, 0) for before, after in pairwise(prompts)),
-        ruler.unseen_tokens + recorded_sections,
+        sum(max(after - before, 0) for before, after in pairwise(prompt_tokens)),
+        ruler.unseen_tokens + prefix_tokens,
         _idle_compactions(timeline),
         _hour_cache(timeline, requests, price),
         price.unit,
@@ -204,18 +205,23 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
 
 
 def _rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[PauseRow]:
-    groups: dict[str, list[TimelineRequest]] = {
+    requests_by_pause: dict[str, list[TimelineRequest]] = {
         FIRST_REQUEST: [],
-        **{name: [] for _, name in _PAUSES},
+        **{pause_name: [] for _, pause_name in _PAUSES},
         NOT_KNOWN: [],
     }
     for request in requests:
-        groups[_pause_name(timeline, request)].append(request)
-    for name, group in groups.items():
-        if group:
-            usages = [request.usage for request in group if request.usage is not None]
+        requests_by_pause[_pause_name(timeline, request)].append(request)
+    for pause_name, requests_of_pause in requests_by_pause.items():
+        if requests_of_pause:
+            usages = [request.usage for request in requests_of_pause if request.usage is not None]
             read_tokens = sum(usage.cache_read for usage in usages)
-            yield PauseRow(name, len(group), sum(usage.prompt for usage in usages), read_tokens)
+            yield PauseRow(
+                pause_name,
+                len(requests_of_pause),
+                sum(usage.prompt for usage in usages),
+                read_tokens,
+            )
 
 
 def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
@@ -229,10 +235,10 @@ def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
 
 def _pause_before(timeline: Timeline, request: int) -> float | None:
     """Return the seconds since the request before; None where they are not known."""
-    before = timeline.requests[request - 1]
-    if behind_the_clock(timeline) & {request, before.index}:
+    previous_request = timeline.requests[request - 1]
+    if behind_the_clock(timeline) & {request, previous_request.index}:
         return None
-    return timeline.requests[request].seconds_since(before)
+    return timeline.requests[request].seconds_since(previous_request)
 
 
 def _idle_compactions(timeline: Timeline) -> int:
@@ -255,15 +261,23 @@ def _hour_cache(
     for request in requests:
         if request.usage is None:
             continue
-        terms, prompt = request.terms, request.reported or 0
+        terms, prompt_tokens = request.terms, request.reported or 0
         written_tokens = request.usage.cache_write
-        added_cost += hourly_price.cost(0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt)
-        added_cost -= usual_price.cost(0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt)
+        added_cost += hourly_price.cost(
+            0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt_tokens
+        )
+        added_cost -= usual_price.cost(
+            0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt_tokens
+        )
         seconds = _pause_before(timeline, request.index) if request.index else None
-        if seconds is None or not FIVE_MINUTES < seconds <= HOUR:
+        if seconds is None or not FIVE_MINUTES_SECONDS < seconds <= HOUR_SECONDS:
             continue
         pauses += 1
-        prefix = min(timeline.requests[request.index - 1].reported or 0, prompt)
-        saved_cost += usual_price.cost(0, 0, prefix, 0, terms=terms, prompt_tokens=prompt)
-        saved_cost -= usual_price.cost(0, prefix, 0, 0, terms=terms, prompt_tokens=prompt)
+        read_tokens = min(timeline.requests[request.index - 1].reported or 0, prompt_tokens)
+        saved_cost += usual_price.cost(
+            0, 0, read_tokens, 0, terms=terms, prompt_tokens=prompt_tokens
+        )
+        saved_cost -= usual_price.cost(
+            0, read_tokens, 0, 0, terms=terms, prompt_tokens=prompt_tokens
+        )
     return HourCache(added_cost, pauses, saved_cost) if added_cost > 0 else None

@@ -26,15 +26,16 @@ from palimpsest.review.timeline_view.view_values import PolicyOption, TimelineVi
 from palimpsest.transcript.errors import UserError
 
 Progress = Callable[[int, int], None]
-"""Is called with the number of computed tracks, and of all."""
+"""A function that is called with the number of computed tracks, and that of all tracks."""
 ReportTexts = Literal["none", "preview", "all"]
 TEXT_CHOICES: tuple[str, ...] = get_args(ReportTexts)
 MAX_PREVIEW_CHARS = 200
+"""Maximum characters of each text where ``texts`` is ``preview``."""
 DEFAULT_POLICIES = ("opencode.prune", "anthropic.clear_tool_uses", "claude_code.auto")
 """Policies of a report: one that clears by size, one that clears by number, one that summarises."""
 MAX_POLICIES = 12
-SHARED_LENGTH = 8
-"""Length from which on a list is written as a shared column; a shorter one is written in place."""
+MIN_SHARED_LENGTH = 8
+"""Minimum values of a list that is written as a shared column; a shorter list is written in place."""
 
 
 def report_data(
@@ -57,14 +58,14 @@ def report_data(
         raise UserError(f"A report holds at most {MAX_POLICIES} policies.")
     writer = _SessionWriter(chosen, texts, price, clean_value)
     view, data = writer.session_data(answers, progress)
-    # Of a report without texts the view names no subagent.
+    # In a report without texts the view names no subagent, so that it holds no subagent's data.
     data["subagents"] = {
         review.timeline.session: writer.session_data(
             ViewAnswers(review, keeps_replays=False), within=view.session
         )[1]
         for review in (answers.review.subagent_reviews() if view.subagents else ())
     }
-    return view, f'{{"columns":[{",".join(writer.columns.written)}],"data":{_json(data)}}}'
+    return view, f'{{"columns":[{",".join(writer.columns.columns_json)}],"data":{_json(data)}}}'
 
 
 def compared_report_data(first_data: str, second_data: str, comparison: SessionComparison) -> str:
@@ -84,8 +85,10 @@ def _with_texts_removed(
     if texts != "none":
         return view
     labels = ("",) * len(view.items.id)
-    unread = len(review.problems)
-    unread_sentences = (f"{counted_noun(unread, 'place')} could not be read.",) if unread else ()
+    unread_count = len(review.problems)
+    unread_sentences = (
+        (f"{counted_noun(unread_count, 'place')} could not be read.",) if unread_count else ()
+    )
     return view.model_copy(
         update={
             "title": view.session,
@@ -97,7 +100,7 @@ def _with_texts_removed(
     )
 
 
-def _stops(
+def _track_stops(
     answers: ViewAnswers,
     policies: ChosenPolicies,
     options: Sequence[PolicyOption],
@@ -125,7 +128,7 @@ def _stops(
 
 
 def _stop_numbers(option: PolicyOption) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
-    """Yield the numbers of a policy for its defaults and for each stop, with the numbers that are moved in it."""
+    """Yield a policy's numbers for its defaults and for each stop: all of them, and those that differ from the defaults."""
     defaults = {slider.name: slider.default for slider in option.sliders}
     yield defaults, {}
     for slider in option.sliders:
@@ -134,15 +137,15 @@ def _stop_numbers(option: PolicyOption) -> Iterator[tuple[dict[str, float], dict
                 yield {**defaults, slider.name: stop}, {slider.name: stop}
 
 
-def _texts(answers: ViewAnswers, texts: ReportTexts) -> list[str]:
+def _item_texts(answers: ViewAnswers, texts: ReportTexts) -> list[str]:
     if texts == "none":
         return []
     timeline = answers.review.timeline
-    longest = MAX_PREVIEW_CHARS if texts == "preview" else None
-    return [timeline.read(item.index)[:longest] for item in timeline.items]
+    max_chars = MAX_PREVIEW_CHARS if texts == "preview" else None
+    return [timeline.read(item.index)[:max_chars] for item in timeline.items]
 
 
-def _uses(review: SessionReview, texts: ReportTexts) -> dict[str, Any]:
+def _name_uses(review: SessionReview, texts: ReportTexts) -> dict[str, Any]:
     """Return the names that answers used with the items that contain them, and each use as a row of three columns.
 
     The items of a name only grow, so that those of one use are the first ``sources`` of all of them. Names are words of
@@ -150,17 +153,17 @@ def _uses(review: SessionReview, texts: ReportTexts) -> dict[str, Any]:
     """
     uses = () if texts == "none" else review.references.uses
     items_by_name = {use.name: use.sources for use in uses}
-    number_by_name = {name: number for number, name in enumerate(items_by_name)}
+    index_by_name = {name: index for index, name in enumerate(items_by_name)}
     return {
         "names": [name[:MAX_NAME_CHARS] for name in items_by_name],
         "items": [[*items] for items in items_by_name.values()],
         "request": [use.request for use in uses],
-        "name": [number_by_name[use.name] for use in uses],
+        "name": [index_by_name[use.name] for use in uses],
         "sources": [len(use.sources) for use in uses],
     }
 
 
-def _compactions(
+def _compaction_values(
     answers: ViewAnswers, texts: ReportTexts, price: str | None
 ) -> list[dict[str, Any]]:
     compactions: list[dict[str, Any]] = []
@@ -177,25 +180,25 @@ class _Columns:
     """The long lists of a report, each written once."""
 
     def __init__(self) -> None:
-        self.written: list[str] = []
+        self.columns_json: list[str] = []
         """The columns as JSON."""
         self._index_by_digest: dict[bytes, int] = {}
 
     def shared_value(self, value: Any) -> Any:
         """Return a value in which each long list is replaced by its column's number; equal lists have one column."""
         if isinstance(value, dict):
-            return {name: self.shared_value(inner) for name, inner in value.items()}
+            return {name: self.shared_value(element) for name, element in value.items()}
         if not isinstance(value, list):
             return value
         if value and isinstance(value[0], dict | list):
-            return [self.shared_value(inner) for inner in value]
-        if len(value) < SHARED_LENGTH:
+            return [self.shared_value(element) for element in value]
+        if len(value) < MIN_SHARED_LENGTH:
             return value
         column_json = _json(value)
         digest = sha256(column_json.encode("utf-8", "surrogatepass")).digest()
         if digest not in self._index_by_digest:
-            self._index_by_digest[digest] = len(self.written)
-            self.written.append(column_json)
+            self._index_by_digest[digest] = len(self.columns_json)
+            self.columns_json.append(column_json)
         return {"column": self._index_by_digest[digest]}
 
 
@@ -215,7 +218,7 @@ class _SessionWriter:
         progress: Progress = lambda _done, _total: None,
         within: str = "",
     ) -> tuple[TimelineView, dict[str, Any]]:
-        """Return a session's view and its data; of one ``within`` another, policies have their default numbers alone."""
+        """Return a session's view and its data; for a subagent, which is ``within`` a session, policies have only their defaults."""
 
         def shared(value: Any) -> Any:
             return self.columns.shared_value(self.clean_value(value))
@@ -233,11 +236,13 @@ class _SessionWriter:
         # Tracks are computed one after the other, so that only one is in memory.
         return view, {
             "view": self.columns.shared_value(view.model_dump(mode="json", exclude_none=True)),
-            "stops": [*map(shared, _stops(answers, self.policies, options, price, progress))],
+            "stops": [*map(shared, _track_stops(answers, self.policies, options, price, progress))],
             "texts": texts,
-            "items": shared(_texts(answers, texts)),
-            "uses": shared(_uses(answers.review, texts)),
-            "compactions": shared(_compactions(answers, texts, price) if texts != "none" else []),
+            "items": shared(_item_texts(answers, texts)),
+            "uses": shared(_name_uses(answers.review, texts)),
+            "compactions": shared(
+                _compaction_values(answers, texts, price) if texts != "none" else []
+            ),
             "notes": self.clean_value(
                 notes_text(answers.review.notes()).model_dump(mode="json", exclude_none=True)
             ),

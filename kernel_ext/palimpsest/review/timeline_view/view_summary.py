@@ -13,14 +13,15 @@ from palimpsest.review.timeline_view.inspector_parts import InspectorPart
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 MAX_ROWS = 10
+"""Maximum rows of a table."""
 MAX_CHOSEN_ROWS = 50
-"""Breaks that are listed where their table was chosen by its name."""
+"""Maximum breaks that are listed where their table was chosen by its name."""
 MAX_LABEL_CHARS = 60
 HIDDEN_SENTENCE = "Hidden until it is revealed: {parts}."
-OF_FIRST = (
+FIRST_SESSION_SENTENCE = (
     "The picture, these sentences and the tables below that of both are of the first session."
 )
-"""Of two sessions, where no script runs."""
+"""Sentence of a page with two sessions where no script runs."""
 UNSEEN, PLACEHOLDER = "unseen", "placeholder"
 
 
@@ -42,18 +43,18 @@ def view_summary(
 ) -> ViewSummary:
     """Return the picture, tables and sentences of a session's view.
 
-    Of ``views``, unless there are none, only what belongs to these parts is in it, and nothing of what is ``hidden``; a
-    sentence names those of them that it would show otherwise.
+    With ``views`` it holds only what belongs to these parts, and never what belongs to a ``hidden`` part; a sentence names
+    the hidden parts that it would show otherwise.
     """
 
     def is_shown(*parts: InspectorPart) -> bool:
         return any((not views or part in views) and part not in hidden for part in parts)
 
-    unrevealed = [part for part in hidden if not views or part in views]
-    most = MAX_CHOSEN_ROWS if "breaks" in views else MAX_ROWS
+    hidden_parts = [part for part in hidden if not views or part in views]
+    max_rows = MAX_CHOSEN_ROWS if "breaks" in views else MAX_ROWS
     tables = (
-        *((_breaks(view, most),) if is_shown("breaks") else ()),
-        *((_largest(view),) if is_shown("grid", "window") else ()),
+        *((_breaks_table(view, max_rows),) if is_shown("breaks") else ()),
+        *((_largest_items_table(view),) if is_shown("grid", "window") else ()),
     )
     return ViewSummary(
         title=view.title or view.session,
@@ -62,7 +63,7 @@ def view_summary(
         else None,
         tables=tuple(table for table in tables if table.rows),
         sentences=(
-            *((HIDDEN_SENTENCE.format(parts=", ".join(unrevealed)),) if unrevealed else ()),
+            *((HIDDEN_SENTENCE.format(parts=", ".join(hidden_parts)),) if hidden_parts else ()),
             *(view.totals if is_shown("totals") else ()),
             *filter(None, (view.limit_words if is_shown("tracks") else "",)),
             *view.gaps,
@@ -75,7 +76,7 @@ def view_picture(view: TimelineView, *, has_breaks: bool = True) -> TimelinePict
     names, layers = window_layers(view)
     return TimelinePicture(
         title=view.title or view.session,
-        sentence=_sentence(view, layers, has_breaks=has_breaks),
+        sentence=_picture_sentence(view, layers, has_breaks=has_breaks),
         names=names,
         tokens_by_kind=layers,
         limits=view.requests.window,
@@ -85,12 +86,12 @@ def view_picture(view: TimelineView, *, has_breaks: bool = True) -> TimelinePict
 
 def compared_summary(summary: ViewSummary, comparison: SessionComparison) -> ViewSummary:
     """Return the summary of the first of two sessions, with how both compare before its tables."""
-    other = comparison.second.title or comparison.second.session
+    second_title = comparison.second.title or comparison.second.session
     return replace(
         summary,
-        title=" and ".join(dict.fromkeys((summary.title, other))),
+        title=" and ".join(dict.fromkeys((summary.title, second_title))),
         tables=(comparison_table(comparison), *summary.tables),
-        sentences=(OF_FIRST, *summary.sentences),
+        sentences=(FIRST_SESSION_SENTENCE, *summary.sentences),
     )
 
 
@@ -108,25 +109,27 @@ def comparison_table(comparison: SessionComparison) -> ReportTable:
 
 def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
     """Return the shown kinds and their tokens at each request: unseen tokens first, placeholders last."""
-    requests = len(view.requests.id)
-    changes = [[0.0] * (requests + 1) for _ in (*view.kinds, PLACEHOLDER)]
+    request_count = len(view.requests.id)
+    changes = [[0.0] * (request_count + 1) for _ in (*view.kinds, PLACEHOLDER)]
     shown_by_item: dict[int, tuple[int, int]] = {}
     for item, (kind, tokens) in enumerate(zip(view.items.kind, view.items.tokens, strict=True)):
         shown_by_item[item] = kind, tokens
-        changes[kind][min(view.items.entered[item], requests)] += tokens
-    summary = view.kinds.index("summary")
+        changes[kind][min(view.items.entered[item], request_count)] += tokens
+    summary_kind = view.kinds.index("summary")
     transitions = view.recorded.transitions
     for item, request, state, tokens in zip(
         transitions.item, transitions.request, transitions.state, transitions.tokens, strict=True
     ):
-        request_shown = min(max(request, view.items.entered[item]), requests)
-        kind, before = shown_by_item[item]
-        changes[kind][request_shown] -= before
+        request_shown = min(max(request, view.items.entered[item]), request_count)
+        kind, tokens_before = shown_by_item[item]
+        changes[kind][request_shown] -= tokens_before
         is_readable = state in ("whole", "truncated")
-        layer = view.items.kind[item] if is_readable else summary if state == "summarised" else -1
+        layer = (
+            view.items.kind[item] if is_readable else summary_kind if state == "summarised" else -1
+        )
         shown_by_item[item] = layer, tokens
         changes[layer][request_shown] += tokens
-    tokens_by_kind = [tuple(accumulate(row[:requests])) for row in changes]
+    tokens_by_kind = [tuple(accumulate(row[:request_count])) for row in changes]
     scales = [
         Scale(view.ruler.unseen, view.ruler.factor).fitted_to(total, sum(tokens))
         for total, *tokens in zip(view.recorded.total, *tokens_by_kind, strict=True)
@@ -146,18 +149,20 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
     )
 
 
-def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...], *, has_breaks: bool) -> str:
-    requests = len(view.requests.id)
-    if not requests:
+def _picture_sentence(
+    view: TimelineView, layers: tuple[tuple[int, ...], ...], *, has_breaks: bool
+) -> str:
+    request_count = len(view.requests.id)
+    if not request_count:
         return "The session has no request yet."
     totals = [sum(column) for column in zip(*layers, strict=True)] or [0]
-    peak = max(range(len(totals)), key=totals.__getitem__)
+    peak_request = max(range(len(totals)), key=totals.__getitem__)
     window = max(view.requests.window, default=0)
-    limit = f" of {window:,}" if window else ""
-    breaks = f"; {counted_noun(len(view.breaks), 'cache break')}" if has_breaks else ""
+    limit_text = f" of {window:,}" if window else ""
+    breaks_text = f"; {counted_noun(len(view.breaks), 'cache break')}" if has_breaks else ""
     return (
-        f"The context window over {counted_noun(requests, 'request')}, by kind: {totals[0]:,} tokens in the first, "
-        f"{totals[peak]:,}{limit} at most, in request {peak + 1:,}{breaks}."
+        f"The context window over {counted_noun(request_count, 'request')}, by kind: {totals[0]:,} tokens in the first, "
+        f"{totals[peak_request]:,}{limit_text} at most, in request {peak_request + 1:,}{breaks_text}."
     )
 
 
@@ -173,15 +178,17 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
     )
 
 
-def _breaks(view: TimelineView, most: int) -> ReportTable:
-    rows = sorted(view.breaks, key=lambda row: -row.cost)[:most]
-    unit: Form = "usd" if view.price.unit == "USD" else "count"
-    title = "cost, USD" if unit == "usd" else "cost, units"
+def _breaks_table(view: TimelineView, max_rows: int) -> ReportTable:
+    rows = sorted(view.breaks, key=lambda row: -row.cost)[:max_rows]
+    cost_form: Form = "usd" if view.price.unit == "USD" else "count"
+    cost_title = "cost, USD" if cost_form == "usd" else "cost, units"
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "request", "count", "fact"), lambda row: row.request + 1),
         (TableColumn("cause", "cause", "text"), lambda row: row.words or row.cause),
         TableColumn("loss", "written anew", "count", "fact"),
-        TableColumn("cost", title, unit, "fact" if view.price.matches_recorded else "estimate"),
+        TableColumn(
+            "cost", cost_title, cost_form, "fact" if view.price.matches_recorded else "estimate"
+        ),
         TableColumn("avoided_by", "avoided by", "text"),
     )
     left_out = len(view.breaks) - len(rows)
@@ -189,16 +196,22 @@ def _breaks(view: TimelineView, most: int) -> ReportTable:
     return table_of("Cache breaks, the dearest first", columns, rows, notes)
 
 
-def _largest(view: TimelineView) -> ReportTable:
+def _largest_items_table(view: TimelineView) -> ReportTable:
     items = view.items
-    order = sorted(range(len(items.id)), key=lambda at: -items.tokens[at])[:MAX_ROWS]
+    item_indexes = sorted(range(len(items.id)), key=lambda index: -items.tokens[index])[:MAX_ROWS]
     tokens = TableColumn("tokens", "tokens", "count", "estimate")
     since = TableColumn("entered", "since request", "count", "fact")
     columns: tuple[ColumnSpec, ...] = (
-        (TableColumn("item", "item", "count", "fact"), lambda at: at + 1),
-        (TableColumn("kind", "kind", "text"), lambda at: kind_words(view.kinds[items.kind[at]])),
-        (TableColumn("label", "what it is", "text"), lambda at: items.label[at][:MAX_LABEL_CHARS]),
-        (tokens, lambda at: round(items.tokens[at] * view.ruler.factor)),
-        (since, lambda at: items.entered[at] + 1),
+        (TableColumn("item", "item", "count", "fact"), lambda index: index + 1),
+        (
+            TableColumn("kind", "kind", "text"),
+            lambda index: kind_words(view.kinds[items.kind[index]]),
+        ),
+        (
+            TableColumn("label", "what it is", "text"),
+            lambda index: items.label[index][:MAX_LABEL_CHARS],
+        ),
+        (tokens, lambda index: round(items.tokens[index] * view.ruler.factor)),
+        (since, lambda index: items.entered[index] + 1),
     )
-    return table_of("The largest items", columns, order)
+    return table_of("The largest items", columns, item_indexes)

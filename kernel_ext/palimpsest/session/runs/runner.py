@@ -439,7 +439,9 @@ class Runner:
             write_stop_error(self._log, self._log.state.messages(), run.abort.reason)
             answers = self._answers(run)
         if answers:
-            journal_stop_reason(self._log, stopped_by, answers, withdrawn=run.withdrawn_prompts)
+            journal_stop_reason(
+                self._log, stopped_by, answers, withdrawn_prompts=run.withdrawn_prompts
+            )
 
     def _answers(self, run: Run) -> Messages:
         """Return the answers of the turn so far."""

@@ -82,28 +82,28 @@ class TitleWriter:
         if self._task is not None:
             self._task.cancel()
 
-    def begin_request(self, requests: RequestServices, setup: StepSetup) -> None:
+    def begin_request(self, services: RequestServices, setup: StepSetup) -> None:
         """Request the title beside the first step."""
         provisional_title, self._provisional_title = self._provisional_title, None
         if provisional_title is None or len(real_prompts(self._log.state.messages())) != 1:
             return
         loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._request_title(requests, setup, provisional_title))
+        self._task = loop.create_task(self._request_title(services, setup, provisional_title))
 
     async def _request_title(
-        self, requests: RequestServices, setup: StepSetup, provisional_title: str
+        self, services: RequestServices, setup: StepSetup, provisional_title: str
     ) -> None:
         try:
-            if await self._log.wait_until_written(requests.abort.is_set) or requests.abort.is_set():
+            if await self._log.wait_until_written(services.abort.is_set) or services.abort.is_set():
                 return
             info = self._services.models.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.models.model(info)
             agent = self._services.agents.known_agents.get("title")
-            hold = requests.request_hold()
+            hold = services.request_hold()
             if hold is not None:
                 await hold.wait_for_next_release()
             title_answer = await run_title(
-                requests,
+                services,
                 dataclasses.replace(setup, model=model, info=info),
                 agent.prompt if agent is not None else None,
             )

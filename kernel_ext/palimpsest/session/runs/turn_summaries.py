@@ -53,7 +53,7 @@ class TurnSummaries:
     _is_ended: bool = False
     _task: asyncio.Task[None] | None = None
 
-    def turn_ended(self, requests: RequestServices) -> None:
+    def turn_ended(self, services: RequestServices) -> None:
         """Request a summary when a run ended with a new answer."""
         session, setup = self._log.state.session, self.setup
         if self._is_ended or setup is None:
@@ -67,7 +67,7 @@ class TurnSummaries:
         prompt_id = turn[0].id
         self._turns = [*(earlier for earlier in self._turns if earlier != prompt_id), prompt_id]
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._write_summaries(requests))
+            self._task = asyncio.get_running_loop().create_task(self._write_summaries(services))
 
     def cancel_request(self) -> None:
         """Cancel the request, and make no more."""
@@ -75,11 +75,11 @@ class TurnSummaries:
         if self._task is not None:
             self._task.cancel()
 
-    async def _write_summaries(self, requests: RequestServices) -> None:
+    async def _write_summaries(self, services: RequestServices) -> None:
         while self._turns:
             turns, self._turns = tuple(self._turns[-MAX_TURNS:]), []
             try:
-                side_answer = await self._request_summary(requests, turns)
+                side_answer = await self._request_summary(services, turns)
             except (PalimpsestError, TimeoutError) as problem:
                 LOGGER.debug("No turn summary for session %s: %s", self._log.session_id, problem)
             except Exception:
@@ -89,7 +89,7 @@ class TurnSummaries:
                     self._set_summary(side_answer, turns[-1])
 
     async def _request_summary(
-        self, requests: RequestServices, turns: tuple[str, ...]
+        self, services: RequestServices, turns: tuple[str, ...]
     ) -> SideAnswer | None:
         setup = self.setup
         if setup is None or await self._log.wait_until_written():
@@ -101,10 +101,10 @@ class TurnSummaries:
             return None
         model = setup.model if info is setup.info else self._services.models.model(info)
         summary_setup = dataclasses.replace(setup, model=model, info=info)
-        hold = requests.request_hold()
+        hold = services.request_hold()
         if hold is not None:
             await hold.wait_for_next_release()
-        return await run_turn_summary(requests, summary_setup, turns)
+        return await run_turn_summary(services, summary_setup, turns)
 
     def _set_summary(self, side_answer: SideAnswer, prompt_id: str) -> None:
         """Write the summary, where the turn still exists, and add the usage of its request."""

@@ -96,8 +96,8 @@ SHOWN_RESULTS_KEY = "shown"
 
 def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, Any]:
     metadata = _left_running_metadata(outcome)
-    if outcome.rich:
-        metadata["rich"] = list(outcome.rich)
+    if outcome.displayed_mimes:
+        metadata["rich"] = list(outcome.displayed_mimes)
     if outcome.shown_results:
         metadata[SHOWN_RESULTS_KEY] = [
             {"kind": output.kind, "text": scrub(output.text)} for output in outcome.shown_results
@@ -125,7 +125,7 @@ def first_line(code: str) -> str:
 
 def outcome_text(outcome: PythonOutcome) -> str:
     """Return an outcome as text in labelled sections, without empty ones."""
-    shown_types = [mime for mime in outcome.rich if not mime.startswith("text/plain")]
+    shown_types = [mime for mime in outcome.displayed_mimes if not mime.startswith("text/plain")]
     count = len(outcome.images)
     images_text = "1 image is attached." if count == 1 else f"{count} images are attached."
     sections = [

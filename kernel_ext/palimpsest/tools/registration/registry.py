@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from palimpsest.tools.calls.json_schema import clean_schema
+from palimpsest.tools.calls.json_schema import model_schema
 from palimpsest.tools.permission_rules.permissions import hidden_tools
 from palimpsest.tools.registration.builtin_tools import builtin_tools as builtin_tools
 from palimpsest.tools.registration.function_tools import FunctionTool
@@ -78,7 +78,7 @@ class Registry:
         """Return the specs of tools for the model; they are cached and stay the same, so that the prompt stays cached."""
         for tool in tools:
             if tool.name not in self._specs or self._tools.get(tool.name) is not tool:
-                schema = clean_schema(tool.arguments)
+                schema = model_schema(tool.arguments)
                 self._specs[tool.name] = ToolSpec(
                     name=tool.name, description=tool.description, parameters=schema
                 )
