@@ -18,7 +18,7 @@ from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,
     is_of_own_policy,
-    pinned_parts,
+    pinned_part_ids,
 )
 from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, ItemState
 from palimpsest.transcript.timeline import SECTION_KINDS, Timeline, TimelineItem
@@ -95,7 +95,7 @@ def live_view(
 def _with_pins(timeline: Timeline, view: View) -> Timeline:
     """Return the items with a pin on those that the user pinned or restored."""
     effective = EffectiveDecisions(view.decisions)
-    pinned_ids = pinned_parts(view.messages, view.decisions) | effective.restored_ids
+    pinned_ids = pinned_part_ids(view.messages, view.decisions) | effective.restored_ids
     if not pinned_ids:
         return timeline
     items = tuple(

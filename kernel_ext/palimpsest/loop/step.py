@@ -36,7 +36,7 @@ from palimpsest.processor.session_log import GuardedState
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.tool_call_runner import RunTools, TimedInterview, run_calls
 from palimpsest.tools.tool import AskFunction, ToolContext
-from palimpsest.transcript.context_values.decisions import pinned_parts
+from palimpsest.transcript.context_values.decisions import pinned_part_ids
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
@@ -50,7 +50,11 @@ from palimpsest.transcript.errors import (
 )
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
-from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested, answer_ended
+from palimpsest.transcript.session_record.events import (
+    MessageUpdated,
+    StepRequested,
+    answer_end_events,
+)
 from palimpsest.transcript.values import Reply
 
 NO_ANSWER_ERROR = (
@@ -103,7 +107,7 @@ async def run_step(
         error = UnknownError(message=str(problem), explained=True)
         time = message.time.model_copy(update={"completed": log.clock()})
         update = {"error": error, "finish": "error", "time": time}
-        log.append(*answer_ended(message.model_copy(update=update)), sync=True)
+        log.append(*answer_end_events(message.model_copy(update=update)), sync=True)
         return "stop"
     if ready_request is None:
         return "asked"
@@ -252,7 +256,7 @@ def _pin_tokens(
     state: GuardedState, setup: StepSetup, ready_request: ReadyRequest
 ) -> dict[str, int]:
     """Return the tokens of pinned parts in a request, by part id."""
-    pinned_ids = pinned_parts(state.messages(), state.decisions)
+    pinned_ids = pinned_part_ids(state.messages(), state.decisions)
     tokens_by_part: dict[str, int] = {}
     for message in ready_request.projection.messages:
         for block in message.blocks:

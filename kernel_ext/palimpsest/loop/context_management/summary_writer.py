@@ -43,7 +43,7 @@ from palimpsest.transcript.session_record.events import (
     PartUpdated,
     SessionStatus,
     StepRequested,
-    answer_ended,
+    answer_end_events,
 )
 from palimpsest.transcript.session_record.sessions import Busy
 from palimpsest.transcript.values import ModelInfo
@@ -135,7 +135,7 @@ class SummaryWriter:
         time = self.message.time.model_copy(update={"completed": self._log.clock()})
         update: dict[str, Any] = {"time": time, "error": error, "finish": "error"}
         self.message = self.message.model_copy(update=update)
-        self._log.append(*answer_ended(self.message), sync=True)
+        self._log.append(*answer_end_events(self.message), sync=True)
 
     # Which model writes
 

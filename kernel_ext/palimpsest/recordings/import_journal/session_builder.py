@@ -38,7 +38,7 @@ from palimpsest.recordings.reading.recorded import (
     TotalsRead,
     UsageRead,
 )
-from palimpsest.store.exchange.import_merge import CHARS_PER_TOKEN, RULE
+from palimpsest.store.exchange.import_merge import CHARS_PER_TOKEN, IMPORT_RULE
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import (
@@ -321,7 +321,7 @@ class SessionBuilder:
         decision_id = self._derived_ids.decision_id(ended_call.part_id, self._decision_count)
         part_ids = {"message_id": ended_call.message_id, "part_id": ended_call.part_id}
         yield DecisionMade(
-            decision=Decision(id=decision_id, rule=RULE, **part_ids, **decision_fields)
+            decision=Decision(id=decision_id, rule=IMPORT_RULE, **part_ids, **decision_fields)
         )
 
     def _usage_events(self, value: UsageRead) -> Iterator[Event]:

@@ -23,7 +23,7 @@ from palimpsest.store.exchange.written_checkpoint import write_recording_checkpo
 from palimpsest.store.interface import Store, Writer
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.message_facts import MessageFacts
-from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
+from palimpsest.store.session_state.message_index import MIN_INDEXED_MESSAGES
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.parts import ToolPending
 from palimpsest.transcript.redaction.secret_patterns import scrub
@@ -216,7 +216,7 @@ class SessionJournal:
             if is_complete:
                 self._events.extend(self._builder.closing_events())
             self._write_events(is_complete=is_complete, sync=True)
-            is_long = self._has_summary or self._builder.message_count >= INDEXED_MESSAGES
+            is_long = self._has_summary or self._builder.message_count >= MIN_INDEXED_MESSAGES
             if is_complete and is_long and self._store.opens_from_checkpoint:
                 self._write_checkpoint()
         if existing is None:
