@@ -16,7 +16,7 @@ from tests.sample_size import SOAKING, sampled_cases
 PACKAGE = Path(__file__).parents[1] / "kernel_ext" / "palimpsest"
 WITHOUT_MODE = {"read_text", "write_text"}
 TEXTUAL = {"text", "universal_newlines"}
-OPENS = r"open\(|(?:read|write)_text\(|\b(?:text|universal_newlines)=True"
+THINK_OPEN = r"open\(|(?:read|write)_text\(|\b(?:text|universal_newlines)=True"
 """What stands in a module of which a call opens text."""
 LOCALES = {
     "C": {"LC_ALL": "C"},
@@ -68,7 +68,7 @@ def test_every_text_is_opened_as_what_it_is() -> None:
     opened = {
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in PACKAGE.rglob("*.py")
-        if re.search(OPENS, text := path.read_text(encoding="utf-8"))
+        if re.search(THINK_OPEN, text := path.read_text(encoding="utf-8"))
         for line in calls_without_encoding(ast.parse(text))
     }
 

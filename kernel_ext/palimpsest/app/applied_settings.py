@@ -13,7 +13,7 @@ from palimpsest.session.config.setting_files import LockedSettings, origin_of
 from palimpsest.session.config.settings import HookTable, McpSettings
 from palimpsest.session.extensions.hooks import HookSource
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.tools.mcp.values import TIMEOUT_SECONDS, McpServerSpec
+from palimpsest.tools.mcp.values import DEFAULT_TIMEOUT_SECONDS, McpServerSpec
 from palimpsest.tools.permission_rules.permissions import as_limits, merge_rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.session_record.sessions import Budget
@@ -44,7 +44,7 @@ def _server_spec(name: str, settings: McpSettings, origins: Mapping[str, str]) -
     keys = (f"mcp.{name}.command", f"mcp.{name}.url", f'mcp."{name}".command', f'mcp."{name}".url')
     origin = next((origins[key] for key in keys if key in origins), "settings")
     values = settings.model_dump() | {"args": tuple(settings.args)}
-    values["timeout"] = settings.timeout or TIMEOUT_SECONDS
+    values["timeout"] = settings.timeout or DEFAULT_TIMEOUT_SECONDS
     return McpServerSpec(name=name, origin=origin, refusal=_refusal(name, settings), **values)
 
 

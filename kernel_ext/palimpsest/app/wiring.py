@@ -511,7 +511,7 @@ class App:
         )
         min_seconds = MIN_QUERY_SECONDS if is_settled else MIN_CONFIGURED_QUERY_SECONDS
         if time.monotonic() - queried_at_seconds > min_seconds:
-            local_models = local_servers.models(environment)
+            local_models = local_servers.ollama_models(environment)
             self._local_models_at = time.monotonic(), local_models
             if local_models.models and self._expected_model() is None:
                 self.preload_model(f"{local_servers.PROVIDER}/{local_models.models[0].name}")

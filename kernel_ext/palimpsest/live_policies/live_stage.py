@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from palimpsest.context_policies.interface.laws import PLACEHOLDER_CHARS, breaches
+from palimpsest.context_policies.interface.laws import MAX_PLACEHOLDER_CHARS, breaches
 from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import (
     Change,
@@ -24,7 +24,10 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.own_policies.custom import OWN_POLICIES, CustomPolicy
-from palimpsest.context_policies.own_policies.own_code_errors import decided_by, start_of
+from palimpsest.context_policies.own_policies.own_code_errors import (
+    initial_state_of,
+    policy_result_of,
+)
 from palimpsest.context_policies.registry import get, presets
 from palimpsest.live_policies.item_changes import decisions_of
 from palimpsest.live_policies.live_items import LiveItems, sha256_of
@@ -85,8 +88,8 @@ class LivePolicyStage:
         self._notices: list[str] = []
         self.record = own_policy_record(policy)
 
-    def turn_began(self) -> None:
-        """Switch the policy on again, if it was switched off; called when a turn begins."""
+    def begin_turn(self) -> None:
+        """Switch the policy on again, if it was switched off."""
         self._is_off = False
 
     def take_notices(self) -> tuple[str, ...]:
@@ -154,7 +157,9 @@ class LivePolicyStage:
         layer = self._layer
         changes: Sequence[Change]
         if not continues_session:
-            state = start_of(policy, SessionFacts(request_view.timeline, moment.model.window, 0))
+            state = initial_state_of(
+                policy, SessionFacts(request_view.timeline, moment.model.window, 0)
+            )
             layer = {}
         turn = request_view.view.turn
         if policy.when != "request" and turn > max(self._newest_turn, 1):
@@ -167,21 +172,20 @@ class LivePolicyStage:
         if policy.when != "turn end":
             state, changes = self._checked_step(state, request_view)
             layer = with_changes(layer, changes)
-        rule_name, digest_beginning = (
-            f"{OWN_POLICY}{self.record.name}",
-            self.record.sha256[:POLICY_HASH_DIGITS],
+        rule_name, sha256 = f"{OWN_POLICY}{self.record.name}", self.record.sha256
+        decisions = decisions_of(
+            layer.values(), request_view, moment, rule_name, sha256[:POLICY_HASH_DIGITS]
         )
-        decisions = decisions_of(layer.values(), request_view, moment, rule_name, digest_beginning)
         return _StageAnswer(state, layer, turn, decisions)
 
     def _checked_step(self, state: Any, request_view: LiveView) -> tuple[Any, Sequence[Change]]:
         """Return the policy's new state and changes; raises PolicyBreach where it breaks a law."""
-        outcome = decided_by(self._policy, state, request_view.view)
+        outcome = policy_result_of(self._policy, state, request_view.view)
         for breach in breaches(
             outcome.changes,
             request_view.view,
             sticky=False,
-            placeholder_chars=PLACEHOLDER_CHARS,
+            placeholder_chars=MAX_PLACEHOLDER_CHARS,
             pins_checked=False,
         ):
             raise breach.error(self._policy.name)
@@ -239,7 +243,7 @@ class _TimeIsUp(BaseException):
 
 
 async def _call_bounded(function: Callable[[], T], max_seconds: float) -> T:
-    """Return the result of a function on a thread of its own; raises its exception, or TimeoutError after ``max_seconds``.
+    """Return a function's result from a thread of its own; raises its exception, or TimeoutError after ``max_seconds``.
 
     A thread cannot be ended from outside; if it takes too long, an exception is raised at its next line of Python, and
     its answer is never used.

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from palimpsest.model.adapter import usage
 from palimpsest.model.adapter.provider_calls import ProviderCalls
 from palimpsest.model.adapter.stream_joiner import StreamJoiner
-from palimpsest.model.errors.classification import ended_early, overflow_error, refusal_code
+from palimpsest.model.errors.classification import early_end_error, overflow_error, refusal_code
 from palimpsest.model.errors.explanations import auth_sentence
 from palimpsest.model.errors.overflow_detection import is_overflow
 from palimpsest.model.errors.retry import HOPELESS_CODES
@@ -44,7 +44,7 @@ ScriptedAnswer = ModelAnswer | Callable[[ModelRequest], ModelAnswer]
 """An answer, or a function that returns it for a request; it runs on a thread of its own, and may wait."""
 
 RETRYABLE_STATUS = frozenset({408, 409, 429})
-SERVER_ERROR = 500
+MIN_SERVER_ERROR_STATUS = 500
 UNAUTHORIZED = 401
 
 
@@ -103,7 +103,7 @@ class ScriptedModel:
         for event in joiner.end_stream(finish):
             yield event
         tokens = self._usage(answer, joiner, request)
-        yield StepFinished(joiner.reason(finish), tokens, tokens.cost(request.model.price))
+        yield StepFinished(joiner.finish_reason(finish), tokens, tokens.cost(request.model.price))
 
     def _usage(self, answer: ModelAnswer, joiner: StreamJoiner, request: ModelRequest) -> Usage:
         prompt = prompt_text(request.messages, request.tools)
@@ -134,7 +134,7 @@ class ScriptedModel:
                 message = "The connection broke in the middle of the answer."
                 raise ModelFailed(ApiError(message=message, retryable=True))
             case EndEarly():
-                raise ModelFailed(ended_early())
+                raise ModelFailed(early_end_error())
             case StreamError():
                 raise ModelFailed(ApiError(message=action.message, retryable=True))
             case ProviderRun():
@@ -160,7 +160,9 @@ def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> E
     if is_overflow(failure.message, failure.code, failure.status, refusals):
         return overflow_error(failure.message, refusals)
     code = refusal_code(failure.message, failure.code, refusals)
-    has_retryable_status = failure.status in RETRYABLE_STATUS or failure.status >= SERVER_ERROR
+    has_retryable_status = (
+        failure.status in RETRYABLE_STATUS or failure.status >= MIN_SERVER_ERROR_STATUS
+    )
     return ApiError(
         message=failure.message,
         status=failure.status,

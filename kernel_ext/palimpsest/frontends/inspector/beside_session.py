@@ -10,8 +10,11 @@ from typing import Any
 
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, SessionQuestions
 from palimpsest.frontends.inspector.inspections import Inspections
-from palimpsest.review.recorded_sessions.comparison_answers import SAME_SESSION, ComparisonAnswers
-from palimpsest.review.recorded_sessions.session_comparison import Reviewed, reviewed_session
+from palimpsest.review.recorded_sessions.comparison_answers import (
+    SAME_SESSION_SENTENCE,
+    ComparisonAnswers,
+)
+from palimpsest.review.recorded_sessions.session_comparison import Reviewed, review_of_source
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
@@ -72,7 +75,7 @@ def review_beside(
     async def compare(query: AskComparison) -> ViewAnswer:
         first_review = await get_first_review()
         if first_review is second_review:
-            return ViewAnswer(error=SAME_SESSION)
+            return ViewAnswer(error=SAME_SESSION_SENTENCE)
         if not comparison_questions or not comparison_questions[0].source.is_about(
             first_review, second_review
         ):
@@ -88,4 +91,4 @@ def beside_name(beside: SessionReview | Reviewed | str | Path | None) -> str | N
     """Return how a link names a session beside: by its id, or by the path of its recording; None for none."""
     if beside is None or isinstance(beside, str | Path):
         return None if beside is None else str(beside)
-    return reviewed_session(beside).timeline.session
+    return review_of_source(beside).timeline.session

@@ -13,10 +13,13 @@ from pathlib import Path
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, SessionQuestions
 from palimpsest.home_paths import home_path
 from palimpsest.review.prices.prices import PriceOf
-from palimpsest.review.recorded_sessions.comparison_answers import SAME_SESSION, ComparisonAnswers
+from palimpsest.review.recorded_sessions.comparison_answers import (
+    SAME_SESSION_SENTENCE,
+    ComparisonAnswers,
+)
 from palimpsest.review.recorded_sessions.recording import Recording, open_recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, SessionPlace
+from palimpsest.review.recorded_sessions.session_answers import LogState, SessionAnswers
 from palimpsest.review.recorded_sessions.session_comparison import first_with_requests
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
@@ -158,7 +161,7 @@ class Inspections:
             cached_recording = await self._open_recording(query.path, is_view=True)
             other_id = await asyncio.to_thread(cached_recording.first_with_requests, query.path)
         if other_id == first_id and self._is_same_file(path, query.path):
-            raise UserError(SAME_SESSION)
+            raise UserError(SAME_SESSION_SENTENCE)
         return other_id
 
     def _is_same_file(self, path: str | None, other_path: str | None) -> bool:
@@ -175,17 +178,17 @@ class Inspections:
             self._sessions.popitem(last=False)
         return questions
 
-    def _log_position(self, session_id: str) -> SessionPlace:
+    def _log_position(self, session_id: str) -> LogState:
         """Return how far a session's log goes, after writing what this kernel still holds of it."""
         journal = self._journal_of(session_id)
         if journal is None:
             newest_record = next(self._store.stream(session_id), None)
-            return SessionPlace(newest_record.seq if newest_record is not None else 0)
+            return LogState(newest_record.seq if newest_record is not None else 0)
         state = journal.state
         journal.flush_sync()
         info = state.session
         is_own = info is not None and info.parent_id is None and not info.read_only
-        return SessionPlace(state.seq, is_own=is_own)
+        return LogState(state.seq, is_writable=is_own)
 
     async def _open_recording(self, path: str, *, is_view: bool) -> _OpenRecording:
         target = self._target(path)

@@ -185,7 +185,7 @@ class Capture:
             error=error or self.error,
             was_interrupted=interrupted,
             images=tuple(self.images),
-            rich=tuple(self.rich_types),
+            displayed_mimes=tuple(self.rich_types),
             shown_results=tuple(self.shown_results),
             notes=tuple(self.notes),
             left_running=self.left_running,

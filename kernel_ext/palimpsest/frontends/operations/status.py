@@ -118,12 +118,12 @@ def _session_cost_text(
     if info is None or not info.read_only:
         return _cost_text(snapshot)
     from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
-    from palimpsest.review.tables.recording_sentences import recorded_words
+    from palimpsest.review.tables.recording_sentences import totals_sentence
     from palimpsest.review.tables.request_totals import request_totals
 
     review = ContextAnswers(services).review(session)
     totals = request_totals(review.timeline, review.ruler, review.price())
-    recorded_text = recorded_words(review.timeline.recorded_totals)
+    recorded_text = totals_sentence(review.timeline.recorded_totals)
     if not totals.requests:
         return recorded_text or money(None)
     basis: Basis = "fact" if totals.cost_is_fact else "estimate"

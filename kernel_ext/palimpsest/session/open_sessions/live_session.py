@@ -585,7 +585,7 @@ class LiveSession:
         self._prompt_resolver.extensions.mark_run_begin()
         self.spending_limit.begin_turn()
         if self.policy_stage is not None:
-            self.policy_stage.turn_began()
+            self.policy_stage.begin_turn()
         python = services.kernel.python(self.id) if services.kernel.python is not None else None
         if python is not None and self._left_running is not None:
             python = self._left_running.watched_runner(python)
@@ -613,7 +613,7 @@ class LiveSession:
             },
         )
 
-        async def setup(user: UserMessage) -> StepSetup:
+        async def resolve_setup(user: UserMessage) -> StepSetup:
             await self._expander.expand_prompts(tools)
             step_setup = await self._prompt_resolver.setup(user)
             self.turn_summaries.setup = step_setup
@@ -624,7 +624,7 @@ class LiveSession:
         request_services = RequestServices(
             log=self.log,
             abort=run.abort,
-            setup=setup,
+            resolve_setup=resolve_setup,
             request_hold=self._active_step_mode,
             wait_for_budget=lambda info: self._wait_for_budget(info, run.abort),
             on_spending=self.spending_limit.add_spending,
@@ -636,7 +636,7 @@ class LiveSession:
             cache=self._request_cache,
         )
         turn = TurnServices(
-            deliver=lambda: self.runner.deliver_steers(run),
+            deliver_prompts=lambda: self.runner.deliver_steers(run),
             postponed_pruning=self._postponed_pruning,
             compactions=self.runner.compactions,
             files=self.reverts.files,
@@ -668,7 +668,7 @@ class LiveSession:
 
     def _request_turn_summary(self, run_context: RunContext) -> None:
         if self._services.models.turn_summaries:
-            self.turn_summaries.begin_request(run_context.requests)
+            self.turn_summaries.begin_request(run_context.request_services)
 
     async def _wait_for_budget(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; a moved project first asks the user about its grants.

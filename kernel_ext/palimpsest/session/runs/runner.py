@@ -442,7 +442,7 @@ class Runner:
             answers = self._answers_of_turn(run)
         if answers:
             journal_stop_reason(
-                self._log, stopped_by, answers, withdrawn=run.withdrawn_prompt_texts
+                self._log, stopped_by, answers, withdrawn_prompts=run.withdrawn_prompt_texts
             )
 
     def _answers_of_turn(self, run: Run) -> Messages:

@@ -11,7 +11,7 @@ from palimpsest.context.budget.request_tokens import reserved_tokens
 from palimpsest.context.budget.window_guard import tool_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
-from palimpsest.loop.context_management.summary_writer import AGENT
+from palimpsest.loop.context_management.summary_writer import SUMMARY_AGENT
 from palimpsest.loop.model_requests.refused_tools import accepted_tools, refused_tools_sentence
 from palimpsest.loop.model_requests.request_builder import calibration_ratio
 from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
@@ -254,7 +254,7 @@ class PromptResolver:
         if TASK_NAME not in spec_names:
             policy = without_task(policy)
         locked_settings = services.rules.locked_settings
-        compaction_agent = services.agents.known_agents.get(AGENT)
+        compaction_agent = services.agents.known_agents.get(SUMMARY_AGENT)
         summary_model = compaction_agent.model if compaction_agent else None
         return StepSetup(
             agent=agent.name,
@@ -427,7 +427,10 @@ class PromptResolver:
 
     def _check_model_allowed(self, name: str, model: ModelRef) -> None:
         """Raise ConfigError for a model that only the session's own journal names."""
-        services, compaction_agent = self._services, self._services.agents.known_agents.get(AGENT)
+        services, compaction_agent = (
+            self._services,
+            self._services.agents.known_agents.get(SUMMARY_AGENT),
+        )
         configured = (
             services.rules.policy.compact.model,
             compaction_agent.model if compaction_agent is not None else None,
