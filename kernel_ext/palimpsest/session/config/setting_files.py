@@ -208,7 +208,9 @@ def _flag_layers(
             yield Layer(REPLAY_VARIABLE, {"replay": flag_text}, start_folder)
         else:
             modes = ", ".join(REPLAY_BY_FREEDOM)
-            problems.append(f"{REPLAY_VARIABLE} is one of {modes}, not {environment[REPLAY_VARIABLE]!r}.")
+            problems.append(
+                f"{REPLAY_VARIABLE} is one of {modes}, not {environment[REPLAY_VARIABLE]!r}."
+            )
     if number := environment.get(OUTPUT_TOKENS_VARIABLE, "").strip():
         if number.isdecimal() and int(number) > 0:
             cap_settings = {"policy": {"overflow": {"output_cap": int(number)}}}

@@ -23,7 +23,7 @@ class RevertPlan:
     message_id: str
     part_id: str | None
     earlier_snapshot: str | None
-    """The snapshot of a revert that is already in effect: its files are restored first."""
+    """The snapshot that a revert already in effect took; its files are restored first."""
     patches: tuple[PatchPart, ...]
     """Steps whose file changes are undone, oldest first; the first that names a file holds the state to restore."""
     written_files: tuple[str, ...] = ()

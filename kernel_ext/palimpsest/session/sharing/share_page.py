@@ -364,8 +364,12 @@ class Attachments:
             self._bytes_left -= len(content)
             return EmbeddedFile("picture", name, mime, _data_url(mime, text.encode()))
         self._bytes_left -= min(len(content), MAX_TEXT_CHARS)
-        more = len(text) - MAX_TEXT_CHARS
-        reason = f"{count(more)} more characters are not on this page" if more > 0 else ""
+        left_out_chars = len(text) - MAX_TEXT_CHARS
+        reason = (
+            f"{count(left_out_chars)} more characters are not on this page"
+            if left_out_chars > 0
+            else ""
+        )
         return EmbeddedFile("text", name, mime, text[:MAX_TEXT_CHARS], reason)
 
     def _content(self, url: str) -> bytes | None:
