@@ -216,10 +216,8 @@ class Turn:
             if self._run_context.turn_services.deliver_prompts():
                 # The released request contains a prompt that joined the turn.
                 user, newest_setup = newest_user(self._log.state.messages()) or user, None
-            current_setup, newest_setup = (
-                newest_setup or await self._services.resolve_setup(user),
-                None,
-            )
+            current_setup = newest_setup or await self._services.resolve_setup(user)
+            newest_setup = None
             is_last = self._step_count + 1 >= current_setup.max_steps
             postponed_id = self._run_context.turn_services.postponed_pruning.last_message_id
             attempts = self._fit_driver.attempts
@@ -240,7 +238,7 @@ class Turn:
     async def _hold_cut(
         self, setup: StepSetup, user: UserMessage, cause: Cause
     ) -> Literal["cut", "another-summary", "stop"]:
-        """Hold the cut after a refused request or a failed summary, and return the next action.
+        """Hold the request whose results must be cut after a refusal or a failed summary; returns the next action.
 
         A summary that is tried first is held by its own request.
         """

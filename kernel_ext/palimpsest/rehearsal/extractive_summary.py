@@ -25,6 +25,7 @@ MAX_TITLE_CHARS = 50
 MIN_CUT_TITLE_CHARS = 20
 """A title is cut after a word only if so many characters stay before it."""
 MAX_SECTION_LINES = 25
+"""Maximum lines of one section of a summary."""
 MAX_FIRST_LINES = 5
 """Maximum lines at the beginning of a longer section that stay; the others stay at its end."""
 MAX_FACT_CHARS = 200
@@ -131,7 +132,7 @@ def _newest_part(text: str) -> str:
 
 
 Facts = dict[str, list[str]]
-"""Facts extracted from a conversation, by the names of ``SECTION_TITLES``."""
+"""Facts extracted from a conversation, by their kinds, the keys of ``SECTION_TITLES``."""
 SECTION_TITLES = {
     "goal": "Goal",
     "done": "Done",
@@ -161,7 +162,7 @@ def summary_of(conversation: Conversation) -> str:
     headings = _template_headings(prompt)
     if headings:
         return _filled_template(headings, facts)
-    return "\n\n".join(_section(kind, facts) for kind in SECTION_TITLES)
+    return "\n\n".join(_markdown_section(kind, facts) for kind in SECTION_TITLES)
 
 
 def _turns_and_summary(conversation: Conversation) -> tuple[list[PastTurn], str]:
@@ -205,8 +206,8 @@ def _parse_serialised(text: str) -> list[PastTurn]:
 
 
 def facts_of(turns: list[PastTurn]) -> Facts:
-    """Return the facts of these turns for a summary, by the names of ``SECTION_TITLES``."""
-    facts: Facts = {name: [] for name in SECTION_TITLES}
+    """Return the facts of these turns for a summary, by their kinds."""
+    facts: Facts = {kind: [] for kind in SECTION_TITLES}
     for turn in turns:
         if turn.prompt.strip():
             facts["goal"].append(_one_line(turn.prompt))
@@ -264,7 +265,7 @@ def _one_line(text: str) -> str:
 
 def _with_earlier_facts(facts: Facts, earlier_summary: str) -> Facts:
     """Return the facts with those of an earlier summary before them, but for its open questions, which were answered."""
-    earlier_facts: Facts = {name: [] for name in SECTION_TITLES}
+    earlier_facts: Facts = {fact_kind: [] for fact_kind in SECTION_TITLES}
     kind = "numbers"
     for line in earlier_summary.splitlines():
         fact = line.strip().lstrip("-*").strip()
@@ -272,7 +273,7 @@ def _with_earlier_facts(facts: Facts, earlier_summary: str) -> Facts:
             kind = _kind_of(line) or kind
         elif kind != "open" and fact not in {"", "(none)", "None"}:
             earlier_facts[kind].append(fact)
-    return {name: earlier_facts[name] + facts[name] for name in SECTION_TITLES}
+    return {fact_kind: earlier_facts[fact_kind] + facts[fact_kind] for fact_kind in SECTION_TITLES}
 
 
 def _template_headings(prompt: str) -> list[str]:
@@ -304,18 +305,18 @@ def _filled_template(headings: list[str], facts: Facts) -> str:
         if kind == "numbers" and "variables" not in kinds:
             items = items + [f"Variable {name}" for name in facts["variables"]]
         used_kinds |= {kind} if kind else set()
-        parts.append(_bullets(items))
+        parts.append(_bullet_list(items))
     remaining_kinds = [
         kind for kind in SECTION_TITLES if kind not in {*used_kinds, "variables"} and facts[kind]
     ]
-    return "\n".join(parts + [_section(kind, facts) for kind in remaining_kinds])
+    return "\n".join(parts + [_markdown_section(kind, facts) for kind in remaining_kinds])
 
 
-def _section(kind: str, facts: Facts) -> str:
-    return f"## {SECTION_TITLES[kind]}\n{_bullets(facts[kind])}"
+def _markdown_section(kind: str, facts: Facts) -> str:
+    return f"## {SECTION_TITLES[kind]}\n{_bullet_list(facts[kind])}"
 
 
-def _bullets(items: list[str]) -> str:
+def _bullet_list(items: list[str]) -> str:
     lines = list(dict.fromkeys(items))
     if len(lines) > MAX_SECTION_LINES:
         # The first lines show the subject, the last lines the present state.

@@ -19,7 +19,9 @@ FREE_FORMATS = frozenset({"path", "password", "binary", "byte", "base64url"})
 CANDIDATE_TEXTS = ("0", "a", "A", "00", "aa", "AA", "000", "aaa", "AAA", "0000", "a0", "A0", "A-0", "AA-00", "AB-1234", "0.0", "0.0.0", "a@b.c")  # fmt: skip
 """Texts that are tried where nothing in the answer fits the pattern."""
 MAX_PLAIN_CHARS = 1_000
+"""Maximum characters of a simple text where the schema has no limit."""
 DATE_CHARS = 10
+"""Characters of a date without a time."""
 DATE_PATTERN = re.compile(
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?"
 )
@@ -44,7 +46,7 @@ def fitting_text(schema: Mapping[str, Any], answer: str) -> str | None:
         has_fitting_length = min_length <= len(text) and (
             max_length is None or len(text) <= int(max_length)
         )
-        if text and has_fitting_length and _matches(schema, text):
+        if text and has_fitting_length and _matches_pattern(schema, text):
             return text
     return None
 
@@ -61,7 +63,7 @@ def plain_text(schema: Mapping[str, Any], answer: str) -> str | None:
         for text in (answer or "", *CANDIDATE_TEXTS)
     )
     return next(
-        (text for text in texts if len(text) >= min_length and _matches(schema, text)), None
+        (text for text in texts if len(text) >= min_length and _matches_pattern(schema, text)), None
     )
 
 
@@ -79,8 +81,8 @@ def is_fitting_number(schema: Mapping[str, Any], number: float) -> bool:
 
 def plain_number(schema: Mapping[str, Any], *, is_integer: bool) -> float | int | None:
     """Return a simple number within the bounds of a field, such as 0 or a bound; None where there is none."""
-    names = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
-    bounds = [schema[name] for name in names if name in schema]
+    bound_names = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+    bounds = [schema[bound_name] for bound_name in bound_names if bound_name in schema]
     step = schema.get("multipleOf") or (1 if is_integer else None)
     candidates: list[float] = [0, *bounds]
     for bound in bounds:
@@ -108,7 +110,7 @@ def _date_or_time(text: str, format_name: str) -> str | None:
     return moment.isoformat() + ("" if moment.tzinfo else "Z")
 
 
-def _matches(schema: Mapping[str, Any], text: str) -> bool:
+def _matches_pattern(schema: Mapping[str, Any], text: str) -> bool:
     pattern = schema.get("pattern")
     if pattern is None:
         return True

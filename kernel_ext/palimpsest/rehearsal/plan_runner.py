@@ -110,9 +110,9 @@ def shown_input(call: ToolUse) -> str:
     """Return a call's input as Markdown."""
     for key in ("code", "command", "content"):
         if isinstance(call.input.get(key), str):
-            others = ", ".join(f"{k}={v!r}" for k, v in call.input.items() if k != key)
-            return (f"{inline_code(others)}\n\n" if others else "") + text_block(
+            others_text = ", ".join(f"{k}={v!r}" for k, v in call.input.items() if k != key)
+            return (f"{inline_code(others_text)}\n\n" if others_text else "") + text_block(
                 call.input[key], MAX_INPUT_LINES
             )
-    inputs = ", ".join(f"{key}={value!r}" for key, value in call.input.items())
-    return inline_code(f"{call.tool}({inputs})")
+    inputs_text = ", ".join(f"{key}={value!r}" for key, value in call.input.items())
+    return inline_code(f"{call.tool}({inputs_text})")

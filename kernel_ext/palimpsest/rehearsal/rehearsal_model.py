@@ -46,6 +46,7 @@ DEFAULT_WORD_SECONDS = 0.005
 MAX_PAUSE_SECONDS = 3_600.0
 """The length of a scenario's pause without an end."""
 CALL_KEY_CHARS = 12
+"""Characters of the hash from which call ids are made."""
 ESTIMATOR = "tiktoken/o200k_base"
 
 
@@ -72,9 +73,11 @@ class Rehearsal:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Stream the answer of the rules, or that of the scenario in the model's name."""
-        return answer_events(request, self._deltas)
+        return answer_events(request, self._stream_deltas)
 
-    async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
+    async def _stream_deltas(
+        self, request: ModelRequest, tap: StreamTap
+    ) -> AsyncGenerator[Any, None]:
         """Yield None, then the deltas of the answer; a stream that a scenario interrupts has no finish reason."""
         scenario_name = request.model.ref.name.removeprefix(f"{PROVIDER}/")
         messages = sendable_messages(request.messages, request.model)
@@ -137,24 +140,24 @@ def _scripted_answer(rehearsal_reply: RehearsalReply) -> ModelAnswer:
 
 
 async def _answer_deltas(
-    answer: ModelAnswer, wait_seconds: float, key: str, tap: StreamTap
+    answer: ModelAnswer, wait_seconds: float, id_key: str, tap: StreamTap
 ) -> AsyncGenerator[SimpleNamespace, None]:
-    """Yield the deltas of a scripted answer, whose call ids contain ``key``; waits after each word."""
+    """Yield the deltas of a scripted answer, whose call ids contain ``id_key``; waits after each word."""
     if answer.failure is not None:
         raise ScriptedFailure(answer.failure)
     call_count = 0
     for action in answer.actions:
         match action:
             case Say() | Think():
-                field = "content" if isinstance(action, Say) else "reasoning_content"
+                field_name = "content" if isinstance(action, Say) else "reasoning_content"
                 for piece in answer.pieces(action.text):
-                    yield SimpleNamespace(**{field: piece})
+                    yield SimpleNamespace(**{field_name: piece})
                     # Even a sleep of zero lets other tasks run, and a cancelled turn stops here.
                     await asyncio.sleep(wait_seconds)
             case ScriptedCall(tool=tool, raw=raw, id=call_id):
                 call_count += 1
                 function = SimpleNamespace(name=tool, arguments=raw)
-                provider_call_id = call_id or f"call_{key}_{call_count}"
+                provider_call_id = call_id or f"call_{id_key}_{call_count}"
                 yield SimpleNamespace(
                     tool_calls=[
                         SimpleNamespace(index=call_count, id=provider_call_id, function=function)

@@ -98,12 +98,12 @@ def _next_reply(conversation: Conversation, offered_tools: Set[str]) -> Rehearsa
     reasoning = next_plan_step.reasoning
     if not turn.exchanges and isinstance(next_plan_step, PlannedCall):
         op, why = kind.request.op, kind.request.why
-        rule = (
+        rule_text = (
             f"The words {why!r} fire the rule {op}."
             if op
             else f"The prompt fires the rule {kind.name}."
         )
-        reasoning = f"{rule} {reasoning}"
+        reasoning = f"{rule_text} {reasoning}"
     has_notice = any(NOTICE_MARK in text for past in conversation.turns for text in past.answers)
     notice = "" if has_notice else NOTICE
     if isinstance(next_plan_step, PlannedCall):

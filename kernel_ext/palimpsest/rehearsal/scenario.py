@@ -80,31 +80,34 @@ def _answers_after_compaction(
     messages: Sequence[Mapping[str, Any]],
 ) -> list[Mapping[str, Any]] | None:
     """Return the answers after the newest summary; None without a compaction."""
-    compactions = [
+    compaction_indexes = [
         index
         for index, message in enumerate(messages)
         if message.get("role") == "user"
         and text_of(message.get("content")).lstrip().startswith(SUMMARY_PROMPT)
     ]
-    if not compactions:
+    if not compaction_indexes:
         return None
     answers = [
-        message for message in messages[compactions[-1] + 1 :] if message.get("role") == "assistant"
+        message
+        for message in messages[compaction_indexes[-1] + 1 :]
+        if message.get("role") == "assistant"
     ]
+    # The first answer is the summary itself.
     return answers[1:]
 
 
 def _is_answer(message: Mapping[str, Any], step: ModelAnswer) -> bool:
     """Return whether a message has the text and the calls of a step."""
     text = "".join(action.text for action in step.actions if isinstance(action, Say)).strip()
-    tools = [action.tool for action in step.actions if isinstance(action, ScriptedCall)]
+    step_tools = [action.tool for action in step.actions if isinstance(action, ScriptedCall)]
     called_tools = [
         (call.get("function") or {}).get("name") for call in message.get("tool_calls") or ()
     ]
     return (
-        bool(text or tools)
+        bool(text or step_tools)
         and text_of(message.get("content")).strip() == text
-        and called_tools == tools
+        and called_tools == step_tools
     )
 
 
@@ -124,18 +127,18 @@ class ScenarioPlayer:
 
     def next(
         self,
-        name: str,
+        scenario_name: str,
         steps: Sequence[ModelAnswer],
         session_id: str | None,
         messages: Sequence[Mapping[str, Any]],
     ) -> ModelAnswer:
         """Return the step to play now."""
-        key = (name, session_id or "")
-        index = self._position(key, steps, messages)
+        key = (scenario_name, session_id or "")
+        index = self._next_position(key, steps, messages)
         if index >= len(steps):
             return says(
-                f"The scenario {name!r} is over: this session has {len(steps)} answers or more already. "
-                f"`%%agent --new -m rehearsal/{name}` plays it from its beginning."
+                f"The scenario {scenario_name!r} is over: this session has {len(steps)} answers or more already. "
+                f"`%%agent --new -m rehearsal/{scenario_name}` plays it from its beginning."
             )
         self._played_counts[key] = index + 1
         step = steps[index]
@@ -143,7 +146,7 @@ class ScenarioPlayer:
             self._failed_ends[key] = max(self._failed_ends.get(key, 0), index + 1)
         return step
 
-    def _position(
+    def _next_position(
         self,
         key: tuple[str, str],
         steps: Sequence[ModelAnswer],

@@ -94,15 +94,15 @@ ANSWER_BY_RULE = {
 def spoken_answer(runner: PlanRunner, rule: str, table: Table | None = None) -> PlanAnswer:
     """Return the answer of a rule that needs no tool, with example prompts for the table, if given."""
     if rule == "recap":
-        return _recap(runner)
+        return _recap_answer(runner)
     if rule == "unknown" and not runner.prompt.text.strip():
         rule = "empty"
     text, thought = ANSWER_BY_RULE[rule]
-    prompt_lines = "\n".join(f"- {inline_code(prompt)}" for prompt in _examples(table))
+    prompt_lines = "\n".join(f"- {inline_code(prompt)}" for prompt in _example_prompts(table))
     return PlanAnswer(text.replace("{examples}", prompt_lines), thought)
 
 
-def _examples(table: Table | None) -> list[str]:
+def _example_prompts(table: Table | None) -> list[str]:
     """Return three example prompts that the rules understand."""
     if table is None:
         return ["which variables are there?", "list the files here", "describe the data"]
@@ -124,7 +124,7 @@ def _examples(table: Table | None) -> list[str]:
     return [*prompts, f"how many rows has {table.name}?"][:MAX_EXAMPLES]
 
 
-def _recap(runner: PlanRunner) -> PlanAnswer:
+def _recap_answer(runner: PlanRunner) -> PlanAnswer:
     """Return an answer that lists the earlier prompts and the tools that were used."""
     lines = []
     if runner.conversation.summary:

@@ -75,23 +75,23 @@ class _Filler:
             return self._option_value(options)
         if isinstance(schema.get("allOf"), list):
             return self._filler_inside("allOf").value(self._merged_schema(schema))
-        kind = schema.get("type")
-        if isinstance(kind, list):
-            return self._option_value([{**schema, "type": reference} for reference in kind])
-        return self._value_of_type(kind, schema)
+        schema_type = schema.get("type")
+        if isinstance(schema_type, list):
+            return self._option_value([{**schema, "type": type_name} for type_name in schema_type])
+        return self._value_of_type(schema_type, schema)
 
     def _any_value(self) -> Any:
         return self.answer if self.is_required else _NO_VALUE
 
-    def _value_of_type(self, kind: Any, schema: Mapping[str, Any]) -> Any:
-        match kind:
+    def _value_of_type(self, schema_type: Any, schema: Mapping[str, Any]) -> Any:
+        match schema_type:
             case "string":
                 text = fitting_text(schema, self.answer)
                 if text is None and self.is_required:
                     text = plain_text(schema, self.answer)
                 return _NO_VALUE if text is None else text
             case "number" | "integer":
-                return self._number_value(schema, is_integer=kind == "integer")
+                return self._number_value(schema, is_integer=schema_type == "integer")
             case "boolean":
                 if _YES.search(self.answer):
                     return True
@@ -100,7 +100,7 @@ class _Filler:
                 return None if self.is_required else _NO_VALUE
             case "array":
                 return self._list_value(schema)
-            case _ if kind == "object" or "properties" in schema:
+            case _ if schema_type == "object" or "properties" in schema:
                 if not self.is_required and not schema.get("properties"):
                     return _NO_VALUE
                 return self._object_value(schema)
@@ -108,17 +108,17 @@ class _Filler:
                 return self._any_value()
 
     def _choice_value(self, choices: list[Any]) -> Any:
-        answer = self.answer.lower()
+        lowercase_answer = self.answer.lower()
         texts = (choice for choice in choices if isinstance(choice, str) and choice)
         default = choices[0] if self.is_required and choices else _NO_VALUE
-        return next((text for text in texts if text.lower() in answer), default)
+        return next((text for text in texts if text.lower() in lowercase_answer), default)
 
     def _number_value(self, schema: Mapping[str, Any], *, is_integer: bool) -> Any:
         for number in self.numbers:
             if is_fitting_number(schema, number) and not (is_integer and number % 1):
                 self.numbers.remove(number)
                 return int(number) if is_integer else number
-        entry_count = len(_entries(self.answer))
+        entry_count = len(_listed_entries(self.answer))
         if is_integer and entry_count and is_fitting_number(schema, entry_count):
             return entry_count
         plain_value = plain_number(schema, is_integer=is_integer) if self.is_required else None
@@ -126,8 +126,8 @@ class _Filler:
 
     def _option_value(self, options: Sequence[Any]) -> Any:
         """Return the value of the first option that the answer fills, else a simple value: null, if allowed."""
-        kinds = [option.get("type") for option in options if isinstance(option, Mapping)]
-        is_decimal = kinds[:2] == ["number", "string"]
+        schema_types = [option.get("type") for option in options if isinstance(option, Mapping)]
+        is_decimal = schema_types[:2] == ["number", "string"]
         optional_filler = self._filler_inside("option", is_required=False)
         # A decimal may be written as text, but not every text is a decimal.
         for option in options[:1] if is_decimal else options:
@@ -136,7 +136,7 @@ class _Filler:
                 return value
         if not self.is_required:
             return _NO_VALUE
-        if "null" in kinds:
+        if "null" in schema_types:
             return None
         values = map(self._filler_inside("option").value, options)
         return next((value for value in values if value is not _NO_VALUE), _NO_VALUE)
@@ -171,8 +171,10 @@ class _Filler:
         is_closed = item_schema is None and first_schemas
         max_items = int(schema.get("maxItems", len(items) if is_closed else MAX_ITEMS))
         if isinstance(item_schema, Mapping):
-            kind = self._resolved_schema(item_schema).get("type")
-            texts = (_entries(self.answer) if kind == "string" else []) or [self.answer]
+            schema_type = self._resolved_schema(item_schema).get("type")
+            texts = (_listed_entries(self.answer) if schema_type == "string" else []) or [
+                self.answer
+            ]
             fillers = (
                 self._filler_inside("item", is_required=False, answer=text) for text in texts
             )
@@ -214,7 +216,7 @@ class _Filler:
         return schema if isinstance(schema, Mapping) else {}
 
 
-def _entries(answer: str) -> list[str]:
+def _listed_entries(answer: str) -> list[str]:
     """Return the entries that an answer lists: the lines of its text blocks, without folders and remarks."""
     lines = (line.strip() for block in _BLOCK.findall(answer) for line in block.splitlines())
     return [line for line in lines if line and not line.startswith("(") and not line.endswith("/")]

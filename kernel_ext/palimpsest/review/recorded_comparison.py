@@ -150,7 +150,7 @@ class RecordedComparison(ShownAsTable):
         for key, title, form in _FIGURE_ROWS:
             first_value, second_value = getattr(self.first, key), getattr(self.second, key)
             is_comparable = key not in _MONEY_KEYS or self.first.unit == self.second.unit
-            ratio = _ratio(first_value, second_value) if is_comparable else None
+            ratio = _ratio_to_first(first_value, second_value) if is_comparable else None
             unit = f", {self.first.unit}" if key in _MONEY_KEYS and is_comparable else ""
             texts = (_figure_text(side, key, form) for side in (self.first, self.second))
             yield key, (title + unit, *texts, ratio)
@@ -158,29 +158,31 @@ class RecordedComparison(ShownAsTable):
         for key, title in _ACTION_ROWS:
             cells = [_action_text(value[key]) for value in values]
             is_count = key not in ("shared_steps", "next_action", "end")
-            ratio = _ratio(*(value[key] for value in values)) if is_count else None
+            ratio = _ratio_to_first(*(value[key] for value in values)) if is_count else None
             yield key, (title, *cells, ratio)
         for point, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
             share = 100 * point // (GROWTH_POINTS - 1)
             title_text = f"context after {share} % of the requests"
             sides = zip(pair, (self.first, self.second), strict=True)
             sizes = (mark_estimate(f"{value:,}", side.basis == "estimate") for value, side in sides)
-            yield "context", (title_text, *sizes, _ratio(*pair))
+            yield "context", (title_text, *sizes, _ratio_to_first(*pair))
         for key, title_text, first, second in (
             ("tools", "calls of", self.first.tools, self.second.tools),
             ("causes", "breaks:", self.first.causes, self.second.causes),
         ):
             for name in dict.fromkeys([*first, *second]):
                 first_value, second_value = first.get(name, 0), second.get(name, 0)
-                ratio = _ratio(first_value, second_value)
+                ratio = _ratio_to_first(first_value, second_value)
                 yield key, (f"{title_text} {name}", str(first_value), str(second_value), ratio)
 
     def _column_titles(self) -> tuple[str, str]:
-        """Return the titles of the two columns: ``first`` and ``second`` stand before them where both sessions have one title."""
-        first, second = (side.title or side.session for side in (self.first, self.second))
-        if first == second:
-            first, second = f"first: {first}", f"second: {second}"
-        return _column_title(first), _column_title(second)
+        """Return the titles of the two columns: ``first:`` and ``second:`` stand before them where both sessions have one title."""
+        first_title, second_title = (
+            side.title or side.session for side in (self.first, self.second)
+        )
+        if first_title == second_title:
+            first_title, second_title = f"first: {first_title}", f"second: {second_title}"
+        return _column_title(first_title), _column_title(second_title)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -280,7 +282,7 @@ def _action_text(value: str | int | None) -> str:
     return one_line(value or "nothing", MAX_ACTION_CHARS)
 
 
-def _ratio(first_value: Any, second_value: Any) -> float | None:
+def _ratio_to_first(first_value: Any, second_value: Any) -> float | None:
     if (
         isinstance(first_value, int | float)
         and isinstance(second_value, int | float)

@@ -215,7 +215,9 @@ def figures_table(
     title: str, figures: list[SessionFigures], notes: tuple[str, ...] = ()
 ) -> ReportTable:
     """Return a table with a row for each session."""
-    rows = tuple(tuple(_cell(getattr(figure, key)) for key, _, _ in _COLUMNS) for figure in figures)
+    rows = tuple(
+        tuple(_table_cell(getattr(figure, key)) for key, _, _ in _COLUMNS) for figure in figures
+    )
     columns = tuple(
         TableColumn(key, column_title, form, "" if form == "text" else "fact")
         for key, column_title, form in _COLUMNS
@@ -225,7 +227,7 @@ def figures_table(
     return ReportTable(title, columns, rows, notes, links, frozenset(estimates))
 
 
-def _cell(value: Any) -> Cell:
+def _table_cell(value: Any) -> Cell:
     if isinstance(value, Mapping):
         return ", ".join(f"{number} {name}" for name, number in value.items())
     cell: Cell = value

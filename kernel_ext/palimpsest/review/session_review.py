@@ -33,10 +33,10 @@ from palimpsest.review.tables.session_tables import (
     requests_table,
 )
 from palimpsest.review.tables.subagents import (
-    ChildrenOf,
     SubagentRun,
     Subagents,
-    no_children,
+    SubagentTimelinesOf,
+    no_subagents,
     requests_with_subagents,
     subagent_runs,
     subagents_of,
@@ -94,13 +94,13 @@ def session_ruler(timeline: Timeline, separate_tokens: Callable[[], int]) -> Rul
     """
     from palimpsest.context_policies.calibration.fit import fit_ruler
 
-    fitted = fit_ruler(timeline)
-    if fitted.is_fitted or any(item.kind in ("system", "tools") for item in timeline.items):
-        return fitted
-    return replace(fitted, unseen_tokens=separate_tokens() or fitted.unseen_tokens)
+    fitted_ruler = fit_ruler(timeline)
+    if fitted_ruler.is_fitted or any(item.kind in ("system", "tools") for item in timeline.items):
+        return fitted_ruler
+    return replace(fitted_ruler, unseen_tokens=separate_tokens() or fitted_ruler.unseen_tokens)
 
 
-def listed_policies(policies: Sequence[PolicyLike] | PolicyLike) -> list[PolicyLike]:
+def list_of_policies(policies: Sequence[PolicyLike] | PolicyLike) -> list[PolicyLike]:
     """Return one or several policies as a list."""
     if isinstance(policies, Sequence) and not isinstance(policies, str):
         return [*policies]
@@ -120,7 +120,7 @@ class SessionReview(NotedSession):
         get_policy: GetPolicy,
         price_of: PriceOf,
         sent_requests: SentRequests | None = None,
-        children_of: ChildrenOf = no_children,
+        subagent_timelines_of: SubagentTimelinesOf = no_subagents,
         *,
         references: References | None = None,
         references_of: Callable[[Timeline], References] = References.of,
@@ -142,7 +142,7 @@ class SessionReview(NotedSession):
         )
         self.problems = (*problems, *import_problems)
         """Places of the recording that could not be read when it was opened or imported."""
-        self._children_of = children_of
+        self._subagent_timelines_of = subagent_timelines_of
         self._get_policy = get_policy
         self._price_of = price_of
         self.note_files = note_files or no_notes()
@@ -215,7 +215,7 @@ class SessionReview(NotedSession):
         """Return the prices of a subagent for a session without prices, so that dollars and units are not mixed."""
         if given_prices(price_text or "").for_all or not self.timeline.requests:
             return units
-        for subagent in self._children_of(self.timeline.session):
+        for subagent in self._subagent_timelines_of(self.timeline.session):
             subagent_profile = profile_of(subagent, price_text, self._price_of)
             if subagent_profile.unit == "USD":
                 own_models = (request.model or NAMELESS_MODEL for request in self.timeline.requests)
@@ -319,7 +319,9 @@ class SessionReview(NotedSession):
             ruler = _session_ruler_with(child, sent_requests)
             return ruler, with_models_of(profile, child, self._price_of, user_prices)
 
-        return subagent_runs(self.timeline, self._children_of, self.ruler, ruler_and_prices)
+        return subagent_runs(
+            self.timeline, self._subagent_timelines_of, self.ruler, ruler_and_prices
+        )
 
     def subagent_reviews(self) -> Iterator["SessionReview"]:
         """Yield a review of each subagent of the session, also of those that its subagents started."""
@@ -330,7 +332,7 @@ class SessionReview(NotedSession):
                 self._get_policy,
                 self._price_of,
                 None if self.sent is None else self.sent.of_session(subagent_id),
-                self._children_of,
+                self._subagent_timelines_of,
                 price=self._price_text,
                 note_files=self.note_files,
             )
@@ -502,17 +504,17 @@ class SessionReview(NotedSession):
 
         if not self.timeline.requests:
             return CompactionLosses(self.timeline.title or self.timeline.session, RECORDED, ())
-        simulation, uses = self._replay_under(policy, summary), self.references.by_name
+        simulation, uses = self._replay_under(policy, summary), self.references.uses_by_name
         return compaction_losses(simulation, uses, self.price(price), self._summary_writers(price))
 
     def _summary_writers(self, price: PriceLike) -> "dict[str, SummarySession]":
         """Return the sessions that wrote summaries, with their tokens and cost."""
         from palimpsest.review.request_contents.compaction_losses import (
             SummarySession,
-            summary_writers,
+            writer_ids_by_summary,
         )
 
-        writer_ids = frozenset(summary_writers(self.timeline).values())
+        writer_ids = frozenset(writer_ids_by_summary(self.timeline).values())
         runs = self.subagent_runs(price) if writer_ids else ()
         writers = {}
         for run in runs:
@@ -596,7 +598,7 @@ class SessionReview(NotedSession):
         choice = None if summary is None else SummaryChoice.parse(summary)
         comparison = compare_policies(
             self.timeline,
-            [with_summaries(self.policy(entry), choice) for entry in listed_policies(policies)],
+            [with_summaries(self.policy(entry), choice) for entry in list_of_policies(policies)],
             ruler or self.ruler_at(price, lifetime),
             self.replay_price(price, lifetime),
             window=window,

@@ -877,8 +877,10 @@ export interface CommandReply {
 }
 /** The summary of a session that a page shows before it has the session's messages. */
 export interface SessionHead {
+  /** The session's id. */
   session: string;
   title: string;
+  /** The path of its notebook. */
   notebook?: string;
   read_only: boolean;
   seq: number;
@@ -1294,7 +1296,7 @@ export interface ExportedFile {
 export interface Extensions {
   hooks: HookStatus[];
   servers: McpServerStatus[];
-  /** Hooks that cannot be loaded. */
+  /** Sentences on hooks that cannot be loaded. */
   remarks: string[];
 }
 /** A hook as ``%agent hooks`` lists it. */
@@ -1355,6 +1357,7 @@ export interface Fork {
   id: string;
   type: 'fork';
   session?: string;
+  /** The id of the message before which the copy ends. */
   message?: string;
   /** The request's number in the session, from 1, or its id. */
   request?: number | string;
@@ -1422,6 +1425,7 @@ export interface ImportProgressNotice {
   kind: 'import-progress';
   /** The id of the import's command. */
   id: string;
+  /** Bytes that were read so far. */
   bytes: number;
   /** Bytes of the source; 0 while they are not known. */
   total: number;
@@ -2111,6 +2115,7 @@ export interface NewSession {
   id: string;
   type: 'new';
   title?: string;
+  /** The id of the session to which it belongs, as one that a task began. */
   parent?: string;
   /** Permission rules in the form of the settings, for this session only; checked when they are loaded. */
   permission?:
@@ -2633,7 +2638,9 @@ export interface ReleaseRequest {
 export interface RenameNotebook {
   id: string;
   type: 'rename';
+  /** The path before. */
   was: string;
+  /** The path now. */
   notebook: string;
 }
 /** The requests of a session, in order. */
@@ -3136,6 +3143,7 @@ export interface StorageRow {
   id: string;
   title: string;
   bytes: number;
+  /** When it was last used, in milliseconds since 1970. */
   updated: number;
   /** Number of sessions that are deleted together. */
   with_children: number;
@@ -3394,7 +3402,7 @@ export interface WriteNote {
   session?: string;
   /** A recorded file or folder, from the kernel's start directory; the note is written beside it. */
   path?: string;
-  /** The note to change or to remove; empty for a new one. */
+  /** The id of the note to change or to remove; empty for a new one. */
   note: string;
   remove: boolean;
   /** None leaves the text of a note that is changed, as with tag and verdict. */

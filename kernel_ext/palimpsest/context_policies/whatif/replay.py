@@ -407,7 +407,6 @@ class CounterfactualReplay:
             ).total
 
     def _step(self, seq: int, request: StepRequest) -> Step:
-        """Build the step of a recorded request."""
         inputs = self._recordings.inputs_of(request)
         fitted, written_request, fits = self._make_fitting_request(request, inputs)
         recorded_since = self.recorded_since_step

@@ -83,7 +83,7 @@ async def propose_step(
 ) -> ProposedRequest:
     """Return the request that a step would send now; ``cause`` says why the context must shrink first.
 
-    ``postponed_message_id`` is the newest message of a turn whose pruning waits for this
+    ``postponed_message_id`` is the id of the newest message of a turn whose pruning waits for this
     request; empty for none. ``is_last_step`` is whether this is the last step of its turn.
     """
     view = services.log.view()

@@ -248,13 +248,13 @@ class SummaryWriter:
     async def _send_request(self, *, is_last: bool) -> str:
         """Send the decided request and stream its answer; returns the request's id."""
         services, summary_setup = self._services, self._summary_setup
-        assembled = build_request(
+        ready_request = build_request(
             services, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
-        if not assembled.budget_check.fits:
-            budget_check = assembled.budget_check
+        if not ready_request.budget_check.fits:
+            budget_check = ready_request.budget_check
             raise _too_long_failure(summary_setup.info, budget_check.tokens, budget_check.budget)
-        record, window = assembled.record, summary_setup.info.window
+        record, window = ready_request.record, summary_setup.info.window
         cutter = output_cutter(self._log, summary_setup, record.facts)
         self._processor = StreamProcessor(
             self._log, self.message, cutter, request_id=record.id, window=window
@@ -264,7 +264,7 @@ class SummaryWriter:
         try:
             async with asyncio.timeout(seconds):
                 step_finished = await stream_answer(
-                    services, summary_setup.model, assembled, self._processor
+                    services, summary_setup.model, ready_request, self._processor
                 )
         except ModelFailed as failure:
             self._is_model_unusable = _makes_model_unusable(failure.error)

@@ -97,9 +97,7 @@ class CompactionRedecision:
         self, seq: int, decision: Decision, view: View, request: StepRequest | None
     ) -> DecisionPoint:
         """Check a summary again, under the policy of the request that wrote it."""
-        summary_infos = (
-            message.info for message in view.messages if message.id == decision.message_id
-        )
+        summary_infos = (m.info for m in view.messages if m.id == decision.message_id)
         summary_info = next(summary_infos, None)
         if request is None or not isinstance(summary_info, AssistantMessage):
             return DecisionPoint("compact", seq, "", (decision,), (), NO_REQUEST_REASON)

@@ -151,7 +151,7 @@ class _LogReplay:
                 pass
 
     def _points_before_message(self, seq: int, info: MessageInfo) -> Iterator[DecisionPoint]:
-        """Handle a message that is about to appear."""
+        """Yield the decision points before a message appears, and store the view for the next request's deciders."""
         if isinstance(info, AssistantMessage):
             self._view_before_deciders = self._view_before_deciders or self._view()
             return

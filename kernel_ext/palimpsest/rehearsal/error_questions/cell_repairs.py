@@ -26,36 +26,36 @@ def replace_column(
 
     The name stays where it is printed, or where a column of that name is created.
     """
-    literals = [node for node in cell.nodes() if cell.is_text(node, wrong_name)]
+    literals = [node for node in cell.expressions() if cell.is_text(node, wrong_name)]
     first_made_line = min(
-        (node.lineno for node in literals if _role(cell, node) == "made"), default=None
+        (node.lineno for node in literals if _literal_role(cell, node) == "made"), default=None
     )
     read_nodes = [
         node
         for node in literals
         if (first_made_line is None or node.lineno <= first_made_line)
         and (
-            (_role(cell, node) == "item" and _owner_name(cell, node) == table_name)
-            or (_role(cell, node) in {"item", "argument"} and node.lineno in lines)
+            (_literal_role(cell, node) == "item" and _owner_name(cell, node) == table_name)
+            or (_literal_role(cell, node) in {"item", "argument"} and node.lineno in lines)
         )
     ]
-    if not read_nodes and len(literals) == 1 and _role(cell, literals[0]) == "":
+    if not read_nodes and len(literals) == 1 and _literal_role(cell, literals[0]) == "":
         read_nodes = literals
-    return cell.edited(
+    return cell.edited_text(
         [(node, _quoted_like(cell.segment(node), right_name)) for node in read_nodes]
     )
 
 
 def column_owner(cell: CellSource, lines: range, wrong_name: str) -> str:
     """Return the name of the table whose column is read; empty where it is unknown."""
-    for node in cell.nodes(lines):
-        if cell.is_text(node, wrong_name) and _role(cell, node) in {"item", "argument"}:
+    for node in cell.expressions(lines):
+        if cell.is_text(node, wrong_name) and _literal_role(cell, node) in {"item", "argument"}:
             return _owner_name(cell, node)
-    roots = {root_name(n) for n in cell.nodes(lines) if isinstance(n, ast.Subscript)}
+    roots = {root_name(n) for n in cell.expressions(lines) if isinstance(n, ast.Subscript)}
     return next(iter(roots)) if len(roots) == 1 else ""
 
 
-def _role(cell: CellSource, text: ast.expr) -> str:
+def _literal_role(cell: CellSource, text: ast.expr) -> str:
     """Return the role of a literal text: a column that is read (``item``) or ``made``, an ``argument`` of a method, ``printed``, or empty."""
     inner_node: ast.AST = text
     for node in cell.ancestors(text):
@@ -82,14 +82,14 @@ def _owner_name(cell: CellSource, text: ast.expr) -> str:
 
 def _quoted_like(segment: str, value: str) -> str:
     """Return a value as a string literal in the quotes of the literal ``segment``."""
-    quote = "'" if segment.startswith("'") else '"'
-    is_plain = value.isprintable() and not set(value) & {quote, "\\"}
-    return f"{quote}{value}{quote}" if is_plain else repr(value)
+    quote_char = "'" if segment.startswith("'") else '"'
+    is_plain = value.isprintable() and not set(value) & {quote_char, "\\"}
+    return f"{quote_char}{value}{quote_char}" if is_plain else repr(value)
 
 
 def import_line(cell: CellSource, name: str) -> str | None:
     """Return the import line of a well-known name, if the cell does not define the name itself."""
-    uses = [node for node in cell.nodes() if isinstance(node, ast.Name) and node.id == name]
+    uses = [node for node in cell.expressions() if isinstance(node, ast.Name) and node.id == name]
     if any(isinstance(node.ctx, ast.Store) for node in uses):
         return None
     parent_nodes = [cell.parents.get(node) for node in uses]

@@ -112,7 +112,7 @@ def _find_mistake(runner: PlanRunner, report: ErrorReport) -> FindingSteps:
     finder = FINDER_BY_EXCEPTION.get(report.exception)
     if finder is None or cell.tree is None:
         return None
-    return (yield from finder(runner, report, cell, cell.region(report.line)))
+    return (yield from finder(runner, report, cell, cell.statement_lines(report.line_number)))
 
 
 def _column_mistake(
@@ -225,7 +225,7 @@ def _repair_text(report: ErrorReport, finding: Finding | None) -> str:
     sentence = f"{place_text}{f'{line},' if line else ''} raised {inline_code(report.summary_line)}: {finding.description}."
     if not finding.corrected_source or CellSource(finding.corrected_source).tree is None:
         return f"{sentence} I give no corrected cell, as it would be a guess."
-    note = " I read `&lt;` before the name of a tag as `<`." if report.escaped else ""
+    note = " I read `&lt;` before the name of a tag as `<`." if report.was_escaped else ""
     code = code_block(finding.corrected_source, "python")
     return f"{sentence} I have not run the corrected cell.{note}\n\n{code}"
 

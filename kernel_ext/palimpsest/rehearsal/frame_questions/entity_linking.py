@@ -9,11 +9,11 @@ from typing import Any
 
 from palimpsest.rehearsal.parsing.tables import Column, Variable
 from palimpsest.rehearsal.parsing.vocabulary import (
-    BOUNDARIES,
-    CHARTS,
-    DATA,
+    CHART_BY_WORD,
+    DATA_WORDS,
     KNOWN_WORDS,
-    PLOT,
+    NAME_ENDING_WORDS,
+    PLOT_WORDS,
     word_set,
 )
 from palimpsest.rehearsal.parsing.word_matching import Word, words_of
@@ -24,9 +24,10 @@ FILLER_TOKENS = word_set(
     is has and l ml deg lb ft sqft n col val raw code name df data table
     """
 )
+"""Words of column names that say little, such as units."""
 FILLER_WEIGHT = 0.25
 WORDS_BEFORE_NAME = word_set("of in is show describe print plot inspect variable s by display")
-WORDS_AFTER_NAME = PLOT | CHARTS.keys() | {"please", "now", "for", "me", "as", "a"}
+WORDS_AFTER_NAME = PLOT_WORDS | CHART_BY_WORD.keys() | {"please", "now", "for", "me", "as", "a"}
 FULL_MATCH_SCORE, STEM_MATCH_SCORE = 2.0, 1.8
 """Scores of words that are a column's whole name, letter by letter or but for the plural."""
 TOKEN_SCORE, WORD_SCORE = 0.1, 0.02
@@ -38,6 +39,8 @@ MAX_RIVAL_DIFFERENCE = 0.1
 """Difference in score below which another column is a rival."""
 MAX_RUN_WORDS = 5
 """Maximum words of the prompt that may name one column."""
+RANK_OF_WORD = 10
+"""Added to a value's rank for each of its words, so that longer values win."""
 MIN_SCORE = 0.3
 """Minimum share of a column's name that the words must contain; fillers weigh less."""
 
@@ -95,7 +98,7 @@ def _word_runs(words: Sequence[Word]) -> Iterable[list[int]]:
         for end in range(start + 1, min(start + MAX_RUN_WORDS, len(words)) + 1):
             run_words = words[start:end]
             if run_words[-1].text in {",", ";"} or (
-                len(run_words) > 1 and run_words[-1].text in BOUNDARIES
+                len(run_words) > 1 and run_words[-1].text in NAME_ENDING_WORDS
             ):
                 break
             yield list(range(start, end))
@@ -123,20 +126,24 @@ def _partial_score(prompt_words: list[Word], tokens: tuple[Word, ...]) -> float:
     unmatched_tokens = list(tokens)
     matched_weight = 0.0
     for word in prompt_words:
-        best_token = max(unmatched_tokens, key=lambda token: _similarity(word, token), default=None)
-        similarity = _similarity(word, best_token) if best_token else 0.0
+        best_token = max(
+            unmatched_tokens, key=lambda token: _word_similarity(word, token), default=None
+        )
+        similarity = _word_similarity(word, best_token) if best_token else 0.0
         if best_token is None or similarity == 0.0:
             return 0.0
         unmatched_tokens.remove(best_token)
-        matched_weight += similarity * _weight(best_token)
-    return matched_weight / sum(_weight(token) for token in tokens) + WORD_SCORE * len(prompt_words)
+        matched_weight += similarity * _token_weight(best_token)
+    return matched_weight / sum(_token_weight(token) for token in tokens) + WORD_SCORE * len(
+        prompt_words
+    )
 
 
-def _weight(token: Word) -> float:
+def _token_weight(token: Word) -> float:
     return FILLER_WEIGHT if token.text in FILLER_TOKENS or len(token.text) == 1 else 1.0
 
 
-def _similarity(word: Word, token: Word) -> float:
+def _word_similarity(word: Word, token: Word) -> float:
     if word.text == token.text or word.stem == token.stem:
         return 1.0
     if _is_known_word(word):
@@ -168,7 +175,7 @@ def link_values(
                 is_free = {*range(start, end)} <= free_positions
                 if is_free and (rank := _match_rank(words[start:end], tokens)):
                     mention = ValueMention(column_by_key[key], value, start, end)
-                    candidates.append((rank + 10 * len(tokens), mention))
+                    candidates.append((rank + RANK_OF_WORD * len(tokens), mention))
     mentions: list[ValueMention] = []
     for _, candidate in sorted(candidates, key=lambda pair: -pair[0]):
         if not any(
@@ -187,13 +194,13 @@ def _match_rank(prompt_words: Sequence[Word], tokens: Sequence[Word]) -> int:
 
 def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict[str, float]:
     """Return a score for each variable that the words name."""
-    scores_by_name: dict[str, float] = {}
+    score_by_name: dict[str, float] = {}
     runs = list(_word_runs(words))
     for variable in variables:
         column = Column(variable.name)
         # A name that is also an everyday word counts only in certain positions.
         name = variable.name
-        is_common = (name in KNOWN_WORDS or len(name) == 1) and name not in DATA
+        is_common = (name in KNOWN_WORDS or len(name) == 1) and name not in DATA_WORDS
         scores = [
             _match_score([words[index] for index in run], column)
             for run in runs
@@ -201,8 +208,8 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
         ]
         best_score = max(scores, default=0.0)
         if best_score >= MIN_SCORE:
-            scores_by_name[name] = best_score
-    return scores_by_name
+            score_by_name[name] = best_score
+    return score_by_name
 
 
 def _is_in_name_position(words: Sequence[Word], run: list[int]) -> bool:

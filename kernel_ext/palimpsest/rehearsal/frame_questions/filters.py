@@ -6,7 +6,7 @@ from typing import Any
 
 from palimpsest.rehearsal.frame_questions.entity_linking import ColumnMention, ValueMention
 from palimpsest.rehearsal.parsing.tables import Column
-from palimpsest.rehearsal.parsing.vocabulary import ABOVE, BELOW
+from palimpsest.rehearsal.parsing.vocabulary import ABOVE_WORDS, BELOW_WORDS
 from palimpsest.rehearsal.parsing.word_matching import Word, number_of
 
 EQUAL = {"=", "==", "equal", "equals", "is", "exactly"}
@@ -47,7 +47,7 @@ def parse_filters(
             ),  # type: ignore[misc]
             default=None,
         )
-        if nearest and (operator := _operator(words, column_mentions, position)):
+        if nearest and (operator := _comparison_operator(words, column_mentions, position)):
             filters.append(Filter(nearest.column, operator, number))
             used_starts.add(nearest.start)
     return filters, used_starts
@@ -80,7 +80,7 @@ def _counts_rows(words: Sequence[Word], position: int) -> bool:
     return word_before in ranks or stem_after in {"row", "line", "bin"}
 
 
-def _operator(
+def _comparison_operator(
     words: Sequence[Word], column_mentions: Sequence[ColumnMention], position: int
 ) -> str | None:
     """Return the comparison operator in the words before a number, or None."""
@@ -96,9 +96,9 @@ def _operator(
     ):
         return "<="
     for text in reversed(words_before):
-        if text in ABOVE:
+        if text in ABOVE_WORDS:
             return ">"
-        if text in BELOW:
+        if text in BELOW_WORDS:
             return "<"
         if text in EQUAL:
             return "=="

@@ -17,7 +17,7 @@ from palimpsest.rehearsal.frame_questions.query_spec import LinkedPrompt, QueryS
 from palimpsest.rehearsal.frame_questions.table_search import FoundTable, find_data, show_variable
 from palimpsest.rehearsal.parsing.tables import Table, Variable, dict_in
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block
-from palimpsest.rehearsal.parsing.vocabulary import QUALITIES
+from palimpsest.rehearsal.parsing.vocabulary import COLUMN_WORDS_BY_ADJECTIVE
 from palimpsest.rehearsal.parsing.word_matching import words_of
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
 
@@ -64,7 +64,7 @@ def query_steps(
     words = runner.prompt.words
     unlinked_texts = [words[index].text for index in sorted(unlinked_words(words, spans))]
     if not spec.measures:
-        unlinked_texts += [word.text for word in words if word.text in QUALITIES]
+        unlinked_texts += [word.text for word in words if word.text in COLUMN_WORDS_BY_ADJECTIVE]
     spec = fill_defaults(spec, words)
     spec, fit_note = fit_to_types(spec)
     notes = [
@@ -238,6 +238,6 @@ def rule_thought(spec: QuerySpec) -> str:
     measures = ", ".join(column.label for column in spec.measures) or "none"
     groups = ", ".join(column.label for column in spec.groups) or "none"
     filters_text = ", ".join(f"{f.column.label} {f.operator} {f.value!r}" for f in spec.filters)
-    condition = f"; condition: {filters_text}" if filters_text else ""
-    chart = f" ({chart_of(spec)})" if spec.op == "plot" else ""
-    return f"Rule: {spec.op}{chart} on {spec.table.name}. Measured: {measures}; grouped by: {groups}{condition}."
+    condition_text = f"; condition: {filters_text}" if filters_text else ""
+    chart_text = f" ({chart_of(spec)})" if spec.op == "plot" else ""
+    return f"Rule: {spec.op}{chart_text} on {spec.table.name}. Measured: {measures}; grouped by: {groups}{condition_text}."

@@ -15,8 +15,10 @@ def write_code(spec: QuerySpec) -> str:
     """Return the code for a spec; that of a plot ends with an expression for the plot's numbers."""
     if spec.op != "plot":
         return WRITER_BY_OPERATION[spec.op](spec)
-    drawing, numbers_code = plot_lines(spec)
-    return "\n".join(["import matplotlib.pyplot as plt", "", *drawing, "plt.show()", numbers_code])
+    drawing_lines, numbers_code = plot_lines(spec)
+    return "\n".join(
+        ["import matplotlib.pyplot as plt", "", *drawing_lines, "plt.show()", numbers_code]
+    )
 
 
 def chart_of(spec: QuerySpec) -> str:
@@ -42,9 +44,9 @@ def plot_lines(spec: QuerySpec) -> tuple[list[str], str]:
     if not numeric_columns and (spec.groups or spec.measures):
         return _plot_counts(spec, spec.groups or spec.measures)
     if not numeric_columns:
-        rows = rows_source(spec)
-        numbers_code = f'{rows}.select_dtypes("number").agg({STATISTICS_LIST}).T'
-        return [f"{rows}.hist(figsize=(10, 6))"], numbers_code
+        rows_code = rows_source(spec)
+        numbers_code = f'{rows_code}.select_dtypes("number").agg({STATISTICS_LIST}).T'
+        return [f"{rows_code}.hist(figsize=(10, 6))"], numbers_code
     if len(numeric_columns) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
         return _plot_scatter(spec, numeric_columns)
     if not spec.groups:
@@ -55,11 +57,11 @@ def plot_lines(spec: QuerySpec) -> tuple[list[str], str]:
 def _plot_counts(spec: QuerySpec, columns: tuple[Column, ...]) -> tuple[list[str], str]:
     counts_code = f"{rows_source(spec)}[{key_source(columns)}].value_counts()"
     if len(columns) > 1:
-        drawing = [f'{counts_code}.unstack().plot.bar(ylabel="rows")']
-        return drawing, f"{counts_code}.reset_index()"
-    kind = chart_of(spec)
-    label = "" if kind == "pie" else 'ylabel="rows"'
-    return ["plt.figure()", f"{counts_code}.plot.{kind}({label})"], counts_code
+        drawing_lines = [f'{counts_code}.unstack().plot.bar(ylabel="rows")']
+        return drawing_lines, f"{counts_code}.reset_index()"
+    chart = chart_of(spec)
+    label = "" if chart == "pie" else 'ylabel="rows"'
+    return ["plt.figure()", f"{counts_code}.plot.{chart}({label})"], counts_code
 
 
 def _plot_scatter(spec: QuerySpec, numeric_columns: tuple[Column, ...]) -> tuple[list[str], str]:
@@ -68,20 +70,22 @@ def _plot_scatter(spec: QuerySpec, numeric_columns: tuple[Column, ...]) -> tuple
         if spec.is_against
         else (numeric_columns[0], numeric_columns[1])
     )
-    rows = rows_code = rows_source(spec)
-    colour = ""
-    kind = chart_of(spec)
-    if spec.groups and kind == "scatter":
+    rows_code = plotted_code = rows_source(spec)
+    colour_code = ""
+    chart = chart_of(spec)
+    if spec.groups and chart == "scatter":
         # As a category, so that the colour bar shows its names.
-        name = as_source(spec.groups[0].key)
-        rows_code = f'{rows}.astype({{{name}: "category"}})'
-        colour = f', c={name}, colormap="viridis"'
-    drawing = [f"{rows_code}.plot.{kind}(x={as_source(x.key)}, y={as_source(y.key)}{colour})"]
-    return drawing, f"{rows}[{as_source(x.key)}].corr({rows}[{as_source(y.key)}])"
+        group_code = as_source(spec.groups[0].key)
+        plotted_code = f'{rows_code}.astype({{{group_code}: "category"}})'
+        colour_code = f', c={group_code}, colormap="viridis"'
+    drawing_lines = [
+        f"{plotted_code}.plot.{chart}(x={as_source(x.key)}, y={as_source(y.key)}{colour_code})"
+    ]
+    return drawing_lines, f"{rows_code}[{as_source(x.key)}].corr({rows_code}[{as_source(y.key)}])"
 
 
 def _plot_measure(spec: QuerySpec, measure: Column) -> tuple[list[str], str]:
-    column = f"{rows_source(spec)}[{as_source(measure.key)}]"
+    column_code = f"{rows_source(spec)}[{as_source(measure.key)}]"
     label = as_source(measure.label)
     method_by_chart = {
         "line": f"plot.line(ylabel={label})",
@@ -89,35 +93,40 @@ def _plot_measure(spec: QuerySpec, measure: Column) -> tuple[list[str], str]:
         "bar": f"plot.bar(ylabel={label})",
     }
     method_code = method_by_chart.get(spec.chart or "", f"plot.hist(bins=20, title={label})")
-    drawing = ["plt.figure()", f"{column}.{method_code}"]
-    return drawing, f"{column}.agg({STATISTICS_LIST})"
+    drawing_lines = ["plt.figure()", f"{column_code}.{method_code}"]
+    return drawing_lines, f"{column_code}.agg({STATISTICS_LIST})"
 
 
 def _plot_grouped(spec: QuerySpec, numeric_columns: tuple[Column, ...]) -> tuple[list[str], str]:
-    rows, measure = rows_source(spec), numeric_columns[0]
-    grouping_code = f"{rows}.groupby({key_source(spec.groups)})"
+    rows_code, measure = rows_source(spec), numeric_columns[0]
+    grouping_code = f"{rows_code}.groupby({key_source(spec.groups)})"
     chart = chart_of(spec)
     method = spec.statistic or "mean"
     if chart == "scatter":
-        drawing = [
-            f"{rows}.plot.scatter(x={as_source(spec.groups[0].key)}, y={as_source(measure.key)})"
+        drawing_lines = [
+            f"{rows_code}.plot.scatter(x={as_source(spec.groups[0].key)}, y={as_source(measure.key)})"
         ]
     elif chart in {"box", "hist"}:
-        call = "boxplot" if chart == "box" else "hist"
-        drawing = [f"{rows}.{call}(column={as_source(measure.key)}, by={key_source(spec.groups)})"]
+        method_name = "boxplot" if chart == "box" else "hist"
+        drawing_lines = [
+            f"{rows_code}.{method_name}(column={as_source(measure.key)}, by={key_source(spec.groups)})"
+        ]
     else:
         columns_code = f"[{key_source(numeric_columns)}]"
         unstack_code = ".unstack()" if len(spec.groups) > 1 else ""
-        plot_kind = chart if chart in {"line", "pie"} else "bar"
+        plot_method = chart if chart in {"line", "pie"} else "bar"
         label = as_source(f"{method} of {measure.label}" if len(numeric_columns) == 1 else method)
-        drawing = ["plt.figure()"] if len(numeric_columns) == 1 and not unstack_code else []
-        drawing.append(
-            f"{grouping_code}{columns_code}.{method}(){unstack_code}.plot.{plot_kind}(ylabel={label})"
+        drawing_lines = ["plt.figure()"] if len(numeric_columns) == 1 and not unstack_code else []
+        drawing_lines.append(
+            f"{grouping_code}{columns_code}.{method}(){unstack_code}.plot.{plot_method}(ylabel={label})"
         )
     if len(numeric_columns) > 1 or spec.statistic or chart in {"line", "bar", "pie"}:
-        return drawing, f"{grouping_code}[{key_source(numeric_columns)}].{method}().reset_index()"
+        return (
+            drawing_lines,
+            f"{grouping_code}[{key_source(numeric_columns)}].{method}().reset_index()",
+        )
     return (
-        drawing,
+        drawing_lines,
         f"{grouping_code}[{as_source(measure.key)}].agg({STATISTICS_LIST}).reset_index()",
     )
 

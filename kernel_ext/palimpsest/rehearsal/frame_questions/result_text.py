@@ -79,10 +79,10 @@ def titled_table(
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+    return "| " + " | ".join(_escaped_cell(cell) for cell in cells) + " |"
 
 
-def _cell(text: str) -> str:
+def _escaped_cell(text: str) -> str:
     for char in "\\`*_<>[]|$~":
         text = text.replace(char, "\\" + char)
     return " ".join(text.split())
@@ -112,8 +112,8 @@ def extremes_text(rows: TextRows, column_index: int, subject: str) -> str:
 
 def _first_row_text(rows: TextRows, column_index: int) -> str:
     """Return the label of the first of the rows that share a number, the number of further rows, and the shared number."""
-    more_rows = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{inline_code(rows[0][0])}{more_rows} ({shortened_number(rows[0][column_index])})"
+    more_text = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return f"{inline_code(rows[0][0])}{more_text} ({shortened_number(rows[0][column_index])})"
 
 
 def _is_number(text: str) -> bool:
@@ -168,8 +168,8 @@ def grouped_table(
 def _comparison_column(spec: QuerySpec, headers: Sequence[str]) -> tuple[str, int]:
     """Return the name of the statistic by which groups are compared, and its column's index in the headers."""
     if spec.statistic:
-        of_column = f" of {inline_code(headers[0])}" if len(headers) > 1 else ""
-        return f"{STATISTIC_NAMES.get(spec.statistic, spec.statistic)}{of_column}", 0
+        column_text = f" of {inline_code(headers[0])}" if len(headers) > 1 else ""
+        return f"{STATISTIC_NAMES.get(spec.statistic, spec.statistic)}{column_text}", 0
     return "mean", headers.index("mean")
 
 
@@ -298,7 +298,7 @@ def _describe_text(spec: QuerySpec, result: ToolResult) -> str | None:
 def statistics_text(result: ToolResult) -> str:
     """Return the statistics of several columns as a table, or as they were printed."""
     rows = frame_rows(result.value, STATISTICS, has_index=True) or []
-    cells = [(row[tool_outputs.INDEX], *(row[name] for name in STATISTICS)) for row in rows]
+    cells = [(row[tool_outputs.INDEX_KEY], *(row[name] for name in STATISTICS)) for row in rows]
     return markdown_table(["column", *STATISTICS], cells) if cells else text_block(result.value)
 
 

@@ -22,6 +22,7 @@ MAX_SHOWN_LINES = 30
 MENTION_SCORE = 3.0
 """Score of a variable that the prompt names with @ or in backticks."""
 MAX_TIE_DIFFERENCE = 0.01
+"""Difference in score below which two tables fit equally."""
 MIN_NAME_SCORE = 1.5
 """Minimum score of a variable whose whole name is in the prompt."""
 
@@ -84,8 +85,8 @@ def _best_other_variable(
     variables: Sequence[Variable], name_scores: Mapping[str, float]
 ) -> Variable | None:
     """Return the variable, neither table nor code, with the highest score; None where no score is high enough."""
-    code_kinds = {"DataFrame", "module", "function", "type"}
-    other_variables = [variable for variable in variables if variable.kind not in code_kinds]
+    excluded_kinds = {"DataFrame", "module", "function", "type"}
+    other_variables = [variable for variable in variables if variable.kind not in excluded_kinds]
     best_variable = max(other_variables, key=lambda v: name_scores.get(v.name, 0.0), default=None)
     return (
         best_variable
@@ -126,10 +127,10 @@ def _best_table(
     best_table = max(tables, key=lambda table: scores[table.name], default=None)
     if best_table and (scores[best_table.name] > 0 or len(tables) == 1):
         tied_names = [
-            n
-            for n in scores
-            if abs(scores[n] - scores[best_table.name]) < MAX_TIE_DIFFERENCE
-            and n != best_table.name
+            name
+            for name in scores
+            if abs(scores[name] - scores[best_table.name]) < MAX_TIE_DIFFERENCE
+            and name != best_table.name
         ]
         choice_text = f" would fit as well; I took {inline_code(best_table.name)}."
         return FoundTable(

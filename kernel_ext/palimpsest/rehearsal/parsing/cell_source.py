@@ -50,7 +50,7 @@ class CellSource:
             yield parent
             node = parent
 
-    def region(self, line: int | None) -> range:
+    def statement_lines(self, line: int | None) -> range:
         """Return the lines of the innermost statement at a line; all lines where there is none.
 
         Of a compound statement, such as ``for``, these are the lines before its body.
@@ -71,7 +71,7 @@ class CellSource:
             last_line = body[0].lineno - 1
         return range(innermost.lineno, last_line + 1)
 
-    def nodes(self, lines: range | None = None) -> list[ast.expr]:
+    def expressions(self, lines: range | None = None) -> list[ast.expr]:
         """Return the expressions that begin in these lines, in source order."""
         expressions = (node for node in self.walk() if isinstance(node, ast.expr))
         selected = (node for node in expressions if lines is None or node.lineno in lines)
@@ -83,7 +83,7 @@ class CellSource:
 
     def segment(self, node: ast.expr) -> str:
         """Return the source text of a node."""
-        start, end = self._span(node)
+        start, end = self._text_span(node)
         return self.text[start:end]
 
     def is_text(self, node: ast.AST, value: str) -> bool:
@@ -92,21 +92,23 @@ class CellSource:
             return False
         return python_literal(self.segment(node)) == value
 
-    def _span(self, node: ast.expr) -> tuple[int, int]:
+    def _text_span(self, node: ast.expr) -> tuple[int, int]:
         last_line = node.end_lineno or node.lineno
-        start = self._offset(node.lineno, node.col_offset)
-        return start, self._offset(last_line, node.end_col_offset or 0)
+        start = self._text_offset(node.lineno, node.col_offset)
+        return start, self._text_offset(last_line, node.end_col_offset or 0)
 
-    def _offset(self, line: int, column: int) -> int:
+    def _text_offset(self, line: int, column: int) -> int:
         bytes_before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:column]
         return self._line_starts[line - 1] + len(bytes_before.decode("utf-8", "ignore"))
 
-    def edited(self, edits: Sequence[Edit]) -> str | None:
+    def edited_text(self, edits: Sequence[Edit]) -> str | None:
         """Return the text with these nodes replaced; None without edits."""
         if not edits:
             return None
         text = self.text
-        spans = sorted({(*self._span(node), new_text) for node, new_text in edits}, reverse=True)
+        spans = sorted(
+            {(*self._text_span(node), new_text) for node, new_text in edits}, reverse=True
+        )
         for start, end, new_text in spans:
             text = text[:start] + new_text + text[end:]
         return text

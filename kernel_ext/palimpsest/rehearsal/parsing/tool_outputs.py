@@ -13,7 +13,7 @@ from functools import cached_property
 
 from palimpsest.lazy_patterns import lazy_pattern
 
-_SECTION = lazy_pattern(
+_SECTION_HEADING = lazy_pattern(
     r"(?m)^\[(stdout|stderr|result|images|shown to the user|error|left behind|interrupted)\]$"
 )
 _REFUSED = lazy_pattern(
@@ -31,7 +31,7 @@ _TOOL_ERROR = lazy_pattern(
     r"(?i)^(?:error\b|there is no\b|.*\b(?:does not exist|not found|no such file|cannot be (?:read|written|shown|changed)|is a folder|is a binary"
     r"|could not be|is not a valid|is neither|occurs \d+ times|outside the project|has only \d+ lines|is invalid|are invalid))"
 )
-_CUT = lazy_pattern(
+_CUT_NOTE = lazy_pattern(
     r"(?m)^\.\.\.\d+ \w+ truncated\.\.\.|more characters were left out|the middle is left out|^\[\d+ characters left out\]$"
 )
 """The notes that the engine puts in the place of omitted text."""
@@ -41,7 +41,10 @@ _ELIDED = lazy_pattern(
 """Text that pandas prints in place of omitted rows, columns and long texts, and below a shortened table."""
 MAX_LINE_CHARS = 200
 MAX_ERROR_LINES = 3
+MIN_TWO_DECIMALS = 10
+"""Numbers from here on are shown with two decimals, smaller ones with more."""
 MIN_SCIENTIFIC = 1e5
+"""Numbers from here on that are printed in scientific notation stay in it."""
 MAX_WHOLE = 1e15
 """Numbers from here on are not shown as whole numbers, since a float does not hold all their digits."""
 NUMBER_PATTERN = lazy_pattern(
@@ -59,13 +62,13 @@ class ToolResult:
     @cached_property
     def sections(self) -> dict[str, str]:
         """The labelled sections of a ``python`` output; the whole text as ``result`` when there are none."""
-        headings = list(_SECTION.finditer(self.text))
+        headings = list(_SECTION_HEADING.finditer(self.text))
         if not headings:
             return {"result": "" if self.text.strip() == "(no output)" else self.text}
         ends = [heading.start() for heading in headings[1:]] + [len(self.text)]
         return {
-            m[1]: self.text[m.end() : end].strip("\n")
-            for m, end in zip(headings, ends, strict=True)
+            heading[1]: self.text[heading.end() : end].strip("\n")
+            for heading, end in zip(headings, ends, strict=True)
         }
 
     @property
@@ -120,7 +123,7 @@ class ToolResult:
     @property
     def is_cut(self) -> bool:
         """Whether a part of the output was cut out because it was too long."""
-        return bool(_CUT.search(self.text))
+        return bool(_CUT_NOTE.search(self.text))
 
     @property
     def is_shortened(self) -> bool:
@@ -164,7 +167,7 @@ def series_items(text: str) -> list[tuple[str, str]]:
     return items
 
 
-INDEX = ""
+INDEX_KEY = ""
 """The key of the index in the rows that ``frame_rows`` returns."""
 
 
@@ -179,14 +182,14 @@ def frame_rows(
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and re.fullmatch(r"\[\d+ rows x \d+ columns\]", lines[-1]):
         lines.pop()
-    edges = _edges(lines[0], headers) if lines else None
+    edges = _column_edges(lines[0], headers) if lines else None
     if edges is None or len(edges) < len(headers):
         return None
     rows = [_row_cells(line, edges, has_index=has_index) for line in lines[1:]]
     return [row for row in rows if row] if all(rows) else None
 
 
-def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
+def _column_edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
     """Return the columns in a header line, in order, each with its right edge; None where it has other text too."""
     edges: list[tuple[str, int]] = []
     position = 0
@@ -215,7 +218,7 @@ def _row_cells(
             return None
         cell = line[previous_edge:edge]
         if index == 0:
-            row[INDEX], cell = _split_index(cell, has_index=has_index)
+            row[INDEX_KEY], cell = _split_index(cell, has_index=has_index)
         row[name] = cell.strip()
         previous_edge = edge
         if line[edge : edge + 1].strip():
@@ -249,7 +252,7 @@ def shortened_number(number: str) -> str:
         return f"{value:.6e}"
     if value == int(value) and abs(value) < MAX_WHOLE:
         return str(int(value))
-    if abs(value) >= 10:
+    if abs(value) >= MIN_TWO_DECIMALS:
         return f"{value:.2f}"
     return f"{value:.4g}" if abs(value) < 1 else f"{value:.3f}"
 

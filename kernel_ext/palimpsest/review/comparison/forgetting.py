@@ -39,13 +39,13 @@ def find_forgotten(
     """Return the counts of what the agent would have forgotten under the policy of a replay."""
     timeline = simulation.timeline
     request_count = len(timeline.requests)
-    first_not_whole = {item: group[0].request for item, group in timeline.by_item.items()}
+    first_not_whole_by_item = {item: group[0].request for item, group in timeline.by_item.items()}
     repeated = sum(
-        request >= first_not_whole.get(result, request_count)
+        request >= first_not_whole_by_item.get(result, request_count)
         and timeline.transition_at(result, request) is not None
         for request, result in timeline.of_items("repeated calls", _repeated_calls)
     )
-    lost_uses = [*chain.from_iterable(_lost_uses(timeline, references, first_not_whole))]
+    lost_uses = [*chain.from_iterable(_lost_uses(timeline, references, first_not_whole_by_item))]
     lost_by_kind = Counter(kind_of_name(use.name) for use in lost_uses)
     request_by_fetched_item: dict[int, int] = {}
     fetched_names: set[str] = set()
@@ -71,11 +71,11 @@ def find_forgotten(
 
 
 def _lost_uses(
-    timeline: Timeline, references: References, first_not_whole: Mapping[int, int]
+    timeline: Timeline, references: References, first_not_whole_by_item: Mapping[int, int]
 ) -> Sequence[Sequence[NameUse]]:
     """Return, by request, the uses of names that the request no longer showed.
 
-    ``first_not_whole`` is the first request at which each item was no longer whole. Each request of a growing session is
+    ``first_not_whole_by_item`` is the first request at which each item was no longer whole. Each request of a growing session is
     checked once.
     """
     transitions = timeline.transitions
@@ -89,9 +89,9 @@ def _lost_uses(
         for transition in transitions
         if transition.state == "summarised" and transition.shown
     )
-    uses = references.by_request
+    uses = references.uses_by_request
     request_count = len(timeline.requests)
-    names_shown = _NamesShown(timeline, first_not_whole, replacement_texts)
+    names_shown = _NamesShown(timeline, first_not_whole_by_item, replacement_texts)
 
     rows: GrownRows[Sequence[NameUse]] = timeline.earlier.setdefault("lost uses", GrownRows())
     return rows.grown_rows(
@@ -99,8 +99,11 @@ def _lost_uses(
             use
             for newest_source, use in uses.get(request, ())
             # Most names are still in their newest item.
-            if request >= first_not_whole.get(newest_source, request_count)
-            and not (names_shown.shows(use) or _any_summary_contains(timeline, summary_items, use))
+            if request >= first_not_whole_by_item.get(newest_source, request_count)
+            and not (
+                names_shown.is_name_shown(use)
+                or _any_summary_contains(timeline, summary_items, use)
+            )
         ],
         timeline.requests,
         [uses.get(timeline_request.index) for timeline_request in timeline.requests],
@@ -124,17 +127,17 @@ class _NamesShown:
     """Answers whether requests show names. It must be asked in the order of requests, in which the items of a name only grow."""
 
     timeline: Timeline
-    first_not_whole: Mapping[int, int]
+    first_not_whole_by_item: Mapping[int, int]
     replacement_texts: Mapping[int, Iterable[str | None]]
     """The texts that replace an item; None where it is whole again."""
     sources: dict[str, _NameSources] = field(default_factory=dict)
 
-    def shows(self, use: NameUse) -> bool:
+    def is_name_shown(self, use: NameUse) -> bool:
         """Return whether the request of a use shows its name in one of the items that contain it."""
         request_count = len(self.timeline.requests)
         sources = self.sources.setdefault(use.name, _NameSources())
         for item in use.sources[sources.seen_count :]:
-            first_not_whole = self.first_not_whole.get(item, request_count)
+            first_not_whole = self.first_not_whole_by_item.get(item, request_count)
             sources.whole_until = max(sources.whole_until, first_not_whole)
             if any(
                 text is None or use.name in text for text in self.replacement_texts.get(item, ())

@@ -29,13 +29,15 @@ MAX_NEIGHBOUR_DISTANCE = 1
 """Number of requests by which the rule may act earlier or later than the agent did."""
 PRESET_OF_AGENT: Mapping[str, RecordedAgent] = {
     "claude-code": RecordedAgent(("claude_code.auto",), records_cause=True),
-    "cline": RecordedAgent(("cline.compact",), records_cause=True, by_model=True),
+    "cline": RecordedAgent(("cline.compact",), records_cause=True, uses_model_windows=True),
     "codex": RecordedAgent(("codex.compact",), records_cause=False, window_share=0.95),
-    "gemini-cli": RecordedAgent(("gemini.compress",), records_cause=False, by_model=True),
-    "inspect": RecordedAgent(("inspect.compaction_summary",), records_cause=False, by_model=True),
-    "opencode": RecordedAgent(("opencode.compact",), records_cause=True, by_model=True),
+    "gemini-cli": RecordedAgent(("gemini.compress",), records_cause=False, uses_model_windows=True),
+    "inspect": RecordedAgent(
+        ("inspect.compaction_summary",), records_cause=False, uses_model_windows=True
+    ),
+    "opencode": RecordedAgent(("opencode.compact",), records_cause=True, uses_model_windows=True),
     "openhands": RecordedAgent(("openhands.llm_v1", "openhands.llm"), records_cause=True),
-    "pi": RecordedAgent(("pi.compact",), records_cause=False, by_model=True),
+    "pi": RecordedAgent(("pi.compact",), records_cause=False, uses_model_windows=True),
 }
 """The preset of each agent's own rule, by the name of the format. Codex records 95 per cent of the model's window
 (``effective_context_window_percent``)."""
@@ -138,7 +140,7 @@ class _ProbedRecording(RecordedPolicy):
         super().__init__(first_request)
         self.estimator = rule.estimator
         self._rule = rule
-        self._start = rule.start(SessionFacts(timeline, 0, 0))
+        self._start_state = rule.start(SessionFacts(timeline, 0, 0))
         self.when: When = rule.when
         self.probes: dict[int, Probe | None] = {}
         """The rule's probe at each request, or at the end of the turn before if that passed the threshold."""
@@ -151,7 +153,7 @@ class _ProbedRecording(RecordedPolicy):
 
     def step(self, state: Transitions, view: PolicyView) -> PolicyResult:
         """Record the rule's probe, then repeat the recorded decisions."""
-        rule, start = self._rule, self._start
+        rule, start = self._rule, self._start_state
         # A step would also visit all items to find those to replace.
         if isinstance(rule, Summarise):
             probe: Probe | None = rule.probe(start, view)
@@ -168,33 +170,37 @@ class _ProbedRecording(RecordedPolicy):
 def _rule_result(
     timeline: Timeline, agent: RecordedAgent, preset: str, windows: AssumedWindows, ruler: Ruler
 ) -> OwnRule:
-    """Compare the requests at which the rule acts with the recorded compactions."""
-    rules = {
+    """Return how the rule fits: the requests at which it acts are compared with the recorded compactions."""
+    rule_by_window = {
         window: get(preset, window=window) if window else get(preset)
         for window in {*windows.by_request}
     }
-    probes = _probe_by_request(timeline, windows.by_request, rules, ruler)
+    probes = _probe_by_request(timeline, windows.by_request, rule_by_window, ruler)
     passed_requests = {
         request for request, probe in enumerate(probes) if probe is not None and probe.is_passed
     }
-    by_hand, automatic = compactions_of(timeline)
-    probed_requests = [request for request in automatic if _probe_at(probes, request) is not None]
-    by_hand_alone = {*by_hand}.difference(automatic)
+    by_hand_requests, automatic_requests = compactions_of(timeline)
+    probed_requests = [
+        request for request in automatic_requests if _probe_at(probes, request) is not None
+    ]
+    by_hand_alone = {*by_hand_requests}.difference(automatic_requests)
     matched_requests = matched_compactions(probed_requests, passed_requests - by_hand_alone)
     unclear_requests = tuple(
         request
-        for request in automatic
+        for request in automatic_requests
         if request not in matched_requests
         and (not agent.records_cause or request not in probed_requests)
     )
-    clear_requests = tuple(request for request in automatic if request not in unclear_requests)
-    near_compactions = map(neighbours, (*by_hand, *automatic))
+    clear_requests = tuple(
+        request for request in automatic_requests if request not in unclear_requests
+    )
+    near_compactions = map(neighbours, (*by_hand_requests, *automatic_requests))
     unmatched_requests = first_of_runs(passed_requests.difference(*near_compactions))
     conditions = [condition for condition in probes if condition is not None]
     newest_condition = conditions[-1] if conditions else None
     rule_result = OwnRule(
-        preset=rules[max(rules)].name,
-        window=max(rules),
+        preset=rule_by_window[max(rule_by_window)].name,
+        window=max(rule_by_window),
         threshold=max((condition.threshold for condition in conditions), default=0.0),
         unit=newest_condition.unit if newest_condition is not None else "tokens",
         measured_value=newest_condition.signal if newest_condition is not None else "",
@@ -202,23 +208,26 @@ def _rule_result(
         found_at=tuple(request for request in clear_requests if request in matched_requests),
         missed=tuple(request for request in clear_requests if request not in matched_requests),
         unmatched_requests=unmatched_requests,
-        by_hand=by_hand,
+        by_hand=by_hand_requests,
         unclear=unclear_requests,
         assumptions=windows.sentences,
     )
     further_sentences = [
         *_unclear_sentences(rule_result, probes),
-        *_threshold_sentences(rule_result, probes, (*by_hand, *automatic)),
+        *_threshold_sentences(rule_result, probes, (*by_hand_requests, *automatic_requests)),
     ]
     return replace(rule_result, assumptions=(*windows.sentences, *further_sentences))
 
 
 def _probe_by_request(
-    timeline: Timeline, windows: Sequence[int], rules: Mapping[int, ContextPolicy], ruler: Ruler
+    timeline: Timeline,
+    window_by_request: Sequence[int],
+    rule_by_window: Mapping[int, ContextPolicy],
+    ruler: Ruler,
 ) -> list[Probe | None]:
     """Return the rule's probe at each request, with its threshold at the window of the request's model."""
-    probes = {}
-    for window, rule in rules.items():
+    probes_by_window = {}
+    for window, rule in rule_by_window.items():
         key = f"own rule {rule.name} {window}"
         growing_replay: GrowingReplay | None = timeline.earlier.get(key)
         if growing_replay is None or growing_replay.ruler != ruler:
@@ -229,9 +238,9 @@ def _probe_by_request(
         replay = growing_replay.replay(timeline)
         replay.advance(len(timeline.requests))
         assert isinstance(replay.policy, _ProbedRecording)
-        probes[window] = replay.policy.probes
+        probes_by_window[window] = replay.policy.probes
     return [
-        _first_condition(probes[windows[request.index]].get(request.index))
+        _first_condition(probes_by_window[window_by_request[request.index]].get(request.index))
         for request in timeline.requests
     ]
 

@@ -146,8 +146,8 @@ class PolicyComparison(ShownAsTable):
         return ReportTable(
             title=f"{len(self.figures)} policies over {self.timeline.title or self.timeline.session}",
             columns=columns(self.price.unit),
-            rows=tuple(map(_row, rows)),
-            notes=self._notes(),
+            rows=tuple(map(_table_row, rows)),
+            notes=self._note_sentences(),
             links=(
                 *(link_to(self.timeline.session) for _ in reported_rows),
                 *(link_to(self.timeline.session, figures.facts_until) for figures in self.figures),
@@ -169,8 +169,10 @@ class PolicyComparison(ShownAsTable):
     def cheapest(self) -> str | None:
         """The policy with the lowest cost including refetching and summaries, of those whose requests all fit; or None."""
         fitting = [figures for figures in self.figures if figures.fits]
-        cheapest = min(fitting, key=lambda figures: figures.cost_with_refetching, default=None)
-        return None if cheapest is None else cheapest.name
+        cheapest_figures = min(
+            fitting, key=lambda figures: figures.cost_with_refetching, default=None
+        )
+        return None if cheapest_figures is None else cheapest_figures.name
 
     def json(self) -> dict[str, Any]:
         """Return the table as plain values, with its ruler and prices."""
@@ -187,7 +189,7 @@ class PolicyComparison(ShownAsTable):
             "retention_by_kind": {row.name: dict(row.retention_by_kind) for row in self.figures},
         }
 
-    def _notes(self) -> tuple[str, ...]:
+    def _note_sentences(self) -> tuple[str, ...]:
         ruler, price = self.ruler, self.price
         notes = [ruler.sentence]
         if ruler.is_fitted:
@@ -300,7 +302,7 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
     )
 
 
-def _row(figures: PolicyFigures) -> tuple[Cell, ...]:
+def _table_row(figures: PolicyFigures) -> tuple[Cell, ...]:
     cells = {key: getattr(figures, key) for key, *_ in _COLUMNS}
     cells |= {key: round(cells[key]) for key in _WHOLE_NUMBERS}
     return (figures.name, *cells.values(), figures.verdict)

@@ -94,8 +94,10 @@ def requests_over(simulation: Simulation) -> int:
 def _too_large_sentence(over_count: int, simulation: Simulation) -> str:
     if not over_count:
         return ""
-    window = f"its window of {simulation.window:,}" if simulation.window else "its model's window"
-    return f"Does not fit: {over_count:,} of {counted_noun(len(simulation.sizes), 'request')} would be over {window}. "
+    window_text = (
+        f"its window of {simulation.window:,}" if simulation.window else "its model's window"
+    )
+    return f"Does not fit: {over_count:,} of {counted_noun(len(simulation.sizes), 'request')} would be over {window_text}. "
 
 
 def _tokens_written_anew(sizes: tuple[RequestSize, ...]) -> float:
@@ -159,13 +161,13 @@ def _ineffective_sentence(ineffective_counts: Mapping[str, int]) -> str:
 def _condition_text(probe: Probe) -> str:
     """Return a phrase on how near a probe came to its threshold, after the earlier conditions that were met."""
     earlier_probe = probe.passed_before
-    earlier_condition = "" if earlier_probe is None else f"{_condition_text(earlier_probe)}, but "
+    earlier_text = "" if earlier_probe is None else f"{_condition_text(earlier_probe)}, but "
     value, threshold = _distinct_numbers(probe.value, probe.threshold)
     if not probe.threshold:
         shown_value = "no" if not probe.value else value
-        return f"{earlier_condition}there were {shown_value} {probe.signal}"
+        return f"{earlier_text}there were {shown_value} {probe.signal}"
     unit_text = "" if probe.unit in probe.signal else f" {probe.unit}"
-    text = f"{earlier_condition}{probe.signal} reached {value} of {threshold}{unit_text}"
+    text = f"{earlier_text}{probe.signal} reached {value} of {threshold}{unit_text}"
     if probe.is_passed:
         return text
     if probe.value == probe.threshold:

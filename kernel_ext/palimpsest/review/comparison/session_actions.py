@@ -60,7 +60,7 @@ class SessionStep:
     """The subject of each call, or the first line of the answer."""
 
     @property
-    def place(self) -> str:
+    def request_in_brackets(self) -> str:
         """The request's number, from 1, in brackets; empty for a copied step."""
         return "" if self.request is None else f" (request {self.request + 1:,})"
 
@@ -68,12 +68,12 @@ class SessionStep:
         """Return the action as a phrase on one line: ``calls bash: ls``, ``answers: Done.``; without texts only the tools."""
         if not self.tools:
             return one_line(f"answers: {self.subjects[0]}") if with_texts else "answers"
-        calls = [
+        call_texts = [
             f"{tool}: {subject}" if with_texts and subject not in ("", tool) else tool
             for tool, subject in zip(self.tools, self.subjects, strict=True)
         ]
-        text = one_line(f"calls {'; '.join(calls[:MAX_SHOWN_CALLS])}")
-        unnamed_count = len(calls) - MAX_SHOWN_CALLS
+        text = one_line(f"calls {'; '.join(call_texts[:MAX_SHOWN_CALLS])}")
+        unnamed_count = len(call_texts) - MAX_SHOWN_CALLS
         return f"{text}; {counted_noun(unnamed_count, 'more call')}" if unnamed_count > 0 else text
 
 
@@ -94,7 +94,7 @@ class Parting:
         side_texts = [
             f"the {name} has ended"
             if step is None
-            else f"the {name} {step.phrase(with_texts=with_texts).rstrip('.')}{step.place}"
+            else f"the {name} {step.phrase(with_texts=with_texts).rstrip('.')}{step.request_in_brackets}"
             for name, step in (("first", self.first_step), ("second", self.second_step))
         ]
         if not self.shared_steps:
@@ -138,49 +138,49 @@ def session_actions(timeline: Timeline) -> SessionActions:
         if item.kind in ("assistant", "call"):
             items_by_message.setdefault(item.message, []).append(item)
     step_by_message = {
-        message: step_of(timeline, items, request_by_message.get(message))
-        for message, items in items_by_message.items()
+        message_id: step_of(timeline, items, request_by_message.get(message_id))
+        for message_id, items in items_by_message.items()
     }
-    last_message = requests[-1].id if requests else next(reversed(items_by_message), "")
+    last_message_id = requests[-1].id if requests else next(reversed(items_by_message), "")
     return SessionActions(
         steps=tuple(
             step
-            for message, step in step_by_message.items()
+            for message_id, step in step_by_message.items()
             # An answer that was stopped is no answer, but its calls may have run.
             if step.tools
-            or message not in request_by_message
-            or request_by_message[message].status == "ok"
+            or message_id not in request_by_message
+            or request_by_message[message_id].status == "ok"
         ),
         files=touched_files(timeline),
-        last_step=step_by_message.get(last_message),
+        last_step=step_by_message.get(last_message_id),
         end_after=_ending_phrase(timeline) if requests else "",
     )
 
 
 def parting_of(first_actions: SessionActions, second_actions: SessionActions) -> Parting:
     """Return where two sessions part: at the first step whose calls, or whose answer, differ."""
-    shared_steps = common_beginning(
+    shared_count = common_beginning(
         [step.action for step in first_actions.steps],
         [step.action for step in second_actions.steps],
     )
-    following = (actions.steps[shared_steps:] for actions in (first_actions, second_actions))
-    return Parting(shared_steps, *(steps[0] if steps else None for steps in following))
+    following_steps = (actions.steps[shared_count:] for actions in (first_actions, second_actions))
+    return Parting(shared_count, *(steps[0] if steps else None for steps in following_steps))
 
 
 def step_of(
-    timeline: Timeline, answer: Sequence[TimelineItem], request: TimelineRequest | None
+    timeline: Timeline, answer_items: Sequence[TimelineItem], request: TimelineRequest | None
 ) -> SessionStep:
     """Return the step of an answer, which has at least one text or call."""
     request_index = None if request is None else request.index
-    calls = [item for item in answer if item.kind == "call"]
-    texts = [item for item in answer if item.kind != "call"]
+    calls = [item for item in answer_items if item.kind == "call"]
+    texts = [item for item in answer_items if item.kind != "call"]
     if texts and all(map(is_text_command, calls)):
-        action = tuple(_digest(timeline, item) for item in texts)
+        action = tuple(_content_digest(timeline, item) for item in texts)
         return SessionStep(request_index, texts[0].index, action, (), (texts[0].label,))
     return SessionStep(
         request_index,
         calls[0].index,
-        tuple(item.input_hash or _digest(timeline, item) for item in calls),
+        tuple(item.input_hash or _content_digest(timeline, item) for item in calls),
         tuple(item.tool for item in calls),
         tuple(item.label for item in calls),
     )
@@ -189,13 +189,14 @@ def step_of(
 def first_prompt_digest(timeline: Timeline) -> str:
     """Return the digest of the first text that the user wrote; empty where there is none."""
     prompts = (item for item in timeline.items if item.kind == "user" and not item.by_program)
-    return next((_digest(timeline, item) for item in prompts), "")
+    return next((_content_digest(timeline, item) for item in prompts), "")
 
 
 def touched_files(timeline: Timeline) -> dict[str, FileUse]:
-    """Return the files that calls named, in order, with their use: ``changed`` where any call changed the file. Shell commands are not read.
+    """Return the files that calls named, in order, with their use: ``changed`` where any call changed the file.
 
-    A call that edits and names no file edits the one that was named last, as in SWE-agent.
+    What shell commands did is not known. A call that edits and names no file edits the file that was named last, as in
+    SWE-agent.
     """
     files: dict[str, FileUse] = {}
     last_path = ""
@@ -230,7 +231,7 @@ def _files_of_call(
             yield posixpath.normpath(path.strip()), "changed"
 
 
-def _digest(timeline: Timeline, item: TimelineItem) -> str:
+def _content_digest(timeline: Timeline, item: TimelineItem) -> str:
     return item.hash or timeline.read(item.index)
 
 

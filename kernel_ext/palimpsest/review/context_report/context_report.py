@@ -37,9 +37,10 @@ KIND_NAMES: Mapping[str, str] = {
 }
 """Names of the item kinds, as shown in the panel."""
 MAX_ITEM_ROWS = 40
+"""Maximum items in a cell, the largest first."""
 MAX_REDUCTION_ROWS = 12
 """Maximum reductions in a cell; ``ContextReport.items`` and ``ContextReport.reductions`` have everything."""
-_STATE_TEXTS = {
+_TEXT_BY_WAY = {
     "truncate": "truncated",
     "clear": "cleared",
     "drop": "left out",
@@ -65,18 +66,18 @@ class ContextReport(ShownInCell, WindowContents):
     @property
     def sheet(self) -> ContextReportView:
         """The report as titles and rows of text, for every renderer."""
-        entries = sorted(self.items, key=lambda item: -item.tokens)
+        items_by_size = sorted(self.items, key=lambda item: -item.tokens)
         largest_reductions, other_reductions = _split_off_largest(self.reductions)
         return ContextReportView(
             title=f"Context window of {self.model}",
             head_phrases=_head_phrases(self),
             window=self.window,
             kind_shares=_kind_shares(self),
-            warning=_warning(self),
-            remarks=_remarks(self),
-            entries_title=f"Everything in it, largest first ({counted_noun(len(entries), 'item')})",
-            entries=tuple(entries[:MAX_ITEM_ROWS]),
-            more_entries=_more_items_text(entries[MAX_ITEM_ROWS:]),
+            warning=_excess_warning(self),
+            remarks=_remark_sentences(self),
+            entries_title=f"Everything in it, largest first ({counted_noun(len(items_by_size), 'item')})",
+            entries=tuple(items_by_size[:MAX_ITEM_ROWS]),
+            more_entries=_more_items_text(items_by_size[MAX_ITEM_ROWS:]),
             marks_title=_reductions_title(self),
             reduction_rows=tuple(map(_reduction_row, largest_reductions)),
             more_marks=_more_reductions_text(other_reductions),
@@ -98,9 +99,9 @@ class ContextReport(ShownInCell, WindowContents):
         return to_html(self.sheet)
 
     def __repr__(self) -> str:
-        name = f" of {self.request_id}" if self.request_id else ""
-        window = f" of {self.window:,}" if self.window else ""
-        return f"<ContextReport{name}: {self.used_tokens:,}{window} tokens, {len(self.items)} items, {len(self.reductions)} gone>"
+        request_text = f" of {self.request_id}" if self.request_id else ""
+        window_text = f" of {self.window:,}" if self.window else ""
+        return f"<ContextReport{request_text}: {self.used_tokens:,}{window_text} tokens, {len(self.items)} items, {len(self.reductions)} gone>"
 
 
 def _head_phrases(contents: WindowContents) -> tuple[str, ...]:
@@ -134,11 +135,11 @@ def _kind_shares(contents: WindowContents) -> tuple[KindShare, ...]:
     ]
     if not contents.window:
         return tuple(shares)
-    reserve = max(contents.reserve - contents.excess_tokens, 0)
+    reserve_tokens = max(contents.reserve - contents.excess_tokens, 0)
     return (
         *shares,
         KindShare("free", "Free", contents.free_tokens),
-        KindShare("reserve", "Kept for the answer", reserve),
+        KindShare("reserve", "Kept for the answer", reserve_tokens),
     )
 
 
@@ -173,27 +174,27 @@ def _tool_names(items: Sequence[RequestItem]) -> str:
 
 def _prompts_and_notes(items: Sequence[RequestItem]) -> str:
     """Return the number of the user's prompts and that of the engine's notes, as a phrase."""
-    prompts = {item.message_id for item in items if item.name != "note"}
-    notes_by_engine = {item.message_id for item in items} - prompts
-    phrases = [counted_noun(len(prompts), "prompt")] if prompts else []
-    if notes_by_engine:
-        phrases.append(f"{counted_noun(len(notes_by_engine), 'note')} by the engine")
+    prompt_ids = {item.message_id for item in items if item.name != "note"}
+    note_ids = {item.message_id for item in items} - prompt_ids
+    phrases = [counted_noun(len(prompt_ids), "prompt")] if prompt_ids else []
+    if note_ids:
+        phrases.append(f"{counted_noun(len(note_ids), 'note')} by the engine")
     return ", ".join(phrases)
 
 
 def _outputs_text(items: Sequence[RequestItem]) -> str:
     tools = Counter(item.name for item in items).most_common(MAX_COUNTED_TOOLS)
-    common_tools = ", ".join(f"{number} {name}" for name, number in tools)
+    common_tools_text = ", ".join(f"{number} {name}" for name, number in tools)
     further_text = ", …" if len({item.name for item in items}) > len(tools) else ""
     state_counts = Counter(item.state for item in items if item.state != "whole")
     state_texts = [
         f"{count(state_counts[word])} {word}"
         for word in sorted(state_counts, key=STATE_ORDER.index)
     ]
-    return "; ".join([f"{common_tools}{further_text}", *state_texts])
+    return "; ".join([f"{common_tools_text}{further_text}", *state_texts])
 
 
-def _warning(contents: WindowContents) -> str:
+def _excess_warning(contents: WindowContents) -> str:
     if not contents.excess_tokens:
         return ""
     return (
@@ -202,16 +203,18 @@ def _warning(contents: WindowContents) -> str:
     )
 
 
-def _remarks(contents: WindowContents) -> tuple[str, ...]:
-    author, ratio = contents.opaque_by, contents.calibration
+def _remark_sentences(contents: WindowContents) -> tuple[str, ...]:
+    author, calibration = contents.opaque_by, contents.calibration
     reported_tokens = contents.reported_tokens
     remarks = []
     if author:
         remarks.append(
             f"{author} wrote this request: it is stored whole, and what follows is what was sent."
         )
-    scaled = "" if ratio == 1.0 else f", times {ratio:.2f}, as the provider's own counts say"
-    remarks.append(f"Estimated with {contents.estimator}{scaled}.")
+    scale_text = (
+        "" if calibration == 1.0 else f", times {calibration:.2f}, as the provider's own counts say"
+    )
+    remarks.append(f"Estimated with {contents.estimator}{scale_text}.")
     if reported_tokens is not None:
         remarks.append(
             f"The provider counted {count(reported_tokens)} tokens in the newest request that was answered."
@@ -226,7 +229,7 @@ def _remarks(contents: WindowContents) -> tuple[str, ...]:
 
 def _hidden_cells_sentence(contents: WindowContents) -> str:
     """Return a sentence on runs of the user's cells that are not in the window; empty where all are."""
-    facts = [
+    phrases = [
         f"{count(run_count)} {label}"
         for run_count, label in (
             (contents.hidden_cells, "kept from the agent (tag agent-hidden, or %agent private)"),
@@ -234,7 +237,7 @@ def _hidden_cells_sentence(contents: WindowContents) -> str:
         )
         if run_count
     ]
-    return f"Runs of your cells that are not in it: {', '.join(facts)}." if facts else ""
+    return f"Runs of your cells that are not in it: {', '.join(phrases)}." if phrases else ""
 
 
 def _hidden_variables_sentence(contents: WindowContents) -> str:
@@ -248,8 +251,8 @@ def _hidden_variables_sentence(contents: WindowContents) -> str:
 def _more_items_text(items: Sequence[RequestItem]) -> str:
     if not items:
         return ""
-    tokens = count(sum(item.tokens for item in items))
-    return f"and {counted_noun(len(items), 'smaller item')}, {tokens} tokens together"
+    tokens_text = count(sum(item.tokens for item in items))
+    return f"and {counted_noun(len(items), 'smaller item')}, {tokens_text} tokens together"
 
 
 def _reductions_title(contents: WindowContents) -> str:
@@ -283,7 +286,7 @@ def _reduction_row(reduction: Reduction) -> ReductionRow:
     if reduction.way == "summarise":  # the sizes include the messages that stay whole
         sizes_text = f"the whole conversation {sizes_text}, with the messages that stay as they are"
     facts = (
-        _STATE_TEXTS[reduction.way],
+        _TEXT_BY_WAY[reduction.way],
         sizes_text if is_counted else "",
         _since_text(reduction.decided_at),
         f"rule {reduction.rule}",

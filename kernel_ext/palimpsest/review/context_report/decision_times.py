@@ -69,7 +69,7 @@ class _DecisionClock:
             case _:
                 pass
 
-    def _add_decision(self, decision: Decision, time: int) -> None:
+    def _add_decision(self, decision: Decision, time_ms: int) -> None:
         is_compaction = decision.rule == COMPACT and self._turn_message_id != ""
         if is_compaction and decision.message_id == self._turn_message_id:
             # Do not count a turn whose first message was the user's request for a compaction.
@@ -78,6 +78,6 @@ class _DecisionClock:
         if decision.id not in self._decision_ids:
             return
         step = self._step_count if decision.rule in AT_ONCE_RULES else None
-        self.times[decision.id] = DecisionTime(time, self._turn_count, step)
+        self.times[decision.id] = DecisionTime(time_ms, self._turn_count, step)
         if step is None:
             self._ids_without_step.append(decision.id)

@@ -62,11 +62,11 @@ def reductions(
     visible_messages = inputs.view.folded_messages(inputs.policy.compact)
     builder = _ReductionBuilder(inputs, times, scrub)
     rows = [
-        *builder.newest_summary(visible_messages),
-        *builder.turns_left_out(visible_messages),
-        *builder.failed_answers(visible_messages),
-        *builder.repeated_answers(visible_messages),
-        *builder.of_parts(visible_messages),
+        *builder.summary_reduction(visible_messages),
+        *builder.turn_limit_reduction(visible_messages),
+        *builder.failed_answer_reduction(visible_messages),
+        *builder.repeated_answer_reduction(visible_messages),
+        *builder.part_reductions(visible_messages),
     ]
     return tuple(rows)
 
@@ -82,15 +82,22 @@ def ids_of_timed_decisions(inputs: RequestInputs) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _ReductionBuilder:
+    """Yields the reductions of one request."""
+
     inputs: RequestInputs
     times: Mapping[str, DecisionTime]
     scrub: Scrub
 
-    def newest_summary(self, visible_messages: Messages) -> Iterator[Reduction]:
+    def summary_reduction(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for the newest summary, which includes the older ones."""
         summaries = good_summaries(visible_messages)
         marked_compaction = next(
-            (m for m in reversed(visible_messages) if marker(m) and m.id in summaries), None
+            (
+                message
+                for message in reversed(visible_messages)
+                if marker(message) and message.id in summaries
+            ),
+            None,
         )
         hidden_count = self._hidden_count(visible_messages)
         if marked_compaction is None:
@@ -105,11 +112,13 @@ class _ReductionBuilder:
                     numbers={"messages": hidden_count},
                 )
             return
-        part = marker(marked_compaction)
+        marker_part = marker(marked_compaction)
         summary = visible_messages[summaries[marked_compaction.id]]
         summary_decision = self._decision_of_summary(summary.id)
         cause_text = (
-            "as asked" if part is None or not part.auto else "since the window was nearly full"
+            "as asked"
+            if marker_part is None or not marker_part.auto
+            else "since the window was nearly full"
         )
         yield Reduction(
             way="summarise",
@@ -146,15 +155,16 @@ class _ReductionBuilder:
         )
         return next(summary_decisions, None)
 
-    def turns_left_out(self, visible_messages: Messages) -> Iterator[Reduction]:
+    def turn_limit_reduction(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for turns that a history limit leaves out of every request."""
         inputs = self.inputs
-        turns = inputs.policy.history_limit
+        max_turns = inputs.policy.history_limit
         request_messages = neutral_messages(
             visible_messages, inputs.model.ref, inputs.policy.convert
         )
         sent_ids = {
-            id(message) for message in with_turn_limit(request_messages, turns, inputs.policy.limit)
+            id(message)
+            for message in with_turn_limit(request_messages, max_turns, inputs.policy.limit)
         }
         left_out_messages = [message for message in request_messages if id(message) not in sent_ids]
         if not left_out_messages:
@@ -166,13 +176,13 @@ class _ReductionBuilder:
             name="earlier turns",
             text=f"{counted_noun(turn_count, 'turn')} not sent",
             rule=LIMIT_RULE,
-            reason=f"The history limit of this session is {count(turns or 0)} turns.",
-            numbers={"turns": turns},
+            reason=f"The history limit of this session is {count(max_turns or 0)} turns.",
+            numbers={"turns": max_turns},
             tokens_before=tokens,
             tokens_after=0,
         )
 
-    def failed_answers(self, visible_messages: Messages) -> Iterator[Reduction]:
+    def failed_answer_reduction(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for answers that ended in an error, which are stored and not sent again."""
         failed_count = sum(map(_is_unsent, visible_messages))
         if failed_count:
@@ -185,7 +195,7 @@ class _ReductionBuilder:
                 numbers={"answers": failed_count},
             )
 
-    def repeated_answers(self, visible_messages: Messages) -> Iterator[Reduction]:
+    def repeated_answer_reduction(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for partial answers of requests that failed and were sent again."""
         partial_answers = [
             message
@@ -203,7 +213,7 @@ class _ReductionBuilder:
                 numbers={"answers": len(partial_answers)},
             )
 
-    def of_parts(self, visible_messages: Messages) -> Iterator[Reduction]:
+    def part_reductions(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reductions of single parts that are cleared, cut or left out."""
         decisions = EffectiveDecisions(self.inputs.view.decisions)
         for message in visible_messages:
@@ -214,14 +224,14 @@ class _ReductionBuilder:
                 if isinstance(part, CompactionPart | StepStartPart | StepFinishPart):
                     continue
                 if decision is not None:
-                    yield self._reduction(
+                    yield self._part_reduction(
                         part,
                         way=WAY_OF_STATE[state_of(decision)],
                         rule=decision.rule,
                         **self._fields_of(decision),
                     )
                 elif isinstance(part, TextPart) and part.ignored and not _is_for_user_only(part):
-                    yield self._reduction(
+                    yield self._part_reduction(
                         part,
                         way="exclude",
                         rule=EXCLUDED_RULE,
@@ -230,7 +240,7 @@ class _ReductionBuilder:
                         tokens_after=0,
                     )
 
-    def _reduction(self, part: Part, **fields: Any) -> Reduction:
+    def _part_reduction(self, part: Part, **fields: Any) -> Reduction:
         """Return a reduction of a part, under the part's name."""
         name, first_line = name_and_first_line(part, self.scrub)
         return Reduction(
@@ -255,7 +265,7 @@ class _ReductionBuilder:
             if is_same_provider
             else OTHER_PROVIDER_REASON
         )
-        yield self._reduction(
+        yield self._part_reduction(
             part,
             way="drop" if is_dropped else "tell",
             rule=PROVIDER_CALL_RULE,

@@ -135,7 +135,7 @@ def _policy_text(policy: Policy) -> str:
 
 
 def _reported_tokens(inputs: RequestInputs) -> int | None:
-    """Return the prompt tokens that the provider reported for the newest answered request."""
+    """Return the prompt tokens that the provider reported for the newest answered request; None where it reported none."""
     for message in reversed(inputs.view.messages):
         if isinstance(message.info, AssistantMessage) and not message.info.summary:
             usage = message.info.tokens

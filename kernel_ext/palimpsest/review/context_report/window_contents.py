@@ -138,7 +138,7 @@ def whole_tokens(items: Iterable[RequestItem], ratio: float = 1.0) -> tuple[Requ
     rounded_sum, exact_sum, rounded_items = 0, 0.0, []
     for item in items:
         exact_sum += item.tokens
-        rounded = round(exact_sum * ratio)
-        rounded_items.append(item.model_copy(update={"tokens": rounded - rounded_sum}))
-        rounded_sum = rounded
+        rounded_total = round(exact_sum * ratio)
+        rounded_items.append(item.model_copy(update={"tokens": rounded_total - rounded_sum}))
+        rounded_sum = rounded_total
     return tuple(rounded_items)

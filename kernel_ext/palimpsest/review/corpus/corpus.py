@@ -77,7 +77,7 @@ class Corpus(ShownAsTable):
     def _figures_and_problems(self) -> tuple[list[SessionFigures], tuple[str, ...]]:
         figures: list[SessionFigures] = []
         problems: list[str] = []
-        results = self._results({FIGURES_KEY: None}, ReplayOptions(self._price))
+        results = self._results_by_source({FIGURES_KEY: None}, ReplayOptions(self._price))
         for source in self.sources:
             rows, source_problems = results[source][FIGURES_KEY]
             problems += _with_source_name(source, source_problems)
@@ -131,16 +131,20 @@ class Corpus(ShownAsTable):
 
         ``by`` orders the rows, the largest first: ``cost``, ``waste``, ``input``, ``requests``, ``breaks``; or ``file``.
         """
-        results = self._results({FIGURES_KEY: None, WASTES_KEY: None}, ReplayOptions(self._price))
+        results = self._results_by_source(
+            {FIGURES_KEY: None, WASTES_KEY: None}, ReplayOptions(self._price)
+        )
         sessions: list[OverviewSession] = []
         problems: list[str] = []
         for source in self.sources:
             rows, source_problems = results[source][FIGURES_KEY]
             problems += _with_source_name(source, source_problems)
-            wastes = {str(row.get("session")): row for row in results[source][WASTES_KEY][0]}
-            name = self._relative_name(source)
+            wastes_by_session = {
+                str(row.get("session")): row for row in results[source][WASTES_KEY][0]
+            }
+            file_name = self._relative_name(source)
             sessions += [
-                OverviewSession(name, figures, wastes.get(figures.session, {}))
+                OverviewSession(file_name, figures, wastes_by_session.get(figures.session, {}))
                 for figures in _FIGURES_ADAPTER.validate_python(rows)
             ]
         return FolderOverview.of(sessions, by, (*problems, *self._left_out))
@@ -175,12 +179,14 @@ class Corpus(ShownAsTable):
         price_text = " ".join(filter(None, (self._price, price_words(price, lifetime))))
         policy_keys = [policy_key(policy) for policy in chosen_policies]
         policy_by_key = dict(zip(policy_keys, chosen_policies, strict=True))
-        results = self._results(policy_by_key, ReplayOptions(price_text or None, window, summary))
+        results = self._results_by_source(
+            policy_by_key, ReplayOptions(price_text or None, window, summary)
+        )
         problems: list[str] = []
         for source in self.sources:
             source_problems = (text for key in policy_keys for text in results[source][key][1])
             problems += _with_source_name(source, dict.fromkeys(source_problems))
-        rows = tuple(
+        rows_by_policy = tuple(
             [row for source in self.sources for row in results[source][key][0]]
             for key in policy_keys
         )
@@ -189,11 +195,11 @@ class Corpus(ShownAsTable):
             for policy in chosen_policies
             if policy is not None and not isinstance(policy, str)
         )
-        return CorpusComparison(rows, tuple(problems))
+        return CorpusComparison(rows_by_policy, tuple(problems))
 
     # Work
 
-    def _results(
+    def _results_by_source(
         self, policy_by_key: Mapping[str, str | ContextPolicy | None], options: ReplayOptions
     ) -> dict[SessionSource, dict[str, StoredRows]]:
         """Return the requested results of each source by their keys: as stored, else computed now."""
@@ -201,9 +207,9 @@ class Corpus(ShownAsTable):
             source: self._stored_rows(source, policy_by_key, options) for source in self.sources
         }
         works: list[SessionWork] = []
-        for source, known_rows in results.items():
+        for source, stored_rows in results.items():
             missing_policies = {
-                key: policy_by_key[key] for key in policy_by_key if key not in known_rows
+                key: policy_by_key[key] for key in policy_by_key if key not in stored_rows
             }
             if missing_policies:
                 works.append(SessionWork(source, missing_policies, options))
@@ -241,11 +247,12 @@ class Corpus(ShownAsTable):
                 self._hashes[source] = content_hash(source)
             except (OSError, ValueError, UserError):
                 self._hashes[source] = ""
-        content = self._hashes[source]
-        if not content:
+        digest = self._hashes[source]
+        if not digest:
             return ""
+        # The choice of summaries is part of the name only where there is one.
         replay_options = options if options.summary is not None else options[:2]
-        return result_key(content, source.session, key, *replay_options)
+        return result_key(digest, source.session, key, *replay_options)
 
 
 def corpus(
@@ -269,14 +276,14 @@ def corpus(
         cache_folder: Path | None = home_path(cache)
     else:
         cache_folder = None if cache is False else default_folder()
-    found_sources = sources_in(folder)
+    folder_sources = sources_in(folder)
     return Corpus(
-        found_sources.sources,
+        folder_sources.sources,
         executor,
         ResultCache(cache_folder),
         progress or default_progress(),
         price_words(price, lifetime),
-        found_sources.left_out,
+        folder_sources.left_out,
         home_path(folder).absolute(),
     )
 

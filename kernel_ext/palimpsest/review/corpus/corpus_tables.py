@@ -67,7 +67,7 @@ class CorpusComparison(ShownAsTable):
         figure_columns = columns("USD")
         table_columns = (figure_columns[0], *_SESSION_COLUMNS, *figure_columns[1:])
         rows = tuple(
-            tuple(_cell(row.get(column.key)) for column in table_columns)
+            tuple(_table_cell(row.get(column.key)) for column in table_columns)
             for rows in self.policies
             for row in rows
         )
@@ -143,5 +143,5 @@ def _weighted_mean(key: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
     return sum(value * weight for value, weight in pairs) / total_weight if total_weight else None
 
 
-def _cell(value: Any) -> Cell:
+def _table_cell(value: Any) -> Cell:
     return value if value is None or isinstance(value, str | int | float) else str(value)

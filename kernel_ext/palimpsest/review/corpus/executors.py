@@ -100,12 +100,12 @@ def _future_result(future: Future[SessionResult], work: SessionWork) -> SessionR
 @contextmanager
 def _without_main() -> Iterator[None]:
     """Keep processes that start in this context from running the caller's script, which their work does not need."""
-    main = sys.modules["__main__"]
+    main_module = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
     finally:
-        sys.modules["__main__"] = main
+        sys.modules["__main__"] = main_module
 
 
 def _has_local_policy(works: Sequence[SessionWork]) -> bool:

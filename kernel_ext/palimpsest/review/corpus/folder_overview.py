@@ -42,13 +42,13 @@ class OverviewSession:
             return False
         return all(
             usage_text == other_requests[request_id][0]
-            and (time is None or other_requests[request_id][1] in (None, time))
-            for request_id, (usage_text, time) in own_requests.items()
+            and (started_ms is None or other_requests[request_id][1] in (None, started_ms))
+            for request_id, (usage_text, started_ms) in own_requests.items()
         )
 
     @property
     def waste(self) -> float:
-        """The cost of all its wastes."""
+        """The cost of all wastes of the session, in the unit of its figures."""
         return float(sum(cost for _, cost in self.wastes.get("kinds", {}).values()))
 
     @property
@@ -103,8 +103,12 @@ class FolderOverview(ShownAsTable):
                 sessions_of_id.append(session)
                 distinct_sessions.append(session)
         repeated.sort()
-        units = Counter(session.figures.unit for session in distinct_sessions)
-        unit = max(units, key=lambda name: (units[name], name), default="USD")
+        session_count_by_unit = Counter(session.figures.unit for session in distinct_sessions)
+        unit = max(
+            session_count_by_unit,
+            key=lambda name: (session_count_by_unit[name], name),
+            default="USD",
+        )
 
         def sort_key(session: OverviewSession) -> tuple[bool, float, str, bool]:
             figures = session.figures
@@ -148,13 +152,15 @@ class FolderOverview(ShownAsTable):
             # Two files may hold different sessions with one id: a parent in the same file is preferred.
             number_by_session.setdefault(("", session.figures.session), number)
         rows: list[tuple[Cell, ...]] = []
-        estimates: set[tuple[int, str]] = set()
-        for row, session in enumerate(self.sessions):
+        estimated_cells: set[tuple[int, str]] = set()
+        for row_index, session in enumerate(self.sessions):
             figures = session.figures
             parent_number = None
             if figures.parent is not None:
-                in_any_file = number_by_session.get(("", figures.parent))
-                parent_number = number_by_session.get((session.file, figures.parent), in_any_file)
+                parent_in_any_file = number_by_session.get(("", figures.parent))
+                parent_number = number_by_session.get(
+                    (session.file, figures.parent), parent_in_any_file
+                )
             title = _shortened_name(figures.title or figures.session)
             amount_cells = (
                 self._amount_cell(session, cost) for cost in (figures.cost, session.waste)
@@ -162,7 +168,7 @@ class FolderOverview(ShownAsTable):
             size_cells = figures.requests, short_count(figures.input)
             rows.append(
                 (
-                    row + 1,
+                    row_index + 1,
                     title,
                     _short_path(session.file),
                     parent_number,
@@ -170,9 +176,9 @@ class FolderOverview(ShownAsTable):
                     *amount_cells,
                 )
             )
-            estimates |= {(row, key) for key in figures.estimates & {"cost", "input"}}
+            estimated_cells |= {(row_index, key) for key in figures.estimates & {"cost", "input"}}
             if not session.is_waste_fact:
-                estimates.add((row, "waste"))
+                estimated_cells.add((row_index, "waste"))
         cost_form: Form = "usd" if self.unit == "USD" else "count"
         about_waste = "The cost of all wastes; one result can be of two kinds."
         columns = (
@@ -188,7 +194,7 @@ class FolderOverview(ShownAsTable):
         files = {session.file for session in self.sessions}
         title = f"{counted_noun(len(self.sessions), 'session')} in {counted_noun(len(files), 'file')}, by {self.by}"
         return ReportTable(
-            title, columns, tuple(rows), self.sentences, estimates=frozenset(estimates)
+            title, columns, tuple(rows), self.sentences, estimates=frozenset(estimated_cells)
         )
 
     @cached_property
@@ -212,12 +218,14 @@ class FolderOverview(ShownAsTable):
         )
 
     def _cost_sentences(self, totals: FolderTotals) -> Iterable[str]:
-        dearest = max(self._sessions_in_unit, key=lambda session: session.figures.cost or 0.0)
-        cost = dearest.figures.cost or 0.0
+        most_expensive = max(
+            self._sessions_in_unit, key=lambda session: session.figures.cost or 0.0
+        )
+        cost = most_expensive.figures.cost or 0.0
         if totals.cost > 0 and len(self._sessions_in_unit) > 1:
-            is_fact = "cost" not in dearest.figures.estimates
+            is_fact = "cost" not in most_expensive.figures.estimates
             yield (
-                f"{self._session_name(dearest)} cost most: {self._amount_text(cost, is_fact=is_fact)}, "
+                f"{self._session_name(most_expensive)} cost most: {self._amount_text(cost, is_fact=is_fact)}, "
                 f"{cost / totals.cost * 100:.0f} % of all."
             )
         min_waste = totals.cost * MIN_WASTE_SHARE

@@ -120,7 +120,7 @@ def _session_result(work: SessionWork) -> SessionResult:
 def session_wastes(review: SessionReview) -> dict[str, Any]:
     """Return the wastes of a session as plain values.
 
-    ``kinds`` has the number and cost of each kind. ``cost_by_remedy`` has the cost of the wastes that each remedy addresses; less
+    ``kinds`` has the number and cost of each kind. ``remedies`` has the cost of the wastes that each remedy addresses; less
     would have been saved, since a remedy has its own cost. ``reported`` has the tokens that each request reported, by
     its id, and its time; empty where one reported none.
     """

@@ -21,8 +21,8 @@ class RecordedAgent(NamedTuple):
     presets: tuple[str, ...]
     records_cause: bool
     """Whether recordings state for each compaction if the user requested it."""
-    by_model: bool = False
-    """Whether the agent uses each model's own window; else it uses the preset's window for all models."""
+    uses_model_windows: bool = False
+    """Whether the agent's rule uses each model's own window; else the preset's window for all models."""
     window_share: float = 1.0
     """The recorded window as a share of the model's own."""
 
@@ -91,8 +91,8 @@ def _window_options(
     preset_window = _preset_window(get(preset))
     model = recorded_window.model
     recorded_tokens = round(recorded_window.window / agent.window_share)
-    largest_prompt = max((request.reported or 0 for request in requests), default=0)
-    listed_window = offline_window(model) if agent.by_model else 0
+    largest_prompt_tokens = max((request.reported or 0 for request in requests), default=0)
+    listed_window = offline_window(model) if agent.uses_model_windows else 0
     model_name = model or "the model"
     template = "The window of {} is not recorded: {:,} tokens are taken, {}."
     reasons = {recorded_tokens: ""} if recorded_tokens else {}
@@ -103,17 +103,19 @@ def _window_options(
     if not recorded_tokens and preset_window not in reasons:
         reasons[preset_window] = template.format(model_name, preset_window, f"as {preset} does")
     options = [
-        (window, reason, "") for window, reason in reasons.items() if window >= largest_prompt
+        (window, reason, "")
+        for window, reason in reasons.items()
+        if window >= largest_prompt_tokens
     ]
     if options:
         return options
-    larger_window = max(LONG_WINDOW_TOKENS, offline_window(model), largest_prompt)
+    larger_window = max(LONG_WINDOW_TOKENS, offline_window(model), largest_prompt_tokens)
     smaller_window = max(reasons)
     return [
         (
             larger_window,
             reasons[smaller_window] and f"The window of {model_name} is not recorded.",
-            f"A prompt of {largest_prompt:,} reported tokens proves a window of more than {smaller_window:,}: {larger_window:,} are taken.",
+            f"A prompt of {largest_prompt_tokens:,} reported tokens proves a window of more than {smaller_window:,}: {larger_window:,} are taken.",
         )
     ]
 

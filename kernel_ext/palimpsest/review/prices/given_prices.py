@@ -100,7 +100,7 @@ def lifetime_seconds(lifetime: str | float) -> float:
     """Return a cache's lifetime in seconds, from a number or words such as ``5m`` and ``1h``; raises UserError."""
     text = str(lifetime).strip().lower()
     unit = SECONDS_BY_UNIT.get(text[-1:])
-    number = _number(text if unit is None else text[:-1])
+    number = _parsed_number(text if unit is None else text[:-1])
     seconds = math.nan if number is None else number * (unit or 1.0)
     if not 0 < seconds <= MAX_LIFETIME_SECONDS:
         raise UserError(
@@ -130,7 +130,7 @@ def _price_key(name: str, word: str) -> PriceKey:
 
 def _price_of_rates(value: str, word: str) -> Price:
     fields = value.split("/")
-    rates = [None if field == "" else _number(field) for field in fields]
+    rates = [None if field == "" else _parsed_number(field) for field in fields]
     has_wrong_rate = any(
         field and (number is None or not 0 <= number <= MAX_USD)
         for field, number in zip(fields, rates, strict=True)
@@ -144,7 +144,7 @@ def _no_price_sentence(word: str) -> str:
     return f"{word!r:.80} is no price: write {PRICE_FORM}, as in {PRICE_EXAMPLE}."
 
 
-def _number(text: str) -> float | None:
+def _parsed_number(text: str) -> float | None:
     """Return a number written in ASCII digits; None for any other text."""
     if not text.isascii() or not text or "_" in text:
         return None

@@ -41,12 +41,12 @@ def offline_source(model: str) -> str:
     if _listed_entry(model) is None:
         return RETIRED_SOURCE
     listed_name = offline_name(model)
-    listed_under = f"the name {listed_name} of " if listed_name is not None else ""
+    listed_name_text = f"the name {listed_name} of " if listed_name is not None else ""
     key = (listed_name or model).rpartition("/")[2]
     long_prompt_source = ""
     if long_prompt_prices(key, "anthropic") and litellm_table.entry(key):
         long_prompt_source = f" (of long prompts from {LONG_PROMPT_SOURCE})"
-    return listed_under + litellm_table.list_name() + long_prompt_source
+    return listed_name_text + litellm_table.list_name() + long_prompt_source
 
 
 def offline_window(model: str) -> int:

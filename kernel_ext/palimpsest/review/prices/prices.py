@@ -84,16 +84,18 @@ def with_models_of(
     """Return a session's prices, extended by the prices of models that only its subagent used."""
     if profile.unit != "USD" or not profile.of_session:
         return profile
-    known_models = {known_profile.name for known_profile in (profile, *profile.other_models)}
-    requests = [request for request in timeline.requests if request.model not in known_models]
-    newly_priced, unpriced_models = _model_profiles(timeline, requests, price_of, prices)
+    known_names = {known_profile.name for known_profile in (profile, *profile.other_models)}
+    requests = [request for request in timeline.requests if request.model not in known_names]
+    new_profiles, unpriced_models = _model_profiles(timeline, requests, price_of, prices)
     return replace(
         profile,
-        other_models=(*profile.other_models, *newly_priced),
+        other_models=(*profile.other_models, *new_profiles),
         unpriced_models=tuple(dict.fromkeys((*profile.unpriced_models, *unpriced_models))),
         matches_recorded=profile.matches_recorded
         and not unpriced_models
-        and all(_matches_or_unreported(price, timeline.requests) for price in newly_priced),
+        and all(
+            _matches_or_unreported(new_profile, timeline.requests) for new_profile in new_profiles
+        ),
     )
 
 
@@ -147,17 +149,19 @@ def _profile_from_costs(
     timeline: Timeline, model: str, requests: Sequence[TimelineRequest]
 ) -> PriceProfile | None:
     """Return prices in the proportions of ``UNIT_PRICES`` that lead to the recorded costs; None without such costs."""
-    costs = [
+    costs_and_units = [
         (request.cost, _cost_in_units(timeline, request))
         for request in requests
         if request.cost and not request.listed
     ]
     # Only a power of two of the first costs is used, so that the prices of a growing session rarely change.
-    costs = costs[: 1 << len(costs).bit_length() - 1] if costs else []
-    units = sum(cost_in_units for _, cost_in_units in costs)
-    if not units:
+    costs_and_units = (
+        costs_and_units[: 1 << len(costs_and_units).bit_length() - 1] if costs_and_units else []
+    )
+    units_sum = sum(cost_in_units for _, cost_in_units in costs_and_units)
+    if not units_sum:
         return None
-    factor = sum(cost for cost, _ in costs if cost) / units
+    factor = sum(cost for cost, _ in costs_and_units if cost) / units_sum
     return PriceProfile(
         factor * UNIT_PRICES.input,
         factor * UNIT_PRICES.output,
@@ -174,10 +178,10 @@ def _cost_in_units(timeline: Timeline, request: TimelineRequest) -> float:
         return UNIT_PRICES.cost_of(request)
     weights = timeline.weights()
     first_item, answer_end = request.answer
-    read_count = timeline.requests[request.index - 1].items if request.index else 0
+    read_item_count = timeline.requests[request.index - 1].items if request.index else 0
     read_tokens, written_tokens = (
-        sum(weights[:read_count]),
-        sum(weights[read_count : request.items]),
+        sum(weights[:read_item_count]),
+        sum(weights[read_item_count : request.items]),
     )
     output_tokens = sum(weights[first_item:answer_end])
     return UNIT_PRICES.cost(0, read_tokens, written_tokens, output_tokens, terms=request.terms)

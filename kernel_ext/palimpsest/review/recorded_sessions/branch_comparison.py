@@ -76,9 +76,9 @@ class BranchComparison(BranchTable, ShownAsTable):
             ),
         )
         title = f"Branches that part after request {self.parted_at}"
-        return ReportTable(title, columns, tuple(rows), self._notes())
+        return ReportTable(title, columns, tuple(rows), self._note_sentences())
 
-    def _notes(self) -> tuple[str, ...]:
+    def _note_sentences(self) -> tuple[str, ...]:
         notes = [_estimates_text(branch) for branch in self.branches if branch.estimates]
         if any(branch.units is not None for branch in self.branches):
             notes.append(f"{UNIT_PRICES.sentence} Such a cost is an estimate, marked {ESTIMATED}.")
@@ -114,21 +114,25 @@ def compare_branches(
     ``sessions`` are those of the project, and ``read_records`` returns the records of a session, also of a deleted session that a
     fork needs. Raises NotFound for an unknown session, and UserError for a session without branches.
     """
-    by_id = {session.id: session for session in sessions}
-    tree = _BranchTree(by_id, _origins(by_id.values(), read_records), session_id)
+    summary_by_id = {session.id: session for session in sessions}
+    tree = _BranchTree(summary_by_id, _origins(summary_by_id.values(), read_records), session_id)
     if len(tree.branches) == 1:
         raise UserError(NO_BRANCH_SENTENCE)
     last_shared_seq = tree.last_shared_seq()
-    titles = {branch.id: branch.title for branch in tree.branches}
+    title_by_id = {branch.id: branch.title for branch in tree.branches}
     branches: list[Branch] = []
     parted_at = 0
     for branch in tree.shown_branches():
-        parent, forked_after = tree.forked.get(branch.id, ("", 0))
+        parent_id, forked_at_seq = tree.fork_points.get(branch.id, ("", 0))
         records = read_records(branch.id)
-        branch_values, parted_at = _read_branch(records, branch.id, last_shared_seq, forked_after)
-        branches.append(replace(branch_values, parent=parent, parent_title=titles.get(parent, "")))
-    left_out = len(tree.branches) - len(branches)
-    return BranchComparison(parted_at, tuple(branches), left_out, tuple(_figure_rows(branches)))
+        branch_values, parted_at = _read_branch(records, branch.id, last_shared_seq, forked_at_seq)
+        branches.append(
+            replace(branch_values, parent=parent_id, parent_title=title_by_id.get(parent_id, ""))
+        )
+    left_out_count = len(tree.branches) - len(branches)
+    return BranchComparison(
+        parted_at, tuple(branches), left_out_count, tuple(_figure_rows(branches))
+    )
 
 
 _Origins = dict[str, ForkedFrom | None]
@@ -154,14 +158,14 @@ def _origin_of_deleted(
 ) -> ForkedFrom | None:
     """Return the origin of a deleted session from its log; None where the log is gone."""
     try:
-        created = [
+        created_sessions = [
             record.event.session
             for record in read_records(session_id)
             if isinstance(record.event, SessionCreated)
         ]
     except NotFound:
         return None
-    return created[-1].forked_from if created else None
+    return created_sessions[-1].forked_from if created_sessions else None
 
 
 class _BranchTree:
@@ -174,31 +178,36 @@ class _BranchTree:
             raise NotFound(f"There is no session {session_id!r} in this project.")
         self._origins = origins
         self._session_id = session_id
-        root_id = self._ancestors(session_id)[-1]
+        root_id = self._session_and_ancestors(session_id)[-1]
         self.branches = [
-            branch for branch in sessions.values() if root_id in self._ancestors(branch.id)
+            branch
+            for branch in sessions.values()
+            if root_id in self._session_and_ancestors(branch.id)
         ]
         branch_ids = {branch.id for branch in self.branches}
-        self.forked = {
-            branch.id: nearest
+        self.fork_points = {
+            branch.id: fork_point
             for branch in self.branches
-            if (nearest := self._nearest_branch(branch.id, branch_ids))
+            if (fork_point := self._nearest_branch(branch.id, branch_ids))
         }
-        """For each branch: the nearest ancestor that is not deleted, and the last record that both share."""
+        """For each branch that was forked, by its id: the id of the nearest ancestor that is not deleted, and the sequence
+        number of the last record that both share."""
 
     def last_shared_seq(self) -> int:
         """Return the sequence number of the last record that all branches share."""
-        root_ids = [branch.id for branch in self.branches if branch.id not in self.forked]
+        root_ids = [branch.id for branch in self.branches if branch.id not in self.fork_points]
         # Where the first session was deleted, several branches may remain that were not forked from each other.
         shared_seqs = (
             [min(self._shared_seqs(root_id)) for root_id in root_ids] if len(root_ids) > 1 else []
         )
-        return min((*shared_seqs, *(seq for _, seq in self.forked.values())))
+        return min((*shared_seqs, *(seq for _, seq in self.fork_points.values())))
 
     def shown_branches(self) -> list[SessionSummary]:
         """Return the branches that are shown, each after its parent, older ones first."""
-        ancestor_ids = {*self._ancestors(self._session_id)}
-        first_id = next((branch.id for branch in self.branches if branch.id not in self.forked), "")
+        ancestor_ids = {*self._session_and_ancestors(self._session_id)}
+        first_id = next(
+            (branch.id for branch in self.branches if branch.id not in self.fork_points), ""
+        )
         by_importance = sorted(
             self.branches,
             key=lambda branch: (
@@ -212,44 +221,44 @@ class _BranchTree:
 
     def _in_order(self, parent_id: str) -> Iterator[SessionSummary]:
         """Yield the branches below a branch, each followed by those below it; for an empty id, all branches."""
-        children = [
+        child_branches = [
             branch
             for branch in self.branches
-            if self.forked.get(branch.id, ("", 0))[0] == parent_id
+            if self.fork_points.get(branch.id, ("", 0))[0] == parent_id
         ]
-        for branch in sorted(children, key=lambda branch: branch.created):
+        for branch in sorted(child_branches, key=lambda branch: branch.created):
             yield branch
             yield from self._in_order(branch.id)
 
-    def _ancestors(self, session_id: str) -> list[str]:
+    def _session_and_ancestors(self, session_id: str) -> list[str]:
         """Return a session and its ancestors, the nearest first."""
-        ancestors = [session_id]
-        while (origin := self._origins.get(ancestors[-1])) is not None:
-            if origin.session_id in ancestors:
+        session_ids = [session_id]
+        while (origin := self._origins.get(session_ids[-1])) is not None:
+            if origin.session_id in session_ids:
                 break
-            ancestors.append(origin.session_id)
-        return ancestors
+            session_ids.append(origin.session_id)
+        return session_ids
 
     def _nearest_branch(self, session_id: str, branch_ids: set[str]) -> tuple[str, int] | None:
         """Return the nearest existing ancestor, and the sequence number of the last record that both share."""
-        ancestors = self._ancestors(session_id)
-        for index, ancestor_id in enumerate(ancestors[1:], start=1):
+        session_ids = self._session_and_ancestors(session_id)
+        for index, ancestor_id in enumerate(session_ids[1:], start=1):
             if ancestor_id in branch_ids:
                 return ancestor_id, min(self._shared_seqs(session_id)[:index])
         return None
 
     def _shared_seqs(self, session_id: str) -> list[int]:
         """Return the sequence number of the last record shared with each ancestor, the nearest first."""
-        ancestors = self._ancestors(session_id)
+        session_ids = self._session_and_ancestors(session_id)
         return [
             origin.seq
-            for ancestor_id in ancestors[:-1]
-            if (origin := self._origins.get(ancestor_id))
+            for session_id_below in session_ids[:-1]
+            if (origin := self._origins.get(session_id_below))
         ]
 
 
 def _read_branch(
-    records: Iterable[Record], session_id: str, last_shared_seq: int, forked_at: int
+    records: Iterable[Record], session_id: str, last_shared_seq: int, forked_at_seq: int
 ) -> tuple[Branch, int]:
     """Return a branch's values after the record ``last_shared_seq``, and the number of its requests before that record."""
     state = State()
@@ -265,7 +274,7 @@ def _read_branch(
         state.apply(record)
         match record.event:
             case StepRequested(request=request) if request.message_id is not None:
-                forked_after += record.seq <= forked_at
+                forked_after += record.seq <= forked_at_seq
                 shared_count += not is_after_parting
                 sent_requests += [request] if is_after_parting else []
             case MessageUpdated(info=AssistantMessage() as info) if is_after_parting:
@@ -276,14 +285,14 @@ def _read_branch(
             case _:
                 pass
     messages = state.messages() if is_after_parting else ()
-    messages_since = tuple(message for message in messages if message.id not in earlier_ids)
+    later_messages = tuple(message for message in messages if message.id not in earlier_ids)
     branch_values = _branch_with_figures(
-        session_id, state, messages_since, list(infos_by_id.values()), sent_requests, decision_count
+        session_id, state, later_messages, list(infos_by_id.values()), sent_requests, decision_count
     )
     return replace(branch_values, forked_after=forked_after), shared_count
 
 
-FIGURE_TEXTS: tuple[tuple[str, Callable[[Branch], str]], ...] = (
+FIGURE_FUNCTIONS: tuple[tuple[str, Callable[[Branch], str]], ...] = (
     ("forked from", lambda branch: _forked_from_text(branch)),
     ("model", lambda branch: ", ".join(branch.models)),
     ("policy", lambda branch: branch.policy or "configured"),
@@ -299,7 +308,7 @@ FIGURE_TEXTS: tuple[tuple[str, Callable[[Branch], str]], ...] = (
 
 
 def _figure_rows(branches: Sequence[Branch]) -> Iterator[BranchFigure]:
-    for name, value_of in FIGURE_TEXTS:
+    for name, value_of in FIGURE_FUNCTIONS:
         values = tuple(value_of(branch) for branch in branches)
         # The fork's position is not compared, and a branch without requests has no model to compare.
         branch_values = values if name != "model" else filter(None, values)
@@ -332,13 +341,13 @@ def _estimates_text(branch: Branch) -> str:
 def _branch_with_figures(
     session_id: str,
     state: State,
-    messages_since: Messages,
+    later_messages: Messages,
     infos: Sequence[AssistantMessage],
     sent_requests: Sequence[StepRequest],
     decision_count: int,
 ) -> Branch:
     session = state.session
-    answers = [message for message in messages_since if isinstance(message.info, AssistantMessage)]
+    answers = [message for message in later_messages if isinstance(message.info, AssistantMessage)]
     usage, cost = Usage(), 0.0
     for info in infos:
         usage = usage.plus(info.tokens)
@@ -378,8 +387,8 @@ def _branch_with_figures(
 
 def _choice_text(choice: PolicyChoice) -> str:
     """Return a chosen policy as text: its preset, and the changed numbers."""
-    changes = "".join(f", {name}={value}" for name, value in choice.changes.items())
-    return one_line(f"{choice.base}{changes}", MAX_ANSWER_CHARS)
+    changes_text = "".join(f", {name}={value}" for name, value in choice.changes.items())
+    return one_line(f"{choice.base}{changes_text}", MAX_ANSWER_CHARS)
 
 
 def _newest_answer_text(answers: Messages | list[Any]) -> str:

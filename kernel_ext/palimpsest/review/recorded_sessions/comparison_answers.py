@@ -36,7 +36,7 @@ class ComparisonAnswers:
             return ViewAnswer(error="Of two sessions only their comparison is answered here.")
         started_at = time.perf_counter()
         try:
-            comparison = self._comparison(query.price)
+            comparison = self._comparison_at_price(query.price)
         except (UserError, ValueError) as error:
             return ViewAnswer(error=str(error))
         is_known = query.known == comparison.stamp
@@ -46,7 +46,7 @@ class ComparisonAnswers:
             milliseconds=round(1000 * (time.perf_counter() - started_at)),
         )
 
-    def _comparison(self, price: str | None) -> SessionComparison:
+    def _comparison_at_price(self, price: str | None) -> SessionComparison:
         from palimpsest.review.recorded_sessions.comparison_view import comparison_view
 
         if self._newest_comparison is not None and self._newest_comparison[0] == price:

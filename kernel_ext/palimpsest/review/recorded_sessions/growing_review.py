@@ -46,7 +46,7 @@ class GrowingReview:
         """Return the review of the whole log so far; raises NotFound."""
         growing_timeline = self._growing_timeline(self.session_id)
         timeline = growing_timeline.newest_timeline()
-        settled_count = growing_timeline.settled_items
+        settled_count = growing_timeline.settled_item_count
         fitted_ruler = session_ruler(timeline, lambda: self._separate_tokens)
         self._ruler = stable_ruler(self._ruler, fitted_ruler)
         return RecordingReview(
@@ -54,7 +54,7 @@ class GrowingReview:
             self.get_policy,
             self.price_of,
             SentRequests(self.store, self.session_id),
-            self._children_of,
+            self._subagent_timelines_of,
             references_of=partial(self._references.references_until, settled_count=settled_count),
             ruler=self._ruler,
             problems=self.problems,
@@ -73,7 +73,7 @@ class GrowingReview:
             self._timelines[session_id] = timeline
         return self._timelines[session_id]
 
-    def _children_of(self, parent_id: str) -> Sequence[Timeline]:
+    def _subagent_timelines_of(self, parent_id: str) -> Sequence[Timeline]:
         return [
             self._growing_timeline(session.id).newest_timeline()
             for session in self.store.list()

@@ -44,7 +44,7 @@ def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
         items=whole_tokens(
             _report_item(block, scrub) for block in (*last_shown.blocks, *last_shown.outside_blocks)
         ),
-        reductions=tuple(_reductions(review, last_request.index, scrub)),
+        reductions=tuple(_item_reductions(review, last_request.index, scrub)),
         recorded_by=timeline.origin,
     )
 
@@ -60,7 +60,7 @@ def _report_item(block: RequestItem, scrub: Scrub) -> RequestItem:
     )
 
 
-def _reductions(review: SessionReview, request: int, scrub: Scrub) -> Iterator[Reduction]:
+def _item_reductions(review: SessionReview, request: int, scrub: Scrub) -> Iterator[Reduction]:
     timeline, factor = review.timeline, review.ruler.factor
     weights = timeline.weights(review.ruler.estimator)
     for item in timeline.items[: timeline.requests[request].items]:

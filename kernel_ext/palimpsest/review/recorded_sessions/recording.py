@@ -101,22 +101,22 @@ class Recording(Sequence[AnyReview]):
     def __getitem__(self, key: int | str | slice) -> AnyReview | Sequence[AnyReview]:
         """Return a session by its number from 0 or by its id; raises IndexError or NotFound."""
         if isinstance(key, slice):
-            return [self._review(session_id) for session_id in self.ids[key]]
+            return [self._review_of_session(session_id) for session_id in self.ids[key]]
         if isinstance(key, int):
             if not -len(self) <= key < len(self):
                 raise IndexError(
                     f"The recording has no session {key}; {self._count_text()}, counted from 0."
                 )
-            return self._review(self.ids[key])
+            return self._review_of_session(self.ids[key])
         if key not in self.ids:
             raise NotFound(f"The recording has no session {key!r}; it has {', '.join(self.ids)}.")
-        return self._review(key)
+        return self._review_of_session(key)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __iter__(self) -> Iterator[AnyReview]:
-        return (self._review(session_id) for session_id in self.ids)
+        return (self._review_of_session(session_id) for session_id in self.ids)
 
     def answers(self, session: str = "") -> "SessionAnswers":
         """Return the object for questions about a session, by default the first; raises NotFound."""
@@ -137,7 +137,7 @@ class Recording(Sequence[AnyReview]):
         return f"it has {counted_noun(len(self), 'session')}"
 
     @collection_paused()
-    def _review(self, session_id: str) -> AnyReview:
+    def _review_of_session(self, session_id: str) -> AnyReview:
         return review_made_by(
             self._review_maker,
             self._store,

@@ -29,6 +29,7 @@ from palimpsest.store.session_notes import NoteFiles
 from palimpsest.transcript.errors import UserError
 
 EPOCH_CHARS = 12
+"""Characters of the random name of an epoch."""
 MAX_VIEWS = 4
 """Maximum views that are stored as the base of patches: those of a tab and a cell, and the previous view of each."""
 MAX_SUBAGENTS = 2
@@ -54,15 +55,18 @@ class SessionReviews:
         self._store = store
         self._session_id = session_id
         self._price_of = price_of
-        self._newest: tuple[int, RecordingReview] | None = None
+        self._newest_seq_and_review: tuple[int, RecordingReview] | None = None
         self._lock = threading.Lock()
 
     def review_at(self, seq: int) -> RecordingReview:
         """Return the review of the log up to record ``seq``, the same object for the same record; raises NotFound."""
         with self._lock:
-            if self._newest is None or self._newest[0] != seq:
-                self._newest = seq, stored_review(self._store, self._session_id, self._price_of)
-            return self._newest[1]
+            if self._newest_seq_and_review is None or self._newest_seq_and_review[0] != seq:
+                self._newest_seq_and_review = (
+                    seq,
+                    stored_review(self._store, self._session_id, self._price_of),
+                )
+            return self._newest_seq_and_review[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class LogState:
     """The newest record of a session's log, and whether the session can be written here."""
 
     seq: int
+    """Number of the newest record; 0 without any."""
     is_writable: bool = False
 
 
@@ -98,7 +103,7 @@ class SessionAnswers:
         self._log_state = log_state or self._stored_log_state
         self._problems_of = problems_of
         self._note_files = note_files
-        self._subagents: OrderedDict[str, SessionAnswers] = OrderedDict()
+        self._answers_by_subagent: OrderedDict[str, SessionAnswers] = OrderedDict()
         self._growing_review: GrowingReview | None = None
         self._answers: ViewAnswers | None = None
         self._is_writable = False
@@ -128,10 +133,10 @@ class SessionAnswers:
         self, query: ViewQuery, session_id: str, policies: ChosenPolicies
     ) -> ViewAnswer:
         """Return the answer to a question about a subagent of the session."""
-        answers = self._subagents.pop(session_id, None)
+        answers = self._answers_by_subagent.pop(session_id, None)
         if answers is None and not self._is_subagent(session_id):
             return ViewAnswer(error=f"The subagent {session_id:.60} is not there.")
-        self._subagents[session_id] = answers = answers or SessionAnswers(
+        self._answers_by_subagent[session_id] = answers = answers or SessionAnswers(
             self._store,
             session_id,
             self._price_of,
@@ -139,8 +144,8 @@ class SessionAnswers:
             problems_of=self._problems_of,
             note_files=self._note_files,
         )
-        while len(self._subagents) > MAX_SUBAGENTS:
-            self._subagents.popitem(last=False)
+        while len(self._answers_by_subagent) > MAX_SUBAGENTS:
+            self._answers_by_subagent.popitem(last=False)
         answer = answers.answer(query.model_copy(update={"subagent": None}), policies)
         within = {"within": self.session_id}
         if answer.view is not None:
@@ -153,9 +158,9 @@ class SessionAnswers:
 
     def _is_subagent(self, session_id: str) -> bool:
         """Return whether a session is a subagent of this session, or of one of its subagents."""
-        parents = {info.id: info.parent_id for info in self._store.list()}
+        parent_id_by_id = {info.id: info.parent_id for info in self._store.list()}
         for _ in range(MAX_DEPTH):
-            session_id = parents.get(session_id) or ""
+            session_id = parent_id_by_id.get(session_id) or ""
             if session_id == self.session_id:
                 return True
         return False
@@ -171,9 +176,9 @@ class SessionAnswers:
         view = answer.view
         if view is None:
             return answer
-        view_kind = query.price, tuple(options)
-        earlier_view = self._views.get((view_kind, query.epoch or "", query.after or 0))
-        self._views[view_kind, view.epoch, view.seq] = view
+        view_options = query.price, tuple(options)
+        earlier_view = self._views.get((view_options, query.epoch or "", query.after or 0))
+        self._views[view_options, view.epoch, view.seq] = view
         while len(self._views) > MAX_VIEWS:
             self._views.popitem(last=False)
         if earlier_view is None:

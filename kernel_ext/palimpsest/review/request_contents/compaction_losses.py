@@ -103,7 +103,7 @@ class CompactionLoss(ShownAsTable):
     writer: SummarySession | None = None
     """The session that wrote the summary, where it is a session of the recording."""
     conversation: str = field(default="", repr=False)
-    """A sentence on the tokens of the whole conversation before and after it, where they were recorded."""
+    """A sentence on the tokens of the whole conversation before and after the compaction; empty where not recorded."""
 
     @property
     def needed_names(self) -> tuple[LostWord, ...]:
@@ -141,10 +141,10 @@ class CompactionLoss(ShownAsTable):
                 f"The summary was written by session {writer.session}: {counted_noun(writer.requests, 'request')}, {writer.input:,} tokens "
                 f"read, {writer.output:,} written, {amount_with_unit(writer.cost, self.price.unit, writer.basis)}."
             )
-        losses = [
+        loss_texts = [
             f"{len(self.lost_of(kind))} of {total:,} {kind}" for kind, total in self.found.items()
         ]
-        lines.append(f"No longer shown: {', '.join(losses) if losses else 'no names'}.")
+        lines.append(f"No longer shown: {', '.join(loss_texts) if loss_texts else 'no names'}.")
         if self.undone is not None:
             is_sent = self.undone < len(self.timeline.requests)
             request_text = f"request {self.undone + 1}" if is_sent else "the next request"
@@ -202,8 +202,8 @@ class CompactionLoss(ShownAsTable):
             call_text = (
                 f"; a call of request {first_lost_constraint.call + 1} holds one of its words"
             )
-        quoted = f"“{first_lost_constraint.sentence[:MAX_NAME_CHARS]}” of request {first_lost_constraint.shown_from + 1}"
-        return (f"Lost of what a person demanded: {quoted}{call_text}. {COMPARISON_NOTE}",)
+        quote_text = f"“{first_lost_constraint.sentence[:MAX_NAME_CHARS]}” of request {first_lost_constraint.shown_from + 1}"
+        return (f"Lost of what a person demanded: {quote_text}{call_text}. {COMPARISON_NOTE}",)
 
     @cached_property
     def table(self) -> ReportTable:
@@ -322,19 +322,19 @@ def compaction_losses(
     timeline = simulation.timeline
     summaries = sorted(
         [*_recorded_summaries(simulation), *_simulated_summaries(simulation)],
-        key=lambda summary_shown: summary_shown.request,
+        key=lambda shown_summary: shown_summary.request,
     )
     losses = tuple(
-        _compaction_loss(simulation, number, summary_shown, uses, price, writers)
-        for number, summary_shown in enumerate(summaries)
+        _compaction_loss(simulation, number, shown_summary, uses, price, writers)
+        for number, shown_summary in enumerate(summaries)
     )
     title = timeline.title or timeline.session
     failures = tuple(_failure_sentences(timeline)) if simulation.policy_name == "recorded" else ()
     return CompactionLosses(title, simulation.policy_name, losses, failures)
 
 
-def summary_writers(timeline: Timeline) -> dict[str, str]:
-    """Return the sessions that wrote summaries, by the message of the summary."""
+def writer_ids_by_summary(timeline: Timeline) -> dict[str, str]:
+    """Return the ids of the sessions that wrote summaries, by the id of the summary's message."""
     return {
         str(event.numbers.get("summary")): str(event.numbers[WRITTEN_BY])
         for event in timeline.events
@@ -347,11 +347,11 @@ def _failure_sentences(timeline: Timeline) -> Iterator[str]:
     for event in timeline.events:
         if event.kind == "compact failed":
             is_sent = event.request < len(timeline.requests)
-            position = (
+            position_text = (
                 f"Before request {event.request + 1:,}" if is_sent else "After the last request"
             )
             ending = "was stopped" if event.numbers.get("error") == STOPPED else "failed"
-            yield f"{position} a summary ({event.cause}) {ending}, so that it replaced nothing."
+            yield f"{position_text} a summary ({event.cause}) {ending}, so that it replaced nothing."
 
 
 class _ShownSummary(NamedTuple):
@@ -367,28 +367,28 @@ class _ShownSummary(NamedTuple):
     undone_at: int | None = None
     """The first request that shows the replaced items again."""
     writer_id: str = ""
-    """The session that wrote the summary, where that is known."""
+    """Id of the session that wrote the summary; empty where it is not known."""
     conversation_sentence: str = ""
-    """A sentence on the tokens of the whole conversation before and after it, where they were recorded."""
+    """A sentence on the tokens of the whole conversation before and after the compaction; empty where not recorded."""
 
 
 def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
     """Yield the session's own recorded summaries, one for each compaction; none for the replay of a policy."""
     timeline = simulation.timeline
     own_summary_ids: set[str] = set()
-    undone_requests: dict[str, int] = {}
-    conversations: dict[str, str] = {}
-    writers_by_summary = summary_writers(timeline)
+    undone_at_by_summary: dict[str, int] = {}
+    sentence_by_summary: dict[str, str] = {}
+    writer_ids = writer_ids_by_summary(timeline)
     for event in timeline.events:
-        summary, numbers = str(event.numbers.get("summary")), event.numbers
+        summary_id, numbers = str(event.numbers.get("summary")), event.numbers
         if event.kind == "compact":
-            own_summary_ids.add(summary)
+            own_summary_ids.add(summary_id)
         elif event.kind == "undo" and numbers.get("back"):
-            undone_requests.pop(summary, None)
+            undone_at_by_summary.pop(summary_id, None)
         elif event.kind == "undo":
-            undone_requests[summary] = event.request
+            undone_at_by_summary[summary_id] = event.request
         if "kept" in numbers:
-            conversations[summary] = conversation_size(
+            sentence_by_summary[summary_id] = conversation_size(
                 numbers["before"], numbers["after"], numbers["kept"]
             )
     for item in timeline.items if simulation.policy_name == "recorded" else ():
@@ -399,22 +399,26 @@ def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
                 item.covers,
                 item.index,
                 is_item=True,
-                undone_at=undone_requests.get(item.message),
-                writer_id=writers_by_summary.get(item.message, ""),
-                conversation_sentence=conversations.get(item.message, ""),
+                undone_at=undone_at_by_summary.get(item.message),
+                writer_id=writer_ids.get(item.message, ""),
+                conversation_sentence=sentence_by_summary.get(item.message, ""),
             )
 
 
 def _simulated_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
     """Yield the summaries of a policy; each is shown in place of one of the replaced items."""
-    by_request = simulation.timeline.by_request if simulation.policy_name != "recorded" else {}
-    for request, transitions in by_request.items():
-        summarised = [transition for transition in transitions if transition.state == "summarised"]
+    transitions_by_request = (
+        simulation.timeline.by_request if simulation.policy_name != "recorded" else {}
+    )
+    for request, transitions in transitions_by_request.items():
+        summarised_transitions = [
+            transition for transition in transitions if transition.state == "summarised"
+        ]
         summary_item = next(
-            (transition.item for transition in summarised if transition.tokens), None
+            (transition.item for transition in summarised_transitions if transition.tokens), None
         )
         if summary_item is not None:
-            covered_items = tuple(sorted(transition.item for transition in summarised))
+            covered_items = tuple(sorted(transition.item for transition in summarised_transitions))
             yield _ShownSummary(request, covered_items, summary_item, is_item=False)
 
 
@@ -436,19 +440,21 @@ def _compaction_loss(
         for shown_item in items_at(simulation, shown_summary.request)
         if shown_item.item.index != shown_summary.summary_item
     ]
-    prompts_before = [
+    replaced_prompts = [
         text
         for shown_item, text in zip(replaced_items, texts, strict=True)
         if is_user_text(timeline, shown_item.item)
     ]
-    lost_words = lost_names(texts, summary, other_texts, user_texts=prompts_before)
+    lost_words = lost_names(texts, summary, other_texts, user_texts=replaced_prompts)
     requests_by_name = {
         name: tuple(
-            use
-            for use, holders in uses.get(name, ())
-            if shown_summary.request <= use
-            and (shown_summary.undone_at is None or use < shown_summary.undone_at)
-            and not _is_shown_again(timeline, shown_summary.request, use, name, holders)
+            using_request
+            for using_request, source_items in uses.get(name, ())
+            if shown_summary.request <= using_request
+            and (shown_summary.undone_at is None or using_request < shown_summary.undone_at)
+            and not _is_shown_again(
+                timeline, shown_summary.request, using_request, name, source_items
+            )
         )
         for name in lost_words.kind_by_name
     }
@@ -485,16 +491,16 @@ def _compaction_loss(
 
 
 def _is_shown_again(
-    timeline: Timeline, request: int, use: int, name: str, holders: Iterable[int]
+    timeline: Timeline, request: int, using_request: int, name: str, source_items: Iterable[int]
 ) -> bool:
     """Return whether a lost name was shown again, from a request on, before an answer used it.
 
     Where the name is hidden again by then, another compaction lost it.
     """
-    for holder in holders:
-        entered = timeline.items[holder].entered
-        for shown_at in (entered, use) if request <= entered else (use,):
-            if shows_name(timeline, holder, shown_at, name):
+    for source_item in source_items:
+        entered = timeline.items[source_item].entered
+        for shown_at in (entered, using_request) if request <= entered else (using_request,):
+            if shows_name(timeline, source_item, shown_at, name):
                 return True
     return False
 

@@ -119,14 +119,14 @@ class RequestDifference(ShownAsTable):
     def sentences(self) -> tuple[str, ...]:
         """Sentences on the differences, each marked as reported or as an estimate."""
         changes_by_kind = {change: self.of(change) for change in CHANGE_ORDER}
-        counts = ", ".join(
+        counts_text = ", ".join(
             f"{len(group)} {change} (~{sum(change_of_item.tokens_after or change_of_item.tokens_before for change_of_item in group):,.0f} tokens)"
             for change, group in changes_by_kind.items()
         )
         reported_sentence = self._reported_sentence
         return (
             *((f"{AS_REPORTED}: {reported_sentence}",) if reported_sentence else ()),
-            f"{ESTIMATE_WORD}: {counts}.",
+            f"{ESTIMATE_WORD}: {counts_text}.",
             f"{ESTIMATE_WORD}: {self._estimated_sentence}",
         )
 
@@ -236,11 +236,11 @@ def _shared_beginning(
         side[shared_count].item for side in (items_before, items_after) if shared_count < len(side)
     ]
     ranks = simulation.timeline.ranks
-    differing = min(candidates, key=lambda item: ranks[item.index])
+    first_differing = min(candidates, key=lambda item: ranks[item.index])
     if simulation.ruler.prefix == "message":
-        while shared_count and items_before[shared_count - 1].item.block == differing.block:
+        while shared_count and items_before[shared_count - 1].item.block == first_differing.block:
             shared_count -= 1
-    return shared_count, differing.index
+    return shared_count, first_differing.index
 
 
 def _item_changes(

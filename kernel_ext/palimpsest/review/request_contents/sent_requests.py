@@ -99,8 +99,8 @@ class SentRequests:
         text = self._imported_text("tools")
         return "" if text == "[]" else text
 
-    def _imported_text(self, name: str) -> str:
-        blob_reference = self._import_facts.get(name)
+    def _imported_text(self, field_name: str) -> str:
+        blob_reference = self._import_facts.get(field_name)
         sha256 = blob_reference.get("sha256") if isinstance(blob_reference, dict) else None
         if not isinstance(sha256, str):
             return ""

@@ -86,6 +86,7 @@ class ShownRequest(ShownAsTable):
     sha256: str | None = None
     """Hash of the sent request, where its form is exact."""
     make_body: Callable[[], dict[str, Any]] = field(default=dict, repr=False, compare=False)
+    """A function that returns ``body``, which is made when it is asked for."""
 
     @cached_property
     def body(self) -> dict[str, Any]:
@@ -129,17 +130,17 @@ class ShownRequest(ShownAsTable):
             notes.append(
                 f"~{outside_tokens:,.0f} tokens are counted besides, of what is not shown here."
             )
-        state = TableColumn("state", "state")
-        tokens = TableColumn("tokens", "tokens", "count", "estimate")
+        state_column = TableColumn("state", "state")
+        tokens_column = TableColumn("tokens", "tokens", "count", "estimate")
         columns: tuple[ColumnSpec, ...] = (
             (TableColumn("item", "item", "count"), _item_number),
             TableColumn("role", "role"),
             TableColumn("kind", "kind"),
             (TableColumn("tool", "tool"), lambda block: block.name),
-            (state, lambda block: f"{block.state}, pinned" if block.pinned else block.state),
-            (tokens, lambda block: round(block.tokens)),
+            (state_column, lambda block: f"{block.state}, pinned" if block.pinned else block.state),
+            (tokens_column, lambda block: round(block.tokens)),
             TableColumn("chars", "chars", "count"),
-            (TableColumn("text", "begins with"), lambda block: _excerpt(block.text)),
+            (TableColumn("text", "begins with"), lambda block: _text_beginning(block.text)),
         )
         return table_of(title, columns, self.blocks, tuple(notes))
 
@@ -153,7 +154,7 @@ class ShownRequest(ShownAsTable):
     @property
     def html(self) -> str:
         """The table, and blocks to open, as an HTML fragment: long texts are cut, since a notebook saves it."""
-        details, remaining_chars = [], MAX_HTML_CHARS
+        details_html, remaining_chars = [], MAX_HTML_CHARS
         for block in self.blocks:
             text = block.text[: min(MAX_BLOCK_CHARS, remaining_chars)]
             remaining_chars -= len(text)
@@ -163,11 +164,11 @@ class ShownRequest(ShownAsTable):
                 if left_out_chars
                 else ""
             )
-            details.append(
+            details_html.append(
                 f"<details><summary>{in_html(clean(_block_title(block)))}</summary>"
                 f'<pre style="white-space:pre-wrap">{in_html(clean(text + cut_note))}</pre></details>'
             )
-        return "\n".join([self.table.html, *details])
+        return "\n".join([self.table.html, *details_html])
 
     def json(self) -> dict[str, Any]:
         """Return the request as plain values."""
@@ -212,14 +213,14 @@ def request_at(
     if rebuilt is not None:
         sent_request = rebuilt.request
         if rebuilt.neutral:
-            blocks, not_sent = sent_blocks(timeline, request, items_shown, rebuilt)
+            blocks, unsent_blocks = sent_blocks(timeline, request, items_shown, rebuilt)
         else:
             blocks = stored_blocks(rebuilt)
-            not_sent = item_blocks(timeline, items_shown, is_recorded=True)
+            unsent_blocks = item_blocks(timeline, items_shown, is_recorded=True)
         return make_request(
             basis="exact" if rebuilt.matches else "rebuilt",
             blocks=blocks,
-            outside_blocks=(*unseen_blocks("", "", unseen_tokens), *not_sent),
+            outside_blocks=(*unseen_blocks("", "", unseen_tokens), *unsent_blocks),
             system="\n\n".join(block.text for block in blocks if block.kind == "system"),
             tools=tuple(tool.model_dump(mode="json") for tool in sent_request.tools),
             messages=rebuilt.neutral,
@@ -276,17 +277,17 @@ def _block_title(block: RequestItem) -> str:
     return f"{number_text}{block.role}: {block.kind}{tool_text}{state_text}, ~{block.tokens:,.0f} tokens"
 
 
-def _excerpt(text: str) -> str:
+def _text_beginning(text: str) -> str:
     line = " ".join(text[: 4 * MAX_EXCERPT_CHARS].split())
     return line if len(line) <= MAX_EXCERPT_CHARS else f"{line[: MAX_EXCERPT_CHARS - 1]}…"
 
 
 def _block_fields(block: RequestItem) -> dict[str, Any]:
-    names = ("role", "kind", "state", "text", "chars", "pinned", "is_error")
+    field_names = ("role", "kind", "state", "text", "chars", "pinned", "is_error")
     return {
         "item": _item_number(block),
         "tokens": round(block.tokens),
         "tool": block.name,
         "label": block.words,
-        **{name: getattr(block, name) for name in names},
+        **{field_name: getattr(block, field_name) for field_name in field_names},
     }

@@ -49,28 +49,30 @@ def tool_definitions(text: str) -> tuple[ToolDefinition, ...]:
         return ()
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return ()
-    return tuple(_definition(tool) for tool in _declared_functions(tools))
+    return tuple(_parsed_definition(tool) for tool in _declared_functions(tools))
 
 
 def item_definitions(timeline: Timeline, weights: Sequence[int]) -> tuple[ItemDefinition, ...]:
     """Return the definitions of a session's items of tools, item by item; ``weights`` are the items' tokens."""
-    by_hash: dict[str, tuple[ToolDefinition, ...]]
-    by_hash = timeline.earlier.setdefault("tool definitions", {})
+    definitions_by_hash: dict[str, tuple[ToolDefinition, ...]]
+    definitions_by_hash = timeline.earlier.setdefault("tool definitions", {})
     rows: list[ItemDefinition] = []
     previous_texts: Mapping[str, str] | None = None
     for item in timeline.items:
         if item.kind != "tools":
             continue
-        definitions = by_hash.get(item.hash)
+        definitions = definitions_by_hash.get(item.hash)
         if definitions is None:
-            definitions = by_hash[item.hash] = tool_definitions(timeline.read(item.index))
+            definitions = definitions_by_hash[item.hash] = tool_definitions(
+                timeline.read(item.index)
+            )
         if len(rows) + len(definitions) > MAX_DEFINITIONS:
             break
         token_shares = shared_by_length(
             weights[item.index], [len(tool.text) for tool in definitions]
         )
         rows.extend(
-            ItemDefinition(item.index, tool.name, share, _change(tool, previous_texts))
+            ItemDefinition(item.index, tool.name, share, _definition_change(tool, previous_texts))
             for tool, share in zip(definitions, token_shares, strict=True)
         )
         previous_texts = {tool.name: tool.text for tool in definitions}
@@ -80,26 +82,34 @@ def item_definitions(timeline: Timeline, weights: Sequence[int]) -> tuple[ItemDe
 def shared_by_length(tokens: int, lengths: Sequence[int]) -> tuple[int, ...]:
     """Return whole tokens shared by length; their sum is ``tokens``; one more character counts for the separator."""
     ends = [*accumulate(length + 1 for length in lengths)]
-    cuts = [round(tokens * end / ends[-1]) for end in ends]
-    return tuple(cut - previous_cut for previous_cut, cut in zip([0, *cuts], cuts, strict=False))
+    rounded_ends = [round(tokens * end / ends[-1]) for end in ends]
+    return tuple(
+        rounded_end - previous_end
+        for previous_end, rounded_end in zip([0, *rounded_ends], rounded_ends, strict=False)
+    )
 
 
 def _declared_functions(tools: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Yield each definition; Gemini sends its functions as a list within one tool."""
     for tool in tools:
-        declared = tool.get("functionDeclarations") or tool.get("function_declarations")
-        if isinstance(declared, list) and all(isinstance(function, dict) for function in declared):
-            yield from declared
+        functions = tool.get("functionDeclarations") or tool.get("function_declarations")
+        if isinstance(functions, list) and all(
+            isinstance(function, dict) for function in functions
+        ):
+            yield from functions
         else:
             yield tool
 
 
-def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
+def _parsed_definition(tool: Mapping[str, Any]) -> ToolDefinition:
     function = tool.get("function")
     declaration = function if isinstance(function, dict) else tool
     # Gemini's own tools are named by their only key.
-    names = (*map(declaration.get, ("name", "server_label", "type")), next(iter(tool), ""))
-    name = next((text for text in names if isinstance(text, str) and text), "")
+    name_candidates = (
+        *map(declaration.get, ("name", "server_label", "type")),
+        next(iter(tool), ""),
+    )
+    name = next((text for text in name_candidates if isinstance(text, str) and text), "")
     description = declaration.get("description")
     return ToolDefinition(
         visible_line(name)[:MAX_NAME_CHARS],
@@ -108,7 +118,9 @@ def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
     )
 
 
-def _change(tool: ToolDefinition, previous_texts: Mapping[str, str] | None) -> DefinitionChange:
+def _definition_change(
+    tool: ToolDefinition, previous_texts: Mapping[str, str] | None
+) -> DefinitionChange:
     if previous_texts is None or previous_texts.get(tool.name) == tool.text:
         return ""
     return "changed" if tool.name in previous_texts else "new"

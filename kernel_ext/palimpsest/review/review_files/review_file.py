@@ -42,12 +42,14 @@ MAX_FILE_BYTES = 64_000_000
 MAX_FOLDER_BYTES = 256_000_000
 """Maximum bytes of all files together; the oldest files are removed for a new one."""
 MAX_WEIGHT = 1 << 40
+"""Tokens of an item are below this number."""
 
 
 class _FileValues(KeptValue):
     """The content of a file."""
 
     made_by: str
+    """The version of this package that wrote the file."""
     timeline: KeptTimeline
     prices: dict[str, Price | None]
     """The prices of the session's models; the file is valid only with the same prices."""
@@ -69,10 +71,10 @@ class StoredReview:
 class ReviewFile:
     """Reads and writes the file of a session's review for the current log, and limits the size of the folder."""
 
-    def __init__(self, store: JsonlStore, session_id: str, price: PriceOfModel) -> None:
+    def __init__(self, store: JsonlStore, session_id: str, price_of: PriceOfModel) -> None:
         self._store = store
         self._session_id = session_id
-        self._price = price
+        self._price_of = price_of
         self._folder = store.layout.review(session_id)
         self._digest = self._log_digest()
         self._written_values: frozenset[str] = frozenset()
@@ -100,7 +102,7 @@ class ReviewFile:
         is_current = (
             file_values.made_by == __version__
             and timeline.session == self._session_id
-            and file_values.prices == self._prices(timeline)
+            and file_values.prices == self._model_prices(timeline)
             and all(len(weights) == len(items) for weights in file_values.weights.values())
         )
         if not is_current:
@@ -124,7 +126,7 @@ class ReviewFile:
         file_values = _FileValues.model_construct(
             made_by=__version__,
             timeline=KeptTimeline.of(timeline),
-            prices=self._prices(timeline),
+            prices=self._model_prices(timeline),
             blobs=timeline.read.blob_by_item,
             weights=_exact_weights(timeline),
             references=None if references is None else KeptReferences.of(references),
@@ -141,9 +143,9 @@ class ReviewFile:
                 make_room(self._store.layout, self._folder, self.path, len(content))
                 write_atomically(self.path, content)
 
-    def _prices(self, timeline: Timeline) -> dict[str, Price | None]:
+    def _model_prices(self, timeline: Timeline) -> dict[str, Price | None]:
         models = sorted({request.model for request in timeline.requests if request.model})
-        return {model: self._price(model) for model in models}
+        return {model: self._price_of(model) for model in models}
 
     def _log_digest(self) -> str:
         """Return the digest of the records from which a timeline is built; empty for a small or unreadable log."""
@@ -160,9 +162,9 @@ class ReviewFile:
         return digest.hexdigest() if byte_count >= MIN_LOG_BYTES else ""
 
 
-def review_file(store: Store, session_id: str, price: PriceOfModel) -> ReviewFile | None:
+def review_file(store: Store, session_id: str, price_of: PriceOfModel) -> ReviewFile | None:
     """Return the file of a session's review; None where the store is no folder."""
-    return ReviewFile(store, session_id, price) if isinstance(store, JsonlStore) else None
+    return ReviewFile(store, session_id, price_of) if isinstance(store, JsonlStore) else None
 
 
 def _exact_weights(timeline: Timeline) -> dict[str, tuple[int, ...]]:
@@ -175,6 +177,7 @@ def _exact_weights(timeline: Timeline) -> dict[str, tuple[int, ...]]:
 
 
 def _known_values(timeline: Timeline, references: References | None) -> frozenset[str]:
+    """Return the names of the values that are known: the exact estimators, and ``references``."""
     estimators = {CHARS4, *_exact_weights(timeline)}
     return frozenset({*estimators, *(() if references is None else ("references",))})
 

@@ -85,8 +85,8 @@ def found_place(timeline: Timeline, place: NotePlace) -> FoundPlace:
         case "request":
             return FoundPlace(f"request {place.request}", known_request)
         case "range":
-            last = min(place.last or 0, len(timeline.requests)) - 1
-            last_request = None if known_request is None else last
+            last_index = min(place.last or 0, len(timeline.requests)) - 1
+            last_request = None if known_request is None else last_index
             return FoundPlace(
                 f"requests {place.request} to {place.last}", known_request, last_request
             )
@@ -119,10 +119,14 @@ def _found_item(timeline: Timeline, item_id: str, request: int | None) -> FoundP
     item = next((item for item in timeline.items if item.id == item_id), None)
     if item is None:
         return FoundPlace("an item that the session no longer has", request)
-    shown_at = request if request is not None else min(item.entered, len(timeline.requests) - 1)
+    request_index = (
+        request if request is not None else min(item.entered, len(timeline.requests) - 1)
+    )
     text = f"item {item.index + 1} ({', '.join(filter(None, (item.kind, item.tool)))})"
-    in_request = "" if request is None else f" in request {request + 1}"
-    return FoundPlace(f"{text}{in_request}", shown_at if shown_at >= 0 else None, item=item.index)
+    request_text = "" if request is None else f" in request {request + 1}"
+    return FoundPlace(
+        f"{text}{request_text}", request_index if request_index >= 0 else None, item=item.index
+    )
 
 
 def _check_break(request: int, breaks: Collection[int]) -> None:

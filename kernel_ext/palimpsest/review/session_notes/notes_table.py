@@ -114,12 +114,12 @@ def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
 
 def _author_text(note: Note) -> str:
     """Return who wrote a note and when, and who changed it last."""
-    text = f"{note.author or 'unnamed'}, {_date(note.time)}"
+    text = f"{note.author or 'unnamed'}, {_date_text(note.time)}"
     if note.changed is None:
         return text
     by_text = f" by {note.changed_by}" if note.changed_by != note.author else ""
-    return f"{text}, changed{by_text} {_date(note.changed)}"
+    return f"{text}, changed{by_text} {_date_text(note.changed)}"
 
 
-def _date(milliseconds: int) -> str:
+def _date_text(milliseconds: int) -> str:
     return f"{datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC):%Y-%m-%d}"

@@ -134,9 +134,9 @@ class CacheBreaks(ShownAsTable):
         after_prompt_count = sum(cache_break.first_of_turn for cache_break in unexplained)
         sentences = []
         if after_prompt_count:
-            after_prompts = f"{after_prompt_count} of {len(unexplained)} unexplained breaks come right after a prompt; "
+            prompts_text = f"{after_prompt_count} of {len(unexplained)} unexplained breaks come right after a prompt; "
             sentences.append(
-                f"{after_prompts}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing."
+                f"{prompts_text}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing."
             )
         beginning_count = sum(cache_break.beginning_only for cache_break in unexplained)
         if beginning_count:

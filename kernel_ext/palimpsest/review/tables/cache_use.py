@@ -29,7 +29,7 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 FIRST_REQUEST = "first request"
 NOT_KNOWN = "not known"
-_PAUSES = (
+_PAUSE_LIMITS = (
     (60, "up to 1 minute"),
     (FIVE_MINUTES_SECONDS, "1 to 5 minutes"),
     (HOUR_SECONDS, "5 minutes to 1 hour"),
@@ -44,10 +44,12 @@ class PauseRow:
     """The requests that came after pauses of about the same length."""
 
     pause: str
+    """The name of the length, such as ``up to 1 minute``."""
     requests: int
     input: int
+    """Tokens of the prompts of these requests."""
     read: int
-    """Tokens of ``input``, which is of all these requests, that were read from the cache."""
+    """Tokens of ``input`` that were read from the cache."""
 
     @property
     def fresh(self) -> int:
@@ -140,15 +142,19 @@ class CacheUse(ShownAsTable):
             TableColumn("fresh", "fresh", "count", "fact", "Tokens that the cache did not have."),
             TableColumn("hit", "read from the cache", "share", "fact"),
         )
-        return table_of("How the cache served it", columns, self.rows, tuple(self._sentences()))
+        return table_of(
+            "How the cache served it", columns, self.rows, tuple(self._note_sentences())
+        )
 
-    def _sentences(self) -> Iterator[str]:
+    def _note_sentences(self) -> Iterator[str]:
         if self.input:
-            amplified = ""
+            amplified_text = ""
             if self.amplification is not None:
-                amplified = f", {self.amplification:.1f} times the {self.appended:,} that were new"
+                amplified_text = (
+                    f", {self.amplification:.1f} times the {self.appended:,} that were new"
+                )
             share = self.fresh / self.input * 100
-            yield f"{self.fresh:,} of {self.input:,} tokens were fresh ({share:.1f} %){amplified}."
+            yield f"{self.fresh:,} of {self.input:,} tokens were fresh ({share:.1f} %){amplified_text}."
         if self.beginning_share is not None:
             yield f"System prompt and tools are ~{self.beginning_share * 100:.0f} % of all input."
         if self.idle_compactions:
@@ -195,7 +201,7 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
     prefix_tokens = sum(weights[item] for item in prefix_items) * ruler.factor
     prompt_tokens = [0, *(request.reported or 0 for request in requests)]
     return CacheUse(
-        tuple(_rows(timeline, requests)),
+        tuple(_pause_rows(timeline, requests)),
         sum(max(after - before, 0) for before, after in pairwise(prompt_tokens)),
         ruler.unseen_tokens + prefix_tokens,
         _idle_compactions(timeline),
@@ -204,10 +210,10 @@ def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse
     )
 
 
-def _rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[PauseRow]:
+def _pause_rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[PauseRow]:
     requests_by_pause: dict[str, list[TimelineRequest]] = {
         FIRST_REQUEST: [],
-        **{pause_name: [] for _, pause_name in _PAUSES},
+        **{pause_name: [] for _, pause_name in _PAUSE_LIMITS},
         NOT_KNOWN: [],
     }
     for request in requests:
@@ -230,7 +236,7 @@ def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
     seconds = _pause_before(timeline, request.index)
     if seconds is None:
         return NOT_KNOWN
-    return next(name for max_seconds, name in _PAUSES if seconds <= max_seconds)
+    return next(name for max_seconds, name in _PAUSE_LIMITS if seconds <= max_seconds)
 
 
 def _pause_before(timeline: Timeline, request: int) -> float | None:
@@ -243,10 +249,10 @@ def _pause_before(timeline: Timeline, request: int) -> float | None:
 
 def _idle_compactions(timeline: Timeline) -> int:
     lifetime = cache_lifetime(timeline).seconds
-    compacted = {event.request for event in timeline.events if event.kind == "compact"}
+    compaction_requests = {event.request for event in timeline.events if event.kind == "compact"}
     pauses = (
         _pause_before(timeline, request)
-        for request in compacted
+        for request in compaction_requests
         if 0 < request < len(timeline.requests)
     )
     return sum(pause is not None and pause > lifetime for pause in pauses)
@@ -255,7 +261,7 @@ def _idle_compactions(timeline: Timeline) -> int:
 def _hour_cache(
     timeline: Timeline, requests: Sequence[TimelineRequest], price: PriceProfile
 ) -> HourCache | None:
-    usual_price = with_writes_kept(price, hourly=False)
+    five_minutes_price = with_writes_kept(price, hourly=False)
     hourly_price = with_writes_kept(price, hourly=True)
     added_cost, saved_cost, pauses = 0.0, 0.0, 0
     for request in requests:
@@ -266,7 +272,7 @@ def _hour_cache(
         added_cost += hourly_price.cost(
             0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt_tokens
         )
-        added_cost -= usual_price.cost(
+        added_cost -= five_minutes_price.cost(
             0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt_tokens
         )
         seconds = _pause_before(timeline, request.index) if request.index else None
@@ -274,10 +280,10 @@ def _hour_cache(
             continue
         pauses += 1
         read_tokens = min(timeline.requests[request.index - 1].reported or 0, prompt_tokens)
-        saved_cost += usual_price.cost(
+        saved_cost += five_minutes_price.cost(
             0, 0, read_tokens, 0, terms=terms, prompt_tokens=prompt_tokens
         )
-        saved_cost -= usual_price.cost(
+        saved_cost -= five_minutes_price.cost(
             0, read_tokens, 0, 0, terms=terms, prompt_tokens=prompt_tokens
         )
     return HourCache(added_cost, pauses, saved_cost) if added_cost > 0 else None

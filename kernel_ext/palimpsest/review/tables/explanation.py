@@ -84,13 +84,13 @@ def _since_text(timeline: Timeline, item: int, request: int, factor: float) -> s
     transitions = [
         transition for transition in timeline.by_item.get(item, ()) if transition.request <= request
     ]
-    hidden_at = [
+    hiding_positions = [
         index for index, transition in enumerate(transitions) if transition.state != "whole"
     ]
-    if not hidden_at:
+    if not hiding_positions:
         entered = timeline.items[item].entered
         return f"since request {entered + 1}{_time_text(timeline, entered)}"
-    hiding, restoring = transitions[hidden_at[-1]], transitions[hidden_at[-1] + 1]
+    hiding, restoring = transitions[hiding_positions[-1]], transitions[hiding_positions[-1] + 1]
     change_text = transition_text(restoring, timeline.weights()[item], restoring.tokens, factor)
     return (
         f"again since request {restoring.request + 1}{_time_text(timeline, restoring.request)}, {change_text}; "
@@ -98,10 +98,10 @@ def _since_text(timeline: Timeline, item: int, request: int, factor: float) -> s
     )
 
 
-def _first_use_text(request: int, using_requests: Sequence[int], state: str = "") -> str:
+def _first_use_text(request: int, using_requests: Sequence[int], state_phrase: str = "") -> str:
     """Return a sentence on the first later answer that used a name of the item, and the number of others.
 
-    ``state`` is how the item was shown then; empty for whole.
+    ``state_phrase`` is how the item was shown then; empty for whole.
     """
     later_requests = [
         request_of_use for request_of_use in using_requests if request_of_use >= request
@@ -109,23 +109,23 @@ def _first_use_text(request: int, using_requests: Sequence[int], state: str = ""
     if not later_requests:
         return ""
     others_text = f", and {len(later_requests) - 1} more did" if len(later_requests) > 1 else ""
-    after_text = f" after it was {state}" if state else ""
+    after_text = f" after it was {state_phrase}" if state_phrase else ""
     return f" The answer to request {later_requests[0] + 1} used a name in it{after_text}{others_text}."
 
 
 def transition_text(
-    transition: Transition, weight: int, tokens: int | None, factor: float = 1.0
+    transition: Transition, tokens_before: int, tokens_since: int | None, factor: float = 1.0
 ) -> str:
     """Return the end of a sentence with the rule that reduced or restored an item, and its numbers.
 
-    ``weight`` and ``tokens`` are the item's tokens before and since, which ``factor`` scales.
+    ``tokens_before`` and ``tokens_since`` are the item's tokens before and since, which ``factor`` scales.
     """
     size_text = ""
-    if tokens is not None:
-        size_text = f", ~{weight * factor:,.0f} tokens before and ~{tokens * factor:,.0f} since"
-    pruning = transition.rule.removeprefix(PRUNE_RULE)
-    reason = why_pruned(pruning, transition.numbers) if is_prune_rule(pruning) else ""
-    if pruning != transition.rule and reason:
+    if tokens_since is not None:
+        size_text = f", ~{tokens_before * factor:,.0f} tokens before and ~{tokens_since * factor:,.0f} since"
+    prune_rule = transition.rule.removeprefix(PRUNE_RULE)
+    reason = why_pruned(prune_rule, transition.numbers) if is_prune_rule(prune_rule) else ""
+    if prune_rule != transition.rule and reason:
         return f"{_decider_text(transition)}{size_text}. {reason.removesuffix('.')}"
     return f"{_decider_text(transition)}{_numbers_text(transition)}{size_text}"
 
@@ -143,8 +143,8 @@ def _decider_text(transition: Transition) -> str:
 def _item_name(item: TimelineItem) -> str:
     if item.kind in ("output", "call"):
         noun = "result" if item.kind == "output" else "call"
-        about = f" ({item.label})" if item.label and item.label != item.tool else ""
-        return f"The {noun} of {item.tool or NAMELESS_TOOL}{about}"
+        about_text = f" ({item.label})" if item.label and item.label != item.tool else ""
+        return f"The {noun} of {item.tool or NAMELESS_TOOL}{about_text}"
     if item.kind == "summary":
         return "The summary"
     return f"“{item.label}” ({item.kind})" if item.label else f"Item {item.index + 1} ({item.kind})"

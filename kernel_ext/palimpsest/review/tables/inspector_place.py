@@ -27,7 +27,7 @@ CountedFromOne = Annotated[int, Field(ge=1, lt=MAX_COUNT)]
 
 
 class ItemFilter(Value):
-    """Which items the grid lists, and in which order."""
+    """The items that the grid lists, and their order."""
 
     model_config = ConfigDict(extra="forbid")
     kind: str = Field(default="", max_length=MAX_NAME_CHARS)
@@ -123,19 +123,22 @@ def place_link(session_id: str, place: InspectorPlace) -> str:
     >>> place_link("ses_1", InspectorPlace(request=4, item=8, tab="cost"))
     'palimpsest:ses_1/4/8?tab=cost'
     """
-    values = place.model_dump(exclude_defaults=True, exclude_none=True)
-    request, item = values.pop("request", None), values.pop("item", None)
+    link_fields = place.model_dump(exclude_defaults=True, exclude_none=True)
+    request, item = link_fields.pop("request", None), link_fields.pop("item", None)
     if request is None and item is not None:
-        values = {"item": item, **values}
+        link_fields = {"item": item, **link_fields}
     if place.range is not None:
-        values["range"] = "{}-{}".format(*place.range)
-    filter_fields = values.pop("filter", {})
-    values |= {
+        link_fields["range"] = "{}-{}".format(*place.range)
+    filter_fields = link_fields.pop("filter", {})
+    link_fields |= {
         name: filter_fields[field]
         for name, field in _FILTER_NAMES.items()
         if field in filter_fields
     }
-    query_pairs = [(name, 1 if value is True else value) for name, value in values.items()]
+    query_pairs = [
+        (name, 1 if field_value is True else field_value)
+        for name, field_value in link_fields.items()
+    ]
     path = link_to(
         session_id, None if request is None else request - 1, None if item is None else item - 1
     )

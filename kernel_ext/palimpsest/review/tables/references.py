@@ -16,7 +16,7 @@ from typing import overload
 from palimpsest.context.compaction.names import kind_of_name, names_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-MAX_NAMES = 2_000
+MAX_NAMES_OF_ITEM = 2_000
 """Maximum names of one item that are considered; a longer list is a table of data."""
 _ANSWER_KINDS = frozenset({"assistant", "call"})
 _KINDS_WITH_OTHER_DIGEST = frozenset({"media", "summary"})
@@ -90,24 +90,24 @@ class References:
     """The items that contain any name; None where they were not stored."""
     complete_requests: int = field(default=0, compare=False, repr=False)
     """Number of requests whose uses will not change when the session grows."""
-    used_before: list[tuple[int, ...]] = field(default_factory=list, compare=False, repr=False)
-    """The first rows of ``used_by``, for requests that are complete; filled by it, and shared while the session grows."""
+    complete_rows: list[tuple[int, ...]] = field(default_factory=list, compare=False, repr=False)
+    """The first rows of ``used_items_by_request``, for requests that are complete; filled by it, and shared while the session grows."""
 
-    def used_by(self, request_count: int) -> tuple[tuple[int, ...], ...]:
+    def used_items_by_request(self, request_count: int) -> tuple[tuple[int, ...], ...]:
         """Return, for each request, the items that contain a name used by its answer, ascending."""
-        known_count = min(len(self.used_before), self.complete_requests)
+        known_count = min(len(self.complete_rows), self.complete_requests)
         first_use = bisect_left(self.uses, known_count, key=_request_of)
         rows: list[tuple[int, ...]] = [()] * (request_count - known_count)
         for request, uses in groupby(islice(self.uses, first_use, None), key=_request_of):
             items = frozenset().union(*(use.sources for use in uses))
             rows[request - known_count] = tuple(sorted(items))
-        items_by_request = (*self.used_before[:known_count], *rows)
-        self.used_before[known_count:] = rows[: self.complete_requests - known_count]
+        items_by_request = (*self.complete_rows[:known_count], *rows)
+        self.complete_rows[known_count:] = rows[: self.complete_requests - known_count]
         return items_by_request
 
     @classmethod
     def of(cls, timeline: Timeline) -> "References":
-        """Find the names of a session by reading each text once."""
+        """Return the uses of names in a session, whose texts are each read once."""
         return GrowingReferences().references_until(timeline, len(timeline.items))
 
     @cached_property
@@ -129,7 +129,7 @@ class References:
         return names_by_request
 
     @cached_property
-    def by_request(self) -> Mapping[int, tuple[tuple[int, NameUse], ...]]:
+    def uses_by_request(self) -> Mapping[int, tuple[tuple[int, NameUse], ...]]:
         """For each request whose answer uses names: the uses, each behind the newest item that contains the name."""
         return {
             request: tuple((use.newest_source, use) for use in uses)
@@ -142,17 +142,17 @@ class References:
         return Counter(kind_of_name(use.name) for use in self.uses)
 
     @cached_property
-    def by_name(self) -> Mapping[str, tuple[tuple[int, Sequence[int]], ...]]:
+    def uses_by_name(self) -> Mapping[str, tuple[tuple[int, Sequence[int]], ...]]:
         """For each name its uses, ascending: the request whose answer uses the name, and the earlier items that contain it."""
-        uses_by_name: dict[str, list[tuple[int, Sequence[int]]]] = {}
+        uses: dict[str, list[tuple[int, Sequence[int]]]] = {}
         for use in self.uses:
-            uses_by_name.setdefault(use.name, []).append((use.request, use.sources))
-        return {name: tuple(uses_of_name) for name, uses_of_name in uses_by_name.items()}
+            uses.setdefault(use.name, []).append((use.request, use.sources))
+        return {name: tuple(uses_of_name) for name, uses_of_name in uses.items()}
 
 
 def names_in(text: str) -> Iterator[str]:
-    """Return the names in a text, at most ``MAX_NAMES``."""
-    return (name for _, name in islice(names_of(text), MAX_NAMES))
+    """Return the names in a text, at most ``MAX_NAMES_OF_ITEM``."""
+    return (name for _, name in islice(names_of(text), MAX_NAMES_OF_ITEM))
 
 
 class GrowingReferences:
@@ -163,14 +163,14 @@ class GrowingReferences:
         """The names in each item that will not change; empty for an item that is no answer, since only answers use names."""
         self._names_by_text: dict[str, tuple[str, ...]] = {}
         """The names in these items' texts, by the digest of the text: files are read again, and commands repeated."""
-        self._holders: dict[str, list[int]] = {}
+        self._items_by_name: dict[str, list[int]] = {}
         """The items that contain each name, ascending."""
         self._uses: list[NameUse] = []
         self._complete_requests = 0
         """Number of requests whose answers are complete, so that their uses are known."""
         self._items_with_names: set[int] = set()
-        self._rows_of_complete: list[tuple[int, ...]] = []
-        """The items that the first of these requests' answers use, as far as they were asked for."""
+        self._complete_rows: list[tuple[int, ...]] = []
+        """The rows of ``References.complete_rows``, as far as they were asked for."""
 
     def references_until(self, timeline: Timeline, settled_count: int) -> References:
         """Return the references of a timeline, whose first ``settled_count`` items can no longer change."""
@@ -178,7 +178,7 @@ class GrowingReferences:
             names = self._settled_names(timeline, index)
             self._names_by_item.append(names if timeline.items[index].kind in _ANSWER_KINDS else ())
             for name in names:
-                self._holders.setdefault(name, []).append(index)
+                self._items_by_name.setdefault(name, []).append(index)
             if names:
                 self._items_with_names.add(index)
         item_count = len(timeline.items)
@@ -201,7 +201,7 @@ class GrowingReferences:
                 index for index, names in unsettled_names.items() if names
             ),
             self._complete_requests,
-            self._rows_of_complete,
+            self._complete_rows,
         )
 
     def _settled_names(self, timeline: Timeline, index: int) -> tuple[str, ...]:
@@ -228,10 +228,10 @@ class GrowingReferences:
             )
         )
         for name in used_names:
-            holders = self._holders.get(name, [])
-            source_count = bisect_left(holders, request.items)
+            items_with_name = self._items_by_name.get(name, [])
+            source_count = bisect_left(items_with_name, request.items)
             if source_count:
-                yield NameUse(request.index, name, FirstItems(holders, source_count))
+                yield NameUse(request.index, name, FirstItems(items_with_name, source_count))
 
 
 def _names_of_item(timeline: Timeline, index: int) -> tuple[str, ...]:

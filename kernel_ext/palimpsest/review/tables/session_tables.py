@@ -17,13 +17,15 @@ from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.request_totals import session_costs
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest, Transition
 
-LISTED_COSTS = f"A cost with {ESTIMATED} was not recorded: it is the usage at the prices of the session's models."
+LISTED_COSTS_NOTE = f"A cost with {ESTIMATED} was not recorded: it is the usage at the prices of the session's models."
 
 
 def cost_column(unit: str) -> TableColumn:
     """Return the column of request costs, in the money of a profile."""
-    form: Form = "usd" if unit == "USD" else "count"
-    return TableColumn("cost", unit, form, "", "As recorded; with ~ the usage at a model's prices.")
+    cost_form: Form = "usd" if unit == "USD" else "count"
+    return TableColumn(
+        "cost", unit, cost_form, "", "As recorded; with ~ the usage at a model's prices."
+    )
 
 
 def estimated_cost_cells(estimates: Iterable[bool]) -> frozenset[tuple[int, str]]:
@@ -31,9 +33,9 @@ def estimated_cost_cells(estimates: Iterable[bool]) -> frozenset[tuple[int, str]
     return frozenset((row, "cost") for row, is_estimate in enumerate(estimates) if is_estimate)
 
 
-def usage_cell(name: str) -> Callable[[Any], Cell]:
+def usage_cell(usage_field: str) -> Callable[[Any], Cell]:
     """Return a function from a row to a number of its usage; None where the row has no usage."""
-    return lambda request: None if request.usage is None else getattr(request.usage, name)
+    return lambda request: None if request.usage is None else getattr(request.usage, usage_field)
 
 
 def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> ReportTable:
@@ -77,7 +79,7 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
     estimated_cells = estimated_cost_cells(
         request_cost is not None and request_cost.basis == "estimate" for request_cost in costs
     )
-    notes = (ruler.sentence, *((LISTED_COSTS,) if estimated_cells else ()), *timeline.gaps)
+    notes = (ruler.sentence, *((LISTED_COSTS_NOTE,) if estimated_cells else ()), *timeline.gaps)
     return table_of(title, columns, timeline.requests, notes, links, estimated_cells)
 
 
@@ -101,7 +103,7 @@ def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return a table with a row for each item: kind, size, first request, and last state."""
     weights, request_count = timeline.weights(ruler.estimator), len(timeline.requests)
-    last_changes = {
+    last_change_by_item = {
         item.index: timeline.transition_at(item.index, request_count) for item in timeline.items
     }
 
@@ -109,11 +111,11 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         cell_of: Callable[[Transition], Cell], whole_value: Cell
     ) -> Callable[[TimelineItem], Cell]:
         return lambda item: (
-            whole_value if (change := last_changes[item.index]) is None else cell_of(change)
+            whole_value if (change := last_change_by_item[item.index]) is None else cell_of(change)
         )
 
-    tokens = TableColumn("tokens", "tokens", "count", "estimate")
-    since = TableColumn("since", "since request", "count")
+    tokens_column = TableColumn("tokens", "tokens", "count", "estimate")
+    since_column = TableColumn("since", "since request", "count")
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("item", "item", "count"), lambda item: item.index + 1),
         TableColumn("kind", "kind"),
@@ -122,9 +124,9 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         TableColumn("turn", "turn", "count"),
         (TableColumn("entered", "from request", "count"), lambda item: item.entered + 1),
         TableColumn("chars", "chars", "count", "fact"),
-        (tokens, lambda item: round(weights[item.index] * ruler.factor)),
+        (tokens_column, lambda item: round(weights[item.index] * ruler.factor)),
         (TableColumn("state", "at the end"), final_value(lambda change: change.state, "whole")),
-        (since, final_value(lambda change: change.request + 1, None)),
+        (since_column, final_value(lambda change: change.request + 1, None)),
         (TableColumn("rule", "rule"), final_value(lambda change: change.rule, "")),
         TableColumn("id", "id"),
     )

@@ -26,7 +26,7 @@ from palimpsest.review.tables.request_totals import (
     session_costs,
 )
 from palimpsest.review.tables.session_tables import (
-    LISTED_COSTS,
+    LISTED_COSTS_NOTE,
     cost_column,
     estimated_cost_cells,
     usage_cell,
@@ -34,7 +34,7 @@ from palimpsest.review.tables.session_tables import (
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
 from palimpsest.transcript.values import Usage
 
-ChildrenOf = Callable[[str], Sequence[Timeline]]
+SubagentTimelinesOf = Callable[[str], Sequence[Timeline]]
 """Returns the timelines of the sessions that a session started."""
 RulerAndPricesOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 """Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
@@ -52,7 +52,7 @@ RESULT_FRAMES = (
 """Text around a subagent's result: in Palimpsest's results, in OpenCode's, and in a status message."""
 
 
-def no_children(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the signature of ChildrenOf
+def no_subagents(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the signature of SubagentTimelinesOf
     """Return no subagents: the default for a session that started none."""
     return ()
 
@@ -147,9 +147,9 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         count_text = f"{len(self)} subagent{'' if len(self) == 1 else 's'}"
         estimates = estimated_cost_cells(not run.totals.cost_is_fact for run in self.runs)
         title = f"{count_text} of {self.title}"
-        return table_of(title, columns, self.runs, self._notes(), links, estimates)
+        return table_of(title, columns, self.runs, self._total_sentences(), links, estimates)
 
-    def _notes(self) -> tuple[str, ...]:
+    def _total_sentences(self) -> tuple[str, ...]:
         if not self.runs:
             return ()
         return tuple(
@@ -194,17 +194,22 @@ def _costs_and_totals(
 
 
 def subagent_runs(
-    timeline: Timeline, children_of: ChildrenOf, ruler: Ruler, ruler_and_prices_of: RulerAndPricesOf
+    timeline: Timeline,
+    subagent_timelines_of: SubagentTimelinesOf,
+    ruler: Ruler,
+    ruler_and_prices_of: RulerAndPricesOf,
 ) -> tuple[SubagentRun, ...]:
     """Return the subagents of a session by the request that started them; those of a subagent follow it directly."""
     return tuple(
-        _runs_below(timeline, children_of, ruler, ruler_and_prices_of, (timeline.session,), None)
+        _runs_below(
+            timeline, subagent_timelines_of, ruler, ruler_and_prices_of, (timeline.session,), None
+        )
     )
 
 
 def _runs_below(
     parent: Timeline,
-    children_of: ChildrenOf,
+    subagent_timelines_of: SubagentTimelinesOf,
     ruler: Ruler,
     ruler_and_prices_of: RulerAndPricesOf,
     ancestors: tuple[str, ...],
@@ -214,28 +219,30 @@ def _runs_below(
     depth = len(ancestors)
     if depth > MAX_DEPTH:
         return
-    started_children = []
-    for child in children_of(parent.session):
-        if child.session in ancestors:
+    started_subagents = []
+    for subagent in subagent_timelines_of(parent.session):
+        if subagent.session in ancestors:
             continue
-        calls = _work_calls(parent, child)
-        started_by_request = _starting_request(parent, child, calls[0] if calls else None)
-        started_children.append((started_by_request, _first_sent_ms(child), child, calls))
-    for started_by_request, _, child, calls in sorted(started_children, key=lambda row: row[:2]):
-        result = _result_item(parent, child, calls)
+        calls = _work_calls(parent, subagent)
+        started_by_request = _starting_request(parent, subagent, calls[0] if calls else None)
+        started_subagents.append((started_by_request, _first_sent_ms(subagent), subagent, calls))
+    for started_by_request, _, subagent, calls in sorted(
+        started_subagents, key=lambda row: row[:2]
+    ):
+        result = _result_item(parent, subagent, calls)
         weight = 0 if result is None else parent.weights(ruler.estimator)[result.index]
-        started_at = started_by_request if request is None else request
-        child_ruler, profile = ruler_and_prices_of(child)
-        costs, totals = child.derived_value(
-            f"totals {child_ruler} {profile}",
-            partial(_costs_and_totals, ruler=child_ruler, profile=profile),
+        request_of_session = started_by_request if request is None else request
+        subagent_ruler, profile = ruler_and_prices_of(subagent)
+        costs, totals = subagent.derived_value(
+            f"totals {subagent_ruler} {profile}",
+            partial(_costs_and_totals, ruler=subagent_ruler, profile=profile),
         )
         yield SubagentRun(
-            timeline=child,
+            timeline=subagent,
             depth=depth,
             call=calls[0] if calls else None,
             calls=len(calls),
-            request=started_at,
+            request=request_of_session,
             totals=totals,
             costs=costs,
             result=result,
@@ -243,33 +250,39 @@ def _runs_below(
             text_beginning="" if result is None else _result_beginning(parent.read(result.index)),
         )
         yield from _runs_below(
-            child,
-            children_of,
-            child_ruler,
+            subagent,
+            subagent_timelines_of,
+            subagent_ruler,
             ruler_and_prices_of,
-            (*ancestors, child.session),
-            started_at,
+            (*ancestors, subagent.session),
+            request_of_session,
         )
 
 
 def missing_subagents(timeline: Timeline, runs: Sequence[SubagentRun]) -> tuple[int, ...]:
     """Return the items, from 0, of the calls whose subagent is none of ``runs``: its session is not stored."""
-    known_sessions = {run.timeline.session for run in runs}
-    calls = {call for call, session in timeline.subagents.items() if session not in known_sessions}
-    return tuple(item.index for item in _items_of_groups(timeline, calls) if item.kind == "call")
+    known_ids = {run.timeline.session for run in runs}
+    call_ids = {
+        call_id for call_id, session_id in timeline.subagents.items() if session_id not in known_ids
+    }
+    return tuple(item.index for item in _items_of_calls(timeline, call_ids) if item.kind == "call")
 
 
-def _work_calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
+def _work_calls(parent: Timeline, subagent: Timeline) -> list[TimelineItem]:
     """Return the parent's calls that gave a subagent work, oldest first."""
-    call_ids = {call for call, session in parent.subagents.items() if session == child.session}
-    if child.started_by is not None:
-        call_ids.add(child.started_by)
-    return [item for item in _items_of_groups(parent, call_ids) if item.kind == "call"]
+    call_ids = {
+        call_id
+        for call_id, session_id in parent.subagents.items()
+        if session_id == subagent.session
+    }
+    if subagent.started_by is not None:
+        call_ids.add(subagent.started_by)
+    return [item for item in _items_of_calls(parent, call_ids) if item.kind == "call"]
 
 
-def _items_of_groups(timeline: Timeline, call_ids: Collection[str]) -> list[TimelineItem]:
+def _items_of_calls(timeline: Timeline, call_ids: Collection[str]) -> list[TimelineItem]:
     items_by_group = timeline.derived_value("items by group", _items_by_group)
-    items = [item for group in call_ids for item in items_by_group.get(group, ())]
+    items = [item for call_id in call_ids for item in items_by_group.get(call_id, ())]
     return sorted(items, key=lambda item: item.index)
 
 
@@ -281,11 +294,11 @@ def _items_by_group(timeline: Timeline) -> dict[str, list[TimelineItem]]:
     return items_by_group
 
 
-def _starting_request(parent: Timeline, child: Timeline, call: TimelineItem | None) -> int:
+def _starting_request(parent: Timeline, subagent: Timeline, call: TimelineItem | None) -> int:
     """Return the parent's request whose answer started a subagent, or the last request that was sent before."""
     if call is not None:
         return max(call.entered - 1, 0)
-    started_ms = _first_sent_ms(child)
+    started_ms = _first_sent_ms(subagent)
     earlier_requests = (
         request.index
         for request in parent.requests
@@ -301,18 +314,22 @@ def _first_sent_ms(timeline: Timeline) -> int:
 
 
 def _result_item(
-    parent: Timeline, child: Timeline, calls: Sequence[TimelineItem]
+    parent: Timeline, subagent: Timeline, calls: Sequence[TimelineItem]
 ) -> TimelineItem | None:
-    result_messages = {key for key, session in parent.subagents.items() if session == child.session}
-    messages = parent.derived_value(
+    result_message_ids = {
+        message_id
+        for message_id, session_id in parent.subagents.items()
+        if session_id == subagent.session
+    }
+    message_ids = parent.derived_value(
         "messages", lambda timeline: {item.message for item in timeline.items}
     )
     results = []
-    if result_messages & messages:
-        results = [item for item in parent.items if item.message in result_messages]
+    if result_message_ids & message_ids:
+        results = [item for item in parent.items if item.message in result_message_ids]
     if not results:
         call_ids = {call.group for call in calls} - {""}
-        results = [item for item in _items_of_groups(parent, call_ids) if item.kind == "output"]
+        results = [item for item in _items_of_calls(parent, call_ids) if item.kind == "output"]
     return results[-1] if results else None
 
 
@@ -349,16 +366,16 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
         for request, cost in zip(timeline.requests, subagents.costs, strict=True)
     ]
     for run_number, run in enumerate(subagents.runs, start=1):
-        sent_at, session = 0, run.timeline.session
+        sent_at_ms, subagent_id = 0, run.timeline.session
         for request, cost in zip(run.timeline.requests, run.costs, strict=True):
-            sent_at = max(sent_at, request.started or 0)
+            sent_at_ms = max(sent_at_ms, request.started or 0)
             position = (
                 _parent_request_before(timeline, run, request.index),
-                sent_at,
+                sent_at_ms,
                 run_number,
                 request.index,
             )
-            rows.append(_SentRequest(*position, session, run.name, run.depth, request, cost))
+            rows.append(_SentRequest(*position, subagent_id, run.name, run.depth, request, cost))
     rows.sort(key=lambda row: row[:POSITION_FIELDS])
     links = [link_to(row.session, row.own_index) for row in rows]
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
@@ -366,7 +383,7 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
     estimated = estimated_cost_cells(
         cost is not None and cost.basis == "estimate" for cost in costs
     )
-    notes = (*subagents.table.notes, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
+    notes = (*subagents.table.notes, *((LISTED_COSTS_NOTE,) if estimated else ()), *timeline.gaps)
     return table_of(title, columns, rows, notes, links, estimated)
 
 
@@ -375,7 +392,7 @@ class _SentRequest(NamedTuple):
 
     parent_request: int
     """Index of the parent's newest request at that time, -1 for none; for a request of the parent its own index."""
-    sent_at: int
+    sent_at_ms: int
     """Time of sending in milliseconds; 0 for the parent's own requests, and where it is not known."""
     run: int
     """Number of the subagent, from 1; 0 for the parent."""

@@ -88,17 +88,19 @@ def largest_wastes(
         *_aborted_candidates(timeline, price),
         *_subagent_candidates(timeline, references, subagents),
     ]
-    by_cost = sorted(candidates, key=lambda waste: -waste.cost)
-    most_costly_by_kind = {candidate.kind: candidate for candidate in reversed(by_cost)}
+    candidates_by_cost = sorted(candidates, key=lambda candidate: -candidate.cost)
+    most_costly_by_kind = {candidate.kind: candidate for candidate in reversed(candidates_by_cost)}
     # All of the largest may be of one kind; the largest of each other kind is listed too.
-    chosen = sorted(most_costly_by_kind.values(), key=lambda waste: -waste.cost)[:max_wastes]
-    chosen_ids = {id(candidate) for candidate in chosen}
-    chosen += [waste for waste in by_cost if id(waste) not in chosen_ids][
-        : max_wastes - len(chosen)
+    chosen_candidates = sorted(most_costly_by_kind.values(), key=lambda candidate: -candidate.cost)[
+        :max_wastes
     ]
-    ordered_chosen = sorted(chosen, key=lambda waste: -waste.cost)
-    wastes = tuple(candidate.waste(timeline.session) for candidate in ordered_chosen)
-    kinds = tuple(_waste_kinds(by_cost))
+    chosen_ids = {id(candidate) for candidate in chosen_candidates}
+    chosen_candidates += [
+        candidate for candidate in candidates_by_cost if id(candidate) not in chosen_ids
+    ][: max_wastes - len(chosen_candidates)]
+    ordered_chosen = sorted(chosen_candidates, key=lambda candidate: -candidate.cost)
+    wastes = tuple(candidate.as_waste(timeline.session) for candidate in ordered_chosen)
+    kinds = tuple(_waste_kinds(candidates_by_cost))
     return Wastes(wastes, timeline.title or timeline.session, price.unit, kinds)
 
 
@@ -107,14 +109,16 @@ class _WasteCandidate:
     """A candidate whose sentence is only built if it is among the largest."""
 
     kind: str
+    """One of the kinds of ``WasteKind.kind``."""
     cost: float
     request: int
+    """Index of the request, from 0."""
     sentence: Callable[[], str]
     cost_is_fact: bool = False
     is_fact: bool = True
     item: int | None = None
 
-    def waste(self, session_id: str) -> Waste:
+    def as_waste(self, session_id: str) -> Waste:
         link = link_to(session_id, self.request, self.item)
         sentence = self.sentence()
         is_fact, cost_is_fact = self.is_fact, self.cost_is_fact
@@ -123,14 +127,25 @@ class _WasteCandidate:
 
 def _waste_kinds(candidates: Sequence[_WasteCandidate]) -> Iterator[WasteKind]:
     """Yield the total of each kind of waste, the most expensive first."""
-    by_kind: dict[str, list[_WasteCandidate]] = {}
-    for waste in candidates:
-        by_kind.setdefault(waste.kind, []).append(waste)
-    sums = {kind: sum(waste.cost for waste in group) for kind, group in by_kind.items()}
-    for kind, group in sorted(by_kind.items(), key=lambda entry: -sums[entry[0]]):
-        is_fact = all(waste.cost_is_fact for waste in group)
-        label = waste_text(kind, len(group))
-        yield WasteKind(label, sums[kind], cost_is_fact=is_fact, kind=kind, count=len(group))
+    candidates_by_kind: dict[str, list[_WasteCandidate]] = {}
+    for candidate in candidates:
+        candidates_by_kind.setdefault(candidate.kind, []).append(candidate)
+    cost_by_kind = {
+        kind: sum(candidate.cost for candidate in candidates_of_kind)
+        for kind, candidates_of_kind in candidates_by_kind.items()
+    }
+    for kind, candidates_of_kind in sorted(
+        candidates_by_kind.items(), key=lambda entry: -cost_by_kind[entry[0]]
+    ):
+        is_fact = all(candidate.cost_is_fact for candidate in candidates_of_kind)
+        label = waste_text(kind, len(candidates_of_kind))
+        yield WasteKind(
+            label,
+            cost_by_kind[kind],
+            cost_is_fact=is_fact,
+            kind=kind,
+            count=len(candidates_of_kind),
+        )
 
 
 def _break_candidates(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
@@ -174,8 +189,8 @@ def _tokens_left_in_cache(request: TimelineRequest, next_request: TimelineReques
     """Return the tokens of a request that the next request read from the cache, without those that the request itself read there."""
     if request.usage is None or next_request.usage is None or request.model != next_request.model:
         return 0
-    reads_of_prompt = min(next_request.usage.cache_read, request.usage.prompt)
-    return max(reads_of_prompt - request.usage.cache_read, 0)
+    read_tokens = min(next_request.usage.cache_read, request.usage.prompt)
+    return max(read_tokens - request.usage.cache_read, 0)
 
 
 def _subagent_candidates(

@@ -72,10 +72,10 @@ MAX_SENTENCE_CHARS = 300
 def policy_choices(policies: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, ...]:
     """Return the policies of a view with their sliders: the chosen ones, then the other presets, sorted by name."""
     preset_options = _preset_options(tuple(presets()))
-    by_name = {option.name: option for option in preset_options}
+    option_by_name = {option.name: option for option in preset_options}
     chosen_options = (
-        by_name[name]
-        if name in by_name and isinstance(policy, Preset)
+        option_by_name[name]
+        if name in option_by_name and isinstance(policy, Preset)
         else _chosen_option(name, policy)
         for name, policy in policies.items()
     )
@@ -93,16 +93,16 @@ def _chosen_option(name: str, policy: str | ContextPolicy | None) -> PolicyOptio
                 sliders=() if policy.given_numbers else tuple(_own_sliders(policy.numbers)),
             )
         case Preset():
-            what, source = summary(type(policy)), policy.source
+            sentence, source = summary(type(policy)), policy.source
         case Pipeline():
-            what = f"Its {len(policy.stages)} policies act one after the other."
+            sentence = f"Its {len(policy.stages)} policies act one after the other."
             source = f"{OWN_SOURCE}, {policy.source}"
         case None | str():
-            what, source = SENTENCE_BY_TRACK[name], SESSION_SOURCE
+            sentence, source = SENTENCE_BY_TRACK[name], SESSION_SOURCE
         case _:
-            what = _first_paragraph(type(policy)) or f"An object of {type(policy).__name__}."
+            sentence = _first_paragraph(type(policy)) or f"An object of {type(policy).__name__}."
             source = f"{OWN_SOURCE}, {policy.source}"
-    return PolicyOption(name=name, what=what, source=source)
+    return PolicyOption(name=name, what=sentence, source=source)
 
 
 def _first_paragraph(code: object) -> str:
@@ -119,10 +119,10 @@ def _own_sliders(numbers: Mapping[str, int | float]) -> Iterator[SliderView]:
         values: Iterable[float] = (round(default * factor, decimals) for factor in FACTOR_STOPS)
         if is_share or is_count:
             values = _stops_for(name, default, is_share)
-        yield _slider(name, {*values, default}, default)
+        yield _slider_view(name, {*values, default}, default)
 
 
-def _slider(name: str, stops: Iterable[float], default: float) -> SliderView:
+def _slider_view(name: str, stops: Iterable[float], default: float) -> SliderView:
     shown_stops = tuple(_thinned_stops(sorted(stops), default))
     return SliderView(name=name, stops=shown_stops, default=default)
 
@@ -134,13 +134,13 @@ def _preset_options(presets: tuple[type[Preset], ...]) -> tuple[PolicyOption, ..
             name=preset.preset,
             what=summary(preset),
             source=preset.source,
-            sliders=tuple(_sliders(preset)),
+            sliders=tuple(_preset_sliders(preset)),
         )
         for preset in presets
     )
 
 
-def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
+def _preset_sliders(preset: type[Preset]) -> Iterator[SliderView]:
     numbers: dict[str, object] = {
         name: value
         for name, value in {**preset.own_numbers(), **preset.other_numbers()}.items()
@@ -155,7 +155,7 @@ def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
             *(stop for stop in _stops_for(name, default, is_share) if stop >= min_value),
             default,
         }
-        yield _slider(name, stops, default)
+        yield _slider_view(name, stops, default)
 
 
 def _stops_for(name: str, default: float, is_share: bool) -> Iterator[float]:  # noqa: FBT001

@@ -79,8 +79,9 @@ def timeline_view(
 ) -> TimelineView:
     """Return the view of a session, without texts; ``view_values`` has the schema.
 
-    ``price`` is that of ``SessionReview.price``; the ``policies`` stand before the presets. With ``is_picture`` it lacks what is not needed to draw the first picture
-    and takes longer, such as what answers used of each item. Raises UserError for an unknown price.
+    ``price`` is that of ``SessionReview.price``; the ``policies`` stand before the presets. With ``is_picture`` the view
+    lacks what its first picture does not need and what takes longer, such as the items that answers used. Raises UserError
+    for an unknown price.
     """
     timeline, profile, ruler = review.timeline, review.price(price), review.ruler
     weights = timeline.weights(ruler.estimator)
@@ -90,7 +91,7 @@ def timeline_view(
     models, requests = _request_columns(timeline, costs, limits.by_model)
     breaks = review.breaks(profile)
     track = recorded_track(review, price, has_figures=not is_picture)
-    # The last decision about each item for the coming request.
+    # For each item the last of the decisions for the coming request counts.
     coming = {transition.item: transition.state for transition in timeline.coming}
     # Rows for unchanged values are reused.
     return TimelineView.model_construct(
@@ -141,7 +142,7 @@ def _fields_after_picture(
         "proof": ProofView.model_validate(proof, from_attributes=True) if proof.rows else None,
         "wastes": wastes.wastes,
         "waste_kinds": wastes.kinds,
-        "used": review.references.used_by(len(review.timeline.requests)),
+        "used": review.references.used_items_by_request(len(review.timeline.requests)),
         "subagents": tuple(_subagent_views(subagents)),
         "missing_subagents": missing_subagents(review.timeline, subagents),
         "policies": policy_choices(policies),
@@ -150,9 +151,9 @@ def _fields_after_picture(
 
 
 def _event_views(timeline: Timeline) -> tuple[EventView, ...]:
-    rows: GrownRows[EventView] = timeline.earlier.setdefault("view of events", GrownRows())
+    row_cache: GrownRows[EventView] = timeline.earlier.setdefault("view of events", GrownRows())
     events = timeline.events
-    return rows.grown_rows(
+    return row_cache.grown_rows(
         lambda index, _: EventView.model_validate(events[index], from_attributes=True), events
     )
 
@@ -167,12 +168,12 @@ def _break_views(
             update={"cost": round(cache_break.cost, 6), "avoided_by": remedy}
         )
 
-    pairs = [
+    compared_requests = [
         (timeline.requests[cache_break.compared_request], timeline.requests[cache_break.request])
         for cache_break in breaks
     ]
-    rows: GrownRows[BreakView] = timeline.earlier.setdefault("view of breaks", GrownRows())
-    return rows.grown_rows(view, breaks, pairs, subject=profile)
+    row_cache: GrownRows[BreakView] = timeline.earlier.setdefault("view of breaks", GrownRows())
+    return row_cache.grown_rows(view, breaks, compared_requests, subject=profile)
 
 
 def _subagent_views(runs: Sequence[SubagentRun]) -> Iterator[SubagentView]:
@@ -193,10 +194,12 @@ def _item_columns(
     timeline: Timeline, weights: Sequence[int]
 ) -> tuple[tuple[str, ...], ItemColumns]:
     """Return the kinds of a session's items, and the items."""
-    rows: GrownColumns = timeline.earlier.setdefault("view of items", GrownColumns())
+    column_cache: GrownColumns = timeline.earlier.setdefault("view of items", GrownColumns())
     copied_fields = "id", "label", "tool", "turn", "entered", "block"
-    names = *copied_fields, "kind", "group", "is_error", "pinned"
-    columns = rows.grown_columns(timeline.items, {name: attrgetter(name) for name in names})
+    field_names = *copied_fields, "kind", "group", "is_error", "pinned"
+    columns = column_cache.grown_columns(
+        timeline.items, {name: attrgetter(name) for name in field_names}
+    )
     item_indexes, order = range(len(timeline.items)), timeline.sent_order
     kinds = tuple(dict.fromkeys([*KIND_ORDER, *columns["kind"]]))
     kind_indexes = {kind: index for index, kind in enumerate(kinds)}
@@ -204,7 +207,7 @@ def _item_columns(
         **{name: columns[name] for name in copied_fields},
         kind=tuple(map(kind_indexes.__getitem__, columns["kind"])),
         tokens=tuple(weights),
-        partner=tuple(_partners(columns["group"])),
+        partner=tuple(_partner_indexes(columns["group"])),
         errors=tuple(compress(item_indexes, columns["is_error"])),
         pinned=tuple(compress(item_indexes, columns["pinned"])),
         order=() if isinstance(order, range) else tuple(order),
@@ -243,29 +246,31 @@ def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
     )
 
 
-def _partners(groups: Sequence[str]) -> list[int]:
-    partners = [-1] * len(groups)
-    first_of_group: dict[str, int] = {}
-    for index, group in enumerate(groups):
-        if not group:
+def _partner_indexes(call_ids: Sequence[str]) -> list[int]:
+    partners = [-1] * len(call_ids)
+    first_by_call_id: dict[str, int] = {}
+    for index, call_id in enumerate(call_ids):
+        if not call_id:
             continue
-        partner = first_of_group.setdefault(group, index)
+        partner = first_by_call_id.setdefault(call_id, index)
         if partner != index:
             partners[index], partners[partner] = partner, index
     return partners
 
 
 def _request_columns(
-    timeline: Timeline, costs: Sequence[RequestCost | None], limits: Mapping[str, int]
+    timeline: Timeline, costs: Sequence[RequestCost | None], limit_by_model: Mapping[str, int]
 ) -> tuple[tuple[str, ...], RequestColumns]:
     """Return the models of a session's requests, and the requests."""
 
-    def reported_size(request: TimelineRequest, value: Callable[[Usage], int]) -> int | None:
-        return None if request.usage is None or request.reported is None else value(request.usage)
+    def reported_size(request: TimelineRequest, tokens_of: Callable[[Usage], int]) -> int | None:
+        return (
+            None if request.usage is None or request.reported is None else tokens_of(request.usage)
+        )
 
-    rows: GrownColumns = timeline.earlier.setdefault("view of requests", GrownColumns())
+    column_cache: GrownColumns = timeline.earlier.setdefault("view of requests", GrownColumns())
     columns = {
-        **rows.grown_columns(
+        **column_cache.grown_columns(
             timeline.requests,
             {
                 **{name: attrgetter(name) for name in COPIED_FIELDS},
@@ -277,7 +282,7 @@ def _request_columns(
             },
         ),
         "window": tuple(
-            request.window or limits.get(request.model, 0) for request in timeline.requests
+            request.window or limit_by_model.get(request.model, 0) for request in timeline.requests
         ),
         "cost": tuple(None if cost is None else cost.value for cost in costs),
         "listed": tuple(cost is not None and cost.basis == "estimate" for cost in costs),
@@ -294,12 +299,12 @@ def _total_sentences(
     """Return the session's totals, in sentences; facts where usage was reported."""
     if not timeline.requests:
         return ("The session has no request yet.",)
-    about = "" if totals.is_fact else "about "
+    about_text = "" if totals.is_fact else "about "
     reporting_count = sum(reported is not None for reported in timeline.reported)
     requests_text = counted_noun(len(timeline.requests), "request")
     if 0 < reporting_count < len(timeline.requests):
         requests_text = f"{reporting_count:,} of {requests_text} reported their usage: they"
-    text = f"{requests_text} read {about}{totals.input:,} tokens, at most {about}{totals.peak:,} at once"
+    text = f"{requests_text} read {about_text}{totals.input:,} tokens, at most {about_text}{totals.peak:,} at once"
     cache_text = (
         f"; {track.facts.cached:.0%} came from the cache" if track.facts is not None else ""
     )

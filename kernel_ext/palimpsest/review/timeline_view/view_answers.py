@@ -51,6 +51,8 @@ from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
+EXCERPT_DIVISOR = 4
+"""One part in so many of an excerpt stands before the text that was found."""
 MAX_LOST_NAMES = 200
 """Maximum lost names of one compaction that are listed, needed ones first; ``kinds`` counts all of them."""
 
@@ -88,24 +90,29 @@ class ViewAnswers:
         """
         started_at = time.perf_counter()
         try:
-            answer = self._answer(query, policies)
+            answer = self._answer_or_raise(query, policies)
         except (UserError, ValueError) as error:
             answer = ViewAnswer(error=str(error))
         except IndexError:
-            requests, items = len(self.review.timeline.requests), len(self.review.timeline.items)
-            answer = ViewAnswer(error=f"The session has {requests:,} requests and {items:,} items.")
+            request_count, item_count = (
+                len(self.review.timeline.requests),
+                len(self.review.timeline.items),
+            )
+            answer = ViewAnswer(
+                error=f"The session has {request_count:,} requests and {item_count:,} items."
+            )
         milliseconds = round(1000 * (time.perf_counter() - started_at))
         return answer.model_copy(update={"milliseconds": milliseconds})
 
     def accepts(self, query: AskTrack, policies: ChosenPolicies = NO_POLICIES) -> bool:
         """Return whether the policy of a question takes the numbers in it."""
         try:
-            self._policy(query, policies)
+            self._policy_of_query(query, policies)
         except UnknownPolicy:
             return False
         return True
 
-    def _answer(self, query: ViewQuery, policies: ChosenPolicies) -> ViewAnswer:
+    def _answer_or_raise(self, query: ViewQuery, policies: ChosenPolicies) -> ViewAnswer:
         match query:
             case AskView(after=self.seq, epoch=None | self.epoch, part=None | "picture"):
                 return ViewAnswer(unchanged=True)
@@ -123,16 +130,16 @@ class ViewAnswers:
             case AskTrack():
                 price_text = without_files(query.price)
                 price = self.review.replay_price(price_text)
-                simulation = self._simulation(query, policies, query.window, price_text)
+                simulation = self._simulation_of_query(query, policies, query.window, price_text)
                 return ViewAnswer(track=track_of(self.review, simulation, price))
             case AskItem():
-                return ViewAnswer(item=self._item(query, policies))
+                return ViewAnswer(item=self._item_text(query, policies))
             case AskUses():
-                return ViewAnswer(uses=self._uses(query))
+                return ViewAnswer(uses=self._used_names(query))
             case AskRequest():
-                return ViewAnswer(request=self._request(query, policies))
+                return ViewAnswer(request=self._request_text(query, policies))
             case AskCompaction():
-                return ViewAnswer(compaction=self._compaction(query))
+                return ViewAnswer(compaction=self._compaction_text(query))
             case AskNotes() | AskSearch() | AskComparison():
                 return self._answer_without_policy(query)
 
@@ -145,21 +152,21 @@ class ViewAnswers:
             case AskComparison():
                 raise UserError("No other session is known here to compare this one with.")
 
-    def _simulation(
+    def _simulation_of_query(
         self,
         query: AskTrack | AskItem | AskRequest,
         policies: ChosenPolicies,
         window: int = 0,
         price: str | None = None,
     ) -> Simulation:
-        policy = self._policy(query, policies)
+        policy = self._policy_of_query(query, policies)
         ruler = self.review.ruler_at(price)
         if self._values_by_policy is None:
             return self.review.replays.simulation(policy, ruler, window)
         derived_values = self._values_by_policy.setdefault(query.policy, {})
         return simulate(self.review.timeline, policy, ruler, window, derived_values)
 
-    def _policy(
+    def _policy_of_query(
         self, query: AskTrack | AskItem | AskRequest, policies: ChosenPolicies
     ) -> ContextPolicy | None:
         """Return the policy that a question names, with the question's numbers; raises UserError."""
@@ -167,8 +174,8 @@ class ViewAnswers:
         numbers = {name: _preset_number(value) for name, value in query.numbers.items()}
         return self.review.policy(policy, **numbers)
 
-    def _item(self, query: AskItem, policies: ChosenPolicies) -> ItemText:
-        timeline = self._simulation(query, policies).timeline
+    def _item_text(self, query: AskItem, policies: ChosenPolicies) -> ItemText:
+        timeline = self._simulation_of_query(query, policies).timeline
         self._check_numbers(query.request, query.item)
         transition = timeline.transition_at(query.item, query.request)
         shown_text = None if transition is None else transition.shown
@@ -184,7 +191,7 @@ class ViewAnswers:
             shown=None if shown_text is None else shown_text[:MAX_TEXT_CHARS],
         )
 
-    def _uses(self, query: AskUses) -> tuple[UsedNames, ...]:
+    def _used_names(self, query: AskUses) -> tuple[UsedNames, ...]:
         self._check_numbers(query.request, query.item)
         names_by_request = self.review.references.used_names(query.item)
         later_entries = [entry for entry in names_by_request.items() if entry[0] >= query.request]
@@ -197,10 +204,10 @@ class ViewAnswers:
             for request, names in later_entries[:MAX_USES]
         )
 
-    def _request(self, query: AskRequest, policies: ChosenPolicies) -> RequestText:
+    def _request_text(self, query: AskRequest, policies: ChosenPolicies) -> RequestText:
         self._check_numbers(query.request, 0)
-        simulation = self._simulation(query, policies)
-        shown_request = self._contents(simulation, query.request)
+        simulation = self._simulation_of_query(query, policies)
+        shown_request = self._contents_of_request(simulation, query.request)
         pattern = re.compile(re.escape(query.find), re.IGNORECASE)
         matching_blocks = [
             (block, match.start())
@@ -213,7 +220,9 @@ class ViewAnswers:
             basis=shown_request.basis,
             note=shown_request.note,
             blocks=tuple(
-                _block_excerpt(block, max(offset - MAX_BLOCK_CHARS // 4, 0) if query.find else 0)
+                _block_excerpt(
+                    block, max(offset - MAX_BLOCK_CHARS // EXCERPT_DIVISOR, 0) if query.find else 0
+                )
                 for block, offset in matching_blocks[query.first : query.first + MAX_BLOCKS]
             ),
             first=query.first,
@@ -221,7 +230,7 @@ class ViewAnswers:
             tokens=round(shown_request.tokens),
         )
 
-    def _contents(self, simulation: Simulation, request: int) -> ShownRequest:
+    def _contents_of_request(self, simulation: Simulation, request: int) -> ShownRequest:
         """Return a request with its contents; the newest one is stored, since a page asks for it piece by piece."""
         match self._newest_contents:
             case (replay, contents) if replay is simulation and contents.request == request:
@@ -230,7 +239,7 @@ class ViewAnswers:
         self._newest_contents = simulation, contents
         return contents
 
-    def _compaction(self, query: AskCompaction) -> CompactionText:
+    def _compaction_text(self, query: AskCompaction) -> CompactionText:
         if self._newest_losses is None or self._newest_losses[0] != query.price:
             self._newest_losses = (
                 query.price,
@@ -295,10 +304,10 @@ def _searched_texts(timeline: Timeline, text: str) -> SearchedTexts:
             continue
         matching_count += 1
         if len(searched_items) < MAX_SEARCHED:
-            begin = max(first_match.start() - MAX_EXCERPT_CHARS // 4, 0)
-            excerpt = whole_text[begin : begin + MAX_EXCERPT_CHARS]
-            count = sum(1 for _ in pattern.finditer(whole_text))
-            searched_items.append(SearchedItem(item=item, count=count, excerpt=excerpt))
+            excerpt_start = max(first_match.start() - MAX_EXCERPT_CHARS // EXCERPT_DIVISOR, 0)
+            excerpt = whole_text[excerpt_start : excerpt_start + MAX_EXCERPT_CHARS]
+            match_count = sum(1 for _ in pattern.finditer(whole_text))
+            searched_items.append(SearchedItem(item=item, count=match_count, excerpt=excerpt))
     return SearchedTexts(items=tuple(searched_items), total=matching_count)
 
 

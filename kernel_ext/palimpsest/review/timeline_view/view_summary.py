@@ -73,14 +73,14 @@ def view_summary(
 
 def view_picture(view: TimelineView, *, has_breaks: bool = True) -> TimelinePicture:
     """Return the picture of a session's window, with or without its cache breaks."""
-    names, layers = window_layers(view)
+    layer_names, layers = window_layers(view)
     return TimelinePicture(
         title=view.title or view.session,
         sentence=_picture_sentence(view, layers, has_breaks=has_breaks),
-        names=names,
+        names=layer_names,
         tokens_by_kind=layers,
         limits=view.requests.window,
-        marks=tuple(mark for mark in _marks(view) if has_breaks or mark.kind != "break"),
+        marks=tuple(mark for mark in _timeline_marks(view) if has_breaks or mark.kind != "break"),
     )
 
 
@@ -110,37 +110,37 @@ def comparison_table(comparison: SessionComparison) -> ReportTable:
 def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
     """Return the shown kinds and their tokens at each request: unseen tokens first, placeholders last."""
     request_count = len(view.requests.id)
-    changes = [[0.0] * (request_count + 1) for _ in (*view.kinds, PLACEHOLDER)]
-    shown_by_item: dict[int, tuple[int, int]] = {}
+    token_changes = [[0.0] * (request_count + 1) for _ in (*view.kinds, PLACEHOLDER)]
+    layer_and_tokens_by_item: dict[int, tuple[int, int]] = {}
     for item, (kind, tokens) in enumerate(zip(view.items.kind, view.items.tokens, strict=True)):
-        shown_by_item[item] = kind, tokens
-        changes[kind][min(view.items.entered[item], request_count)] += tokens
+        layer_and_tokens_by_item[item] = kind, tokens
+        token_changes[kind][min(view.items.entered[item], request_count)] += tokens
     summary_kind = view.kinds.index("summary")
     transitions = view.recorded.transitions
     for item, request, state, tokens in zip(
         transitions.item, transitions.request, transitions.state, transitions.tokens, strict=True
     ):
-        request_shown = min(max(request, view.items.entered[item]), request_count)
-        kind, tokens_before = shown_by_item[item]
-        changes[kind][request_shown] -= tokens_before
+        first_request = min(max(request, view.items.entered[item]), request_count)
+        kind, tokens_before = layer_and_tokens_by_item[item]
+        token_changes[kind][first_request] -= tokens_before
         is_readable = state in ("whole", "truncated")
         layer = (
             view.items.kind[item] if is_readable else summary_kind if state == "summarised" else -1
         )
-        shown_by_item[item] = layer, tokens
-        changes[layer][request_shown] += tokens
-    tokens_by_kind = [tuple(accumulate(row[:request_count])) for row in changes]
+        layer_and_tokens_by_item[item] = layer, tokens
+        token_changes[layer][first_request] += tokens
+    tokens_by_kind = [tuple(accumulate(row[:request_count])) for row in token_changes]
     scales = [
         Scale(view.ruler.unseen, view.ruler.factor).fitted_to(total, sum(tokens))
         for total, *tokens in zip(view.recorded.total, *tokens_by_kind, strict=True)
     ]
-    sums = [
+    scaled_layers = [
         tuple(round(count * scale.factor) for count, scale in zip(row, scales, strict=True))
         for row in tokens_by_kind
     ]
     named_layers = [
-        (UNSEEN, tuple(round(scale_at.unseen_tokens) for scale_at in scales)),
-        *zip((*view.kinds, PLACEHOLDER), sums, strict=True),
+        (UNSEEN, tuple(round(scale.unseen_tokens) for scale in scales)),
+        *zip((*view.kinds, PLACEHOLDER), scaled_layers, strict=True),
     ]
     layers = [(name, row) for name, row in named_layers if any(count > 0 for count in row)]
     return (
@@ -155,18 +155,18 @@ def _picture_sentence(
     request_count = len(view.requests.id)
     if not request_count:
         return "The session has no request yet."
-    totals = [sum(column) for column in zip(*layers, strict=True)] or [0]
-    peak_request = max(range(len(totals)), key=totals.__getitem__)
+    tokens_by_request = [sum(request_tokens) for request_tokens in zip(*layers, strict=True)] or [0]
+    peak_request = max(range(len(tokens_by_request)), key=tokens_by_request.__getitem__)
     window = max(view.requests.window, default=0)
     limit_text = f" of {window:,}" if window else ""
     breaks_text = f"; {counted_noun(len(view.breaks), 'cache break')}" if has_breaks else ""
     return (
-        f"The context window over {counted_noun(request_count, 'request')}, by kind: {totals[0]:,} tokens in the first, "
-        f"{totals[peak_request]:,}{limit_text} at most, in request {peak_request + 1:,}{breaks_text}."
+        f"The context window over {counted_noun(request_count, 'request')}, by kind: {tokens_by_request[0]:,} tokens in the first, "
+        f"{tokens_by_request[peak_request]:,}{limit_text} at most, in request {peak_request + 1:,}{breaks_text}."
     )
 
 
-def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
+def _timeline_marks(view: TimelineView) -> tuple[TimelineMark, ...]:
     return (
         *(TimelineMark(cache_break.request, "break") for cache_break in view.breaks),
         *(TimelineMark(prune.request, "prune") for prune in view.pruned),
@@ -191,16 +191,16 @@ def _breaks_table(view: TimelineView, max_rows: int) -> ReportTable:
         ),
         TableColumn("avoided_by", "avoided by", "text"),
     )
-    left_out = len(view.breaks) - len(rows)
-    notes = (f"{left_out:,} more are in the session.",) if left_out else ()
+    left_out_count = len(view.breaks) - len(rows)
+    notes = (f"{left_out_count:,} more are in the session.",) if left_out_count else ()
     return table_of("Cache breaks, the dearest first", columns, rows, notes)
 
 
 def _largest_items_table(view: TimelineView) -> ReportTable:
     items = view.items
     item_indexes = sorted(range(len(items.id)), key=lambda index: -items.tokens[index])[:MAX_ROWS]
-    tokens = TableColumn("tokens", "tokens", "count", "estimate")
-    since = TableColumn("entered", "since request", "count", "fact")
+    tokens_column = TableColumn("tokens", "tokens", "count", "estimate")
+    since_column = TableColumn("entered", "since request", "count", "fact")
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("item", "item", "count", "fact"), lambda index: index + 1),
         (
@@ -211,7 +211,7 @@ def _largest_items_table(view: TimelineView) -> ReportTable:
             TableColumn("label", "what it is", "text"),
             lambda index: items.label[index][:MAX_LABEL_CHARS],
         ),
-        (tokens, lambda index: round(items.tokens[index] * view.ruler.factor)),
-        (since, lambda index: items.entered[index] + 1),
+        (tokens_column, lambda index: round(items.tokens[index] * view.ruler.factor)),
+        (since_column, lambda index: items.entered[index] + 1),
     )
     return table_of("The largest items", columns, item_indexes)
