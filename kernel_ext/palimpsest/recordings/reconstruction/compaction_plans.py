@@ -116,9 +116,9 @@ class CompactionRedecision:
             count,
             tokens_before,
             decision.id,
-            graded=is_graded,
-            names=version if isinstance(version, int) else 1,
-            with_kept="kept" in decision.numbers,
+            is_graded=is_graded,
+            names_version=version if isinstance(version, int) else 1,
+            has_kept_numbers="kept" in decision.numbers,
         )
         redecided = (report_again,) if isinstance(report_again, Decision) else ()
         return DecisionPoint("compact", seq, request.id, (decision,), redecided)

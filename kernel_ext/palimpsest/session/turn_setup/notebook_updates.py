@@ -17,7 +17,7 @@ from palimpsest.context.engine_text.notebook_edits import (
 )
 from palimpsest.context.engine_text.notebook_note import (
     MAX_IMAGES,
-    WINDOW_SHARE,
+    MAX_WINDOW_SHARE,
     NotebookNote,
     NoteImage,
     NoteLimits,
@@ -156,7 +156,7 @@ class NotebookUpdates:
         kernel = self._services.kernel
         tokens = kernel.notebook_tokens
         if info.window:
-            tokens = min(tokens, int(info.window * WINDOW_SHARE))
+            tokens = min(tokens, int(info.window * MAX_WINDOW_SHARE))
         return NoteLimits(kernel.notebook_detail, tokens, MAX_IMAGES if info.vision else 0)
 
     def _is_newest(self, user: UserMessage) -> bool:

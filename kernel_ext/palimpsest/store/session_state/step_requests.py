@@ -36,7 +36,7 @@ LETTER_OF_ROLE = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
 ROLE_OF_LETTER = {letter: role for role, letter in LETTER_OF_ROLE.items()}
 HEX_HASH_CHARS = 64
 SHORT_HASH_CHARS = 43
-NEWEST_MARKS = 2
+MAX_NEWEST_MARKS = 2
 """Number of a request's newest items among which a cache mark is counted from the end."""
 
 Json = dict[str, Any]
@@ -119,7 +119,7 @@ def _item_count(request: Json) -> int:
 def _marks_from_end(request: Json) -> list[int]:
     """Return the cache marks; marks of the newest items are negative, counted from the end."""
     count = _item_count(request)
-    return [mark - count if mark >= count - NEWEST_MARKS else mark for mark in request["marks"]]
+    return [mark - count if mark >= count - MAX_NEWEST_MARKS else mark for mark in request["marks"]]
 
 
 def _item_rows(items: Sequence[Json]) -> list[list[Any]]:
