@@ -14,7 +14,7 @@ from tests.builders import INFO, MODEL, Builder
 from palimpsest.context.budget.precheck import result_chars
 from palimpsest.context.budget.request_tokens import (
     BudgetCheck,
-    longest_answer,
+    answer_token_limit,
     usable_tokens,
     usage_overflows,
 )
@@ -617,7 +617,7 @@ SEED_004: list[Row] = [
         "OUTPUT_TOKEN_MAX, also for a model that names no limit",
         [32_000, 32_000, 8_000],
         lambda: [
-            longest_answer(INFO.model_copy(update={"output_limit": n}), OPENCODE.overflow)
+            answer_token_limit(INFO.model_copy(update={"output_limit": n}), OPENCODE.overflow)
             for n in (64_000, 0, 8_000)
         ],
     ),

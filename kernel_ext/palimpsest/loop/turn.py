@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
+from palimpsest.context.budget.window_guard import tool_count_refusal, window_refusal
 from palimpsest.context.compaction.continuation import waits_for_answer
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import marker_of, messages_after
@@ -434,7 +434,7 @@ def _check_model_limits(setup: StepSetup) -> None:
     """Raise where the window is too small to work in, or the provider takes fewer tools, before anything is sent."""
     if refusal := window_refusal(setup.info, setup.policy.guard):
         raise GuardStopped(refusal, "window")
-    if refusal := too_many_tools(setup.info, len(setup.specs)):
+    if refusal := tool_count_refusal(setup.info, len(setup.specs)):
         raise UserError(refusal)
 
 

@@ -26,7 +26,7 @@ from palimpsest.context.compaction.quality_check import (
 from palimpsest.context.compaction.quality_check import messages_tokens as uncached_messages_tokens
 from palimpsest.context.compaction.summary_request import messages_seen_at
 from palimpsest.context.engine_text.environment_changes import mentioned_words
-from palimpsest.context.visible_messages import CONTINUES, marker_of, messages_before
+from palimpsest.context.visible_messages import CONTINUES_KEY, marker_of, messages_before
 from palimpsest.loop.context_management.failed_compaction import (
     history_snapshot,
     roll_back,
@@ -259,7 +259,7 @@ def _continue_turn(
         text = continuation_text(
             setup.policy, plan, prompt, work_kind, todos, was_refused=marker_part.overflow
         )
-        write_engine_message(log, user, text, {CONTINUES: True})
+        write_engine_message(log, user, text, {CONTINUES_KEY: True})
     return "continue"
 
 

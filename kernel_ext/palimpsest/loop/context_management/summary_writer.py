@@ -11,9 +11,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
+from palimpsest.context.budget.window_guard import tool_count_refusal, window_refusal
 from palimpsest.context.compaction.stage_selection import StageSelector
-from palimpsest.context.compaction.stages import DRAFT, REJECTED_KEY, StageProgress, SummaryStage
+from palimpsest.context.compaction.stages import (
+    DRAFT_KEY,
+    REJECTED_KEY,
+    StageProgress,
+    SummaryStage,
+)
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.context_management.request_proposals import propose_summary
@@ -145,7 +150,7 @@ class SummaryWriter:
         if not problem and summary_model.info is not None:
             problem = (
                 window_refusal(summary_model.info, self._setup.policy.guard)
-                or too_many_tools(summary_model.info, len(self._setup.specs))
+                or tool_count_refusal(summary_model.info, len(self._setup.specs))
                 or ""
             )
         if problem:
@@ -301,7 +306,7 @@ class SummaryWriter:
         chars = 0
         for part in self._answer_text_parts():
             chars += len(part.text.strip())
-            metadata = {**(part.metadata or {}), DRAFT: request_id}
+            metadata = {**(part.metadata or {}), DRAFT_KEY: request_id}
             draft = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=draft))
         compact = self._setup.policy.compact

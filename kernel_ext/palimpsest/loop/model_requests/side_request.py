@@ -167,7 +167,7 @@ async def run_turn_summary(
         return None  # it was reverted meanwhile
     projection = project_turn_summary(
         View(messages, state.decisions),
-        turns=remaining_turn_ids,
+        turn_ids=remaining_turn_ids,
         earlier_summary=state.session.about if state.session is not None else "",
         system=side_setup.system,
         count=side_setup.count,

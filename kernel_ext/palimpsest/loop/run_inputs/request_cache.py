@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from operator import is_
 
 from palimpsest.context.reduction.applied_decisions import apply_decisions, newest_visible_prompt
-from palimpsest.context.visible_messages import CONTINUES, Read, View, marker, read_texts
+from palimpsest.context.visible_messages import CONTINUES_KEY, Read, View, marker, read_texts
 from palimpsest.loop.run_inputs.request_chunks import (
     Assembly,
     NotIncremental,
@@ -256,7 +256,7 @@ def is_plain(message: Message) -> bool:
     if marker(message) is not None:
         return False
     return not any(
-        isinstance(part, TextPart) and part.metadata and CONTINUES in part.metadata
+        isinstance(part, TextPart) and part.metadata and CONTINUES_KEY in part.metadata
         for part in message.parts
     )
 

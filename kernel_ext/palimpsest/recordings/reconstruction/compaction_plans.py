@@ -125,9 +125,9 @@ class CompactionRedecision:
             count,
             tokens_before,
             decision.id,
-            graded=is_graded,
-            names=names_version if isinstance(names_version, int) else 1,
-            with_kept="kept" in decision.numbers,
+            is_graded=is_graded,
+            names_version=names_version if isinstance(names_version, int) else 1,
+            has_kept_numbers="kept" in decision.numbers,
         )
         new_decisions = (new_report,) if isinstance(new_report, Decision) else ()
         return DecisionPoint("compact", seq, request.id, (decision,), new_decisions)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
-from palimpsest.context.visible_messages import CONTINUES
+from palimpsest.context.visible_messages import CONTINUES_KEY
 from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX, call_text, part_text, result_of
 from palimpsest.render.content.phrases import subject
 from palimpsest.transcript.context_values.decisions import Decision, pictures_of
@@ -282,7 +282,8 @@ class ItemList:
                 text="encrypted" if is_encrypted else "none" if kind == "media" else "kept",
                 by_program=isinstance(info, UserMessage)
                 and (info.by_engine or (isinstance(part, TextPart) and part.synthetic is True)),
-                continues=isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES)),
+                continues=isinstance(part, TextPart)
+                and bool((part.metadata or {}).get(CONTINUES_KEY)),
                 created=created_ms if created_ms is not None else info.time.created,
                 **fields,
             )

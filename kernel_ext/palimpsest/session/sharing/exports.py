@@ -12,7 +12,7 @@ from pathlib import Path
 
 from palimpsest.home_paths import home_path
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.render.formats.item_writer import Numbered, in_turns
+from palimpsest.render.formats.item_writer import NumberedMessage, in_turns
 from palimpsest.render.formats.markdown import render_turn
 from palimpsest.render.formats.notebook import NOTEBOOK_CAPS, Prompts, notebook
 from palimpsest.render.safety.escaping import escape_inline, one_line
@@ -224,8 +224,8 @@ def _markdown_pieces(
 
 
 def _collect_attachments(
-    turn: Iterable[Numbered], attachment_names: list[str]
-) -> Iterator[Numbered]:
+    turn: Iterable[NumberedMessage], attachment_names: list[str]
+) -> Iterator[NumberedMessage]:
     """Yield a turn's messages, and add the names of their attachments to ``attachment_names``."""
     for numbered in turn:
         attachment_names += _attachment_names(numbered[0])

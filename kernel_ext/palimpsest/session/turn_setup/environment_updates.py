@@ -217,8 +217,8 @@ class EnvironmentUpdates:
             variables=kernel_state.variables if kernel_state is not None else None,
             mentioned_lines=kernel_state.mentioned_lines if kernel_state is not None else {},
             known_lines=self._known_lines,
-            known_mentioned=self._known_mentioned_lines,
-            worked_before=self._has_joined(session),
+            known_mentioned_lines=self._known_mentioned_lines,
+            was_kernel_used=self._has_joined(session),
             changed_variables=_changed_variables(self._known_fingerprints, kernel_state, sources),
         )
         visible_messages = View(state.messages(), state.decisions).folded_messages(policy.compact)

@@ -17,7 +17,7 @@ from palimpsest.context.engine_text.notebook_edits import (
 )
 from palimpsest.context.engine_text.notebook_note import (
     MAX_IMAGES,
-    WINDOW_SHARE,
+    MAX_WINDOW_SHARE,
     NotebookNote,
     NoteImage,
     NoteLimits,
@@ -157,7 +157,7 @@ class NotebookUpdates:
         kernel = self._services.kernel
         max_tokens = kernel.notebook_tokens
         if info.window:
-            max_tokens = min(max_tokens, int(info.window * WINDOW_SHARE))
+            max_tokens = min(max_tokens, int(info.window * MAX_WINDOW_SHARE))
         return NoteLimits(kernel.notebook_detail, max_tokens, MAX_IMAGES if info.vision else 0)
 
     def _is_newest(self, user: UserMessage) -> bool:
