@@ -53,7 +53,7 @@ TOLD_BY = {
     "store/project_folder/migration_run.py::_make_folder": "store/project_folder/migration_run.py::migrate",
     "store/project_folder/migration_run.py::_move_into_copy": "store/project_folder/migration_run.py::migrate",
     "store/project_folder/migration_run.py::_copy_entry": "store/project_folder/migration_run.py::migrate",
-    "tools/file_access/file_contents.py::folder_of": "tools/files/write_tools.py::_write_if_unchanged",
+    "tools/file_access/file_contents.py::open_folder_of": "tools/files/write_tools.py::_write_if_unchanged",
     "tools/file_access/file_contents.py::_open_folder": "tools/files/write_tools.py::_write_if_unchanged",
     "tools/file_access/file_contents.py::replace_resolved_file": "tools/files/write_tools.py::_write_if_unchanged",
 }
