@@ -15,7 +15,7 @@ from typing import Any
 
 from palimpsest.model.catalog import litellm_table
 
-MODES = (*litellm_table.MODES, "completion")
+MODES = (*litellm_table.CHAT_MODES, "completion")
 FACTS = frozenset(
     {"litellm_provider", "mode", "max_input_tokens", "max_output_tokens", "max_tokens"}
     | {"supports_function_calling", "supports_vision", "supports_reasoning"}
@@ -66,7 +66,7 @@ def _rule(rule: dict[str, Any]) -> dict[str, Any]:
 
 def current(date: str) -> str:
     """Return the copy of the installed litellm's list, made on a day."""
-    path = litellm_table.path()
+    path = litellm_table.table_path()
     if path == litellm_table.COPY:
         raise SystemExit("litellm is not installed here, so no list can be made of its.")
     return price_list(json.loads(path.read_text(encoding="utf-8")), version("litellm"), date)

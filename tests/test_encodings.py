@@ -16,7 +16,7 @@ from tests.sample_size import SOAKING, sampled_cases
 PACKAGE = Path(__file__).parents[1] / "kernel_ext" / "palimpsest"
 WITHOUT_MODE = {"read_text", "write_text"}
 TEXTUAL = {"text", "universal_newlines"}
-OPENS = r"open\(|(?:read|write)_text\(|\b(?:text|universal_newlines)=True"
+THINK_OPEN = r"open\(|(?:read|write)_text\(|\b(?:text|universal_newlines)=True"
 """What stands in a module of which a call opens text."""
 LOCALES = {
     "C": {"LC_ALL": "C"},
@@ -68,7 +68,7 @@ def test_every_text_is_opened_as_what_it_is() -> None:
     opened = {
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in PACKAGE.rglob("*.py")
-        if re.search(OPENS, text := path.read_text(encoding="utf-8"))
+        if re.search(THINK_OPEN, text := path.read_text(encoding="utf-8"))
         for line in calls_without_encoding(ast.parse(text))
     }
 
@@ -237,7 +237,7 @@ TERMINAL_PROGRAM = """
 from palimpsest.testing import ScriptedModel, says
 import palimpsest.app.wiring as wiring
 
-wiring.App._model = lambda self, info: ScriptedModel(says("K\\u00e4fer \\u4f01"), says("T"), says("T"))
+wiring.App._model_of = lambda self, info: ScriptedModel(says("K\\u00e4fer \\u4f01"), says("T"), says("T"))
 %load_ext palimpsest
 %agent hello
 %agent title K\\u00e4fer \\u4f01 \\U0001f427

@@ -104,7 +104,7 @@ class Extension:
                 self._front = self._build(self.shell, self.cells, self.recorder)
             self.recorder.read_pages = self._front.channel.cells.page_notebooks
             self.recorder.changer = self._front.channel.cell_changes
-            self.recorder.session_of_request = self._front.channel.requested_runs.session_of
+            self.recorder.session_id_of_request = self._front.channel.requested_runs.session_id_of
         except BaseException as problem:  # noqa: BLE001  # reported to the user at first use
             self._problem = problem
         finally:

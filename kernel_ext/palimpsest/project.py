@@ -58,7 +58,7 @@ def new_session(
     app.preload_model()
     parent_id = parent if parent is None or isinstance(parent, str) else parent.id
     created = _run_operation("new", title=title, parent=parent_id, permission=permission)
-    return Session(app, created.live)
+    return Session(app, created.kernel_session)
 
 
 def open_session(app: App | str | None = None, session_id: str | None = None) -> Session:

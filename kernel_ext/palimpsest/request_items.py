@@ -26,7 +26,7 @@ from palimpsest.transcript.context_values.decisions import (
     Decision,
     effective_reductions,
     pictures_of,
-    pinned_parts,
+    pinned_part_ids,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
@@ -67,7 +67,7 @@ def request_items(
         parts={part.id: part for message in view.messages for part in message.parts},
         summaries=frozenset(summaries(view.messages)),
         reductions=effective_reductions(view.decisions),
-        pinned_ids=pinned_parts(view.messages, view.decisions),
+        pinned_ids=pinned_part_ids(view.messages, view.decisions),
         count=count,
         scrub=scrub,
     )

@@ -25,7 +25,7 @@ from tests.bench.records import records
 
 from palimpsest.context.engine_text.system_prompt import HEADER
 from palimpsest.context.presets import PRESETS
-from palimpsest.loop.model_requests.request_builder import Assembled, build_request
+from palimpsest.loop.model_requests.request_builder import ReadyRequest, build_request
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
@@ -114,7 +114,7 @@ class FakeKernel:
     counts: Counts
     number: int = 0
 
-    def build(self) -> Assembled:
+    def build(self) -> ReadyRequest:
         """Assemble the next request."""
         return build_request(self.stage, self.setup, "msg_next", {"reasoning_effort": "high"})
 
@@ -172,7 +172,7 @@ def kernel(store: JsonlStore, state: State) -> Iterator[FakeKernel]:
     stage = RequestServices(
         log=log,
         abort=Abort(),
-        setup=cast("Any", None),
+        resolve_setup=cast("Any", None),
         jitter=lambda: 0.0,
         hooks=HookPoints(HookRegistry(with_packages=False), lambda: ""),
     )

@@ -26,7 +26,7 @@ from tests.review.timeline_view.cut_store import CutStore
 from tests.review.timeline_view.patched_view import patched
 
 from palimpsest.recordings.formats.built_in import REGISTRY
-from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, SessionPlace
+from palimpsest.review.recorded_sessions.session_answers import LogState, SessionAnswers
 from palimpsest.review.timeline_view.view_queries import AskTrack, AskView
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -252,7 +252,7 @@ def follow(store: JsonlStore, session: str, name: str) -> list[Figure]:
     until = [one.seq for one in store.read(session, only=frozenset({"message.updated"}))]
     cut = CutStore(store, session)
     answers = SessionAnswers(
-        cast("Any", cut), session, lambda _model: None, lambda: SessionPlace(cut.until)
+        cast("Any", cut), session, lambda _model: None, lambda: LogState(cut.until)
     )
     first, *later = until[-1 - FOLLOWED :]
     cut.until = first

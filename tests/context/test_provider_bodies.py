@@ -122,7 +122,7 @@ def rules(target: ProviderProfile) -> tuple[Any, ...]:
 
 def chat_models() -> Iterator[ModelRef]:
     """Yield every chat model of litellm's table, as a user would name it and as it is listed."""
-    for key, found in json.loads(litellm_table.path().read_text(encoding="utf-8")).items():
+    for key, found in json.loads(litellm_table.table_path().read_text(encoding="utf-8")).items():
         if found.get("mode") not in {"chat", "responses"}:
             continue
         yield ModelRef(provider=found["litellm_provider"], name=key)

@@ -7,7 +7,7 @@ from tests.sample_size import thinned
 
 from palimpsest.context_policies import registry
 from palimpsest.context_policies.engine_presets.engine_policies import PRESETS, EnginePolicy
-from palimpsest.context_policies.interface.preset_text import MAX_CHARS, UnknownPolicy
+from palimpsest.context_policies.interface.preset_text import MAX_POLICY_CHARS, UnknownPolicy
 from palimpsest.context_policies.interface.settings import Preset, number_text, version_of
 from palimpsest.transcript.errors import ConfigError
 
@@ -85,7 +85,7 @@ def test_numbers_are_given_as_values_too_and_on_top_of_a_policys_own() -> None:
         ("opencode.prune 'turns", "is no policy"),
         ("", "'' is no policy"),
         (" | ".join(["opencode.prune"] * 9), "at most 8"),
-        ("x" * (MAX_CHARS + 1), "at most 2,000 characters"),
+        ("x" * (MAX_POLICY_CHARS + 1), "at most 2,000 characters"),
     ],
 )
 def test_a_wrong_text_is_refused_in_one_sentence(text: str, said: str) -> None:

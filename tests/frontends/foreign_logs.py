@@ -86,5 +86,5 @@ def load(shell: Any, *answers: ModelAnswer, **overrides: Any) -> Any:
 def load_alone(shell: Any, *answers: ModelAnswer, **overrides: Any) -> Any:
     """Load it as ``load`` does where no page is about to greet, so that no question waits a second for one."""
     services = load(shell, *answers, **overrides)
-    ipython_extension.extension_of(shell).front().channel._greeting_ends = 0.0  # type: ignore[union-attr]
+    ipython_extension.extension_of(shell).front().channel._greeting_ends_at = 0.0  # type: ignore[union-attr]
     return services

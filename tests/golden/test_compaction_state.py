@@ -16,7 +16,7 @@ from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
     MessagesSnapshot,
-    at_time_limit,
+    action_at_time_limit,
     choose_snapshot,
     compaction_timed_out,
     is_answerable,
@@ -44,7 +44,7 @@ class Script:
             case {"end": end}:
                 self.state.note_end(
                     will_retry=end["willRetry"],
-                    summary="result" in end,
+                    has_summary="result" in end,
                     aborted=end.get("aborted", False),
                 )
             case "start":
@@ -112,7 +112,7 @@ def test_every_recorded_timeout_is_put_down_to_the_compaction_alike() -> None:
 def test_every_recorded_run_is_extended_or_aborted_alike() -> None:
     for case in load("openclaw", "resolveRunTimeoutDuringCompaction")["cases"]:
         given = case["input"]
-        ours = at_time_limit(
+        ours = action_at_time_limit(
             in_flight=given["isCompactionInFlight"],
             retrying=given["isCompactionPendingOrRetrying"],
             extended=given["graceAlreadyUsed"],
@@ -171,7 +171,7 @@ async def test_a_compaction_that_begins_while_one_asks_is_waited_for() -> None:
         await asyncio.sleep(0)
     assert not waiting.done()
 
-    state.note_end(will_retry=False, summary=True)
+    state.note_end(will_retry=False, has_summary=True)
 
     await waiting
 
@@ -184,7 +184,7 @@ async def test_a_wait_that_is_given_up_leaves_the_others_waiting() -> None:
 
     one.cancel()
     await asyncio.gather(one, return_exceptions=True)
-    state.note_end(will_retry=False, summary=True)
+    state.note_end(will_retry=False, has_summary=True)
     await other
 
     assert one.cancelled()
@@ -208,7 +208,7 @@ async def test_waiting_goes_on_while_a_compaction_runs_and_ends_when_an_answer_n
     await until(lambda: windows >= 4)
     assert not running.done()
 
-    state.note_end(will_retry=True, summary=True)
+    state.note_end(will_retry=True, has_summary=True)
 
     assert await running is False
     state.note_answer()

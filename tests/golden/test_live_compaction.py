@@ -15,7 +15,7 @@ from tests.waiting import LAST_RESORT_SECONDS
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
-    at_time_limit,
+    action_at_time_limit,
     choose_snapshot,
     compaction_timed_out,
     is_answerable,
@@ -98,7 +98,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
     )
 
     with Trace(
-        at_time_limit, CompactionState.wait_for_compaction, CompactionState.wait_until_idle
+        action_at_time_limit, CompactionState.wait_for_compaction, CompactionState.wait_until_idle
     ) as trace:
         asking = asyncio.create_task(full(session, preset))
         await until(lambda: session.runner.compactions.in_flight)
@@ -112,7 +112,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
     assert waited
     assert isinstance(answer.error, AbortedError)
     assert "time limit" in answer.error.message
-    assert len(trace.seen["at_time_limit"]) == 2
+    assert len(trace.seen["action_at_time_limit"]) == 2
     assert {"wait_for_compaction", "wait_until_idle"} <= set(trace.seen)
     [summary] = summaries(session.snapshot().messages)
     assert summary.error is None

@@ -17,7 +17,7 @@ from tests.golden.data import load
 from tests.golden.upstream import ERRORS
 
 from palimpsest.model.errors.retry import (
-    CAP_SECONDS,
+    MAX_DELAY_SECONDS,
     MAX_RETRIES,
     delay_seconds,
     is_retryable,
@@ -54,7 +54,7 @@ def _number(text: str | None) -> bool:
 
 def is_capped_by_us(case: Case) -> bool:
     """Return whether our cap applies: no wait in the headers, and a recorded wait above half a minute."""
-    return case["headers"] is not None and not asks(case) and case["ms"] > CAP_SECONDS * 1000
+    return case["headers"] is not None and not asks(case) and case["ms"] > MAX_DELAY_SECONDS * 1000
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_wait_is_the_recorded_one(source: str) -> None:
             continue
         seconds = delay_seconds(case["attempt"], case["headers"], case.get("jitter", 0))
         ours.append(round(seconds * 1000))
-        expected.append(CAP_SECONDS * 1000 if is_capped_by_us(case) else case["ms"])
+        expected.append(MAX_DELAY_SECONDS * 1000 if is_capped_by_us(case) else case["ms"])
 
     assert ours == expected
     assert ours
@@ -79,7 +79,7 @@ def test_no_wait_of_the_newest_is_longer_than_ours_may_be() -> None:
     assert MAX_RETRIES == 5
     own = [case for case in delays("opencode") if not asks(case)]
     for case in own:
-        assert delay_seconds(case["attempt"], case["headers"], case["jitter"]) <= CAP_SECONDS
+        assert delay_seconds(case["attempt"], case["headers"], case["jitter"]) <= MAX_DELAY_SECONDS
 
 
 def error_of(recorded: Case) -> ErrorValue:

@@ -46,7 +46,7 @@ from palimpsest.loop.run_inputs.compaction_state import (
     choose_snapshot,
     compaction_timed_out,
 )
-from palimpsest.loop.turn import UNFINISHED
+from palimpsest.loop.turn import UNFINISHED_REASONS
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.config.setting_files import SWITCHES_OFF
 from palimpsest.session.config.settings import Config
@@ -234,7 +234,11 @@ SEED_000: list[Row] = [
     ("one token more behind them: cleared", [0], lambda: pruned(20_001, 40_000)),
     ("skill is never cleared", [], lambda: pruned(90_000, 40_000, tool="skill")),
     ("a cleared output", CLEARED, shown_pruned),
-    ("finishes that do not end a turn", {"tool-calls", "unknown"}, lambda: UNFINISHED - {None}),
+    (
+        "finishes that do not end a turn",
+        {"tool-calls", "unknown"},
+        lambda: UNFINISHED_REASONS - {None},
+    ),
     ("the compaction's prompt", PROMPT, asked_of_a_summary),
     (
         "said after an automatic compaction",

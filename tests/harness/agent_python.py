@@ -35,7 +35,7 @@ def call_python(kernel: Kernel, code: str, cell: str = "%%agent -y\nhi") -> Pyth
     told = (
         "[(getattr(p.state, 'output', None) or p.state.error, "
         "p.state.status == 'error' or bool(p.state.metadata.get('failed'))) "
-        "for m in harness.frontend.channel.current.snapshot().messages "
+        "for m in harness.frontend.channel.current_session.snapshot().messages "
         "for p in m.parts if p.type == 'tool'][-1]"
     )
     output, failed = ast.literal_eval(kernel.value(told))

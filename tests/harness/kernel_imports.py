@@ -48,17 +48,17 @@ def import_all() -> None:
     for operations in import_module(
         "palimpsest.frontends.operation_base.operation_modules"
     ).MODULES:
-        import_module(f"palimpsest.frontends.operations.{operations.module}")
+        import_module(f"palimpsest.frontends.operations.{operations.name}")
     complete(BaseModel)
-    import_module("palimpsest.model.tokenizer").load("o200k_base")
+    import_module("palimpsest.model.tokenizer").load_encoding("o200k_base")
     redacted_value = import_module("palimpsest.transcript.redaction.secret_removal").redacted_value
     scrub = import_module("palimpsest.transcript.redaction.secret_patterns").scrub
-    clean_schema = import_module("palimpsest.tools.calls.json_schema").clean_schema
+    model_schema = import_module("palimpsest.tools.calls.json_schema").model_schema
     for tool in import_module("palimpsest.tools.registration.builtin_tools").builtin_tools(
         kernel=True
     ):
         # A process makes each schema once, and remembers that it holds no secret.
-        redacted_value(clean_schema(tool.arguments), scrub)
+        redacted_value(model_schema(tool.arguments), scrub)
     assert "litellm" not in sys.modules
 
 

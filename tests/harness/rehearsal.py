@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.harness.open_notebook import CellCalls
 
-from palimpsest.frontends.variables.variable_types import kind_of, shape_of
+from palimpsest.frontends.variables.variable_types import shape_of, type_name_of
 from palimpsest.frontends.variables.variables import describe_variable as describe_variable
 from palimpsest.rehearsal.reply_rules import RehearsalReply, reply
 from palimpsest.tools.registration.registry import Registry, builtin_tools
@@ -76,7 +76,7 @@ class FakeKernel:
     async def list(self, _shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """List the user's variables."""
         return [
-            VariableInfo(name, kind_of(value), shape_of(value))
+            VariableInfo(name, type_name_of(value), shape_of(value))
             for name, value in sorted(self.user_ns.items())
             if not name.startswith("_") and type(value).__name__ != "module"
         ]

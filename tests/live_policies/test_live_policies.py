@@ -281,7 +281,7 @@ async def test_one_that_fails_is_off_for_the_turn_and_one_sentence_says_so(
 ) -> None:
     harness, model = make(tmp_path, *reads(0, 1), says("Well."), says("Again."))
     seconds = 0.2 if function is never_ends else 60.0
-    stage = functools.partial(live_policy, seconds=seconds)
+    stage = functools.partial(live_policy, max_seconds=seconds)
     object.__setattr__(harness.services.rules, "policy_stage", stage)
     session = await harness.session()
     await session.use_policy(palimpsest.policy(function))
@@ -371,7 +371,7 @@ async def test_no_log_runs_it_after_a_restart_but_its_decisions_hold(tmp_path: P
 
 async def test_a_function_that_never_ends_is_stopped(tmp_path: Path) -> None:
     harness, _ = make(tmp_path, *reads(0), says("Well."))
-    stage = functools.partial(live_policy, seconds=0.1)
+    stage = functools.partial(live_policy, max_seconds=0.1)
     object.__setattr__(harness.services.rules, "policy_stage", stage)
     session = await harness.session()
     await session.use_policy(palimpsest.policy(never_ends))

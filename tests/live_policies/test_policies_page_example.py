@@ -8,7 +8,7 @@ import pytest
 from tests.harness.replay_checks import check_log_laws
 
 import palimpsest
-from palimpsest.frontends.operation_text.policy_text import own_policy_words
+from palimpsest.frontends.operation_text.policy_text import own_policy_sentence
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel, isolated_session
 
@@ -41,7 +41,7 @@ def test_the_page_asks_what_it_would_do_and_lets_it_act(
         session.prompt("And?")
         assert str(model.requests[-1].messages).count(CLEARED) == 2
         assert session.own_policy is not None
-        assert "newest_three (your function newest_three" in own_policy_words(
+        assert "newest_three (your function newest_three" in own_policy_sentence(
             session.own_policy, is_active=True
         )
         rules = {row["rule"] for row in session.review.decisions.records()}

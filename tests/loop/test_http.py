@@ -120,7 +120,7 @@ async def test_five_retries_and_no_more(
     harness: HttpSessionHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
-    monkeypatch.setattr("palimpsest.model.errors.retry.CAP_SECONDS", 0.01)
+    monkeypatch.setattr("palimpsest.model.errors.retry.MAX_DELAY_SECONDS", 0.01)
     harness.server.script(*[fails(500) for _ in range(8)])
 
     answer = await harness.ask("Hi")

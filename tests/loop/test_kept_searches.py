@@ -9,7 +9,7 @@ from tests.store.session_state.test_state import STATES
 
 from palimpsest.context.compaction.summary_grade import unused_summary_report
 from palimpsest.context.visible_messages import View, good_summaries
-from palimpsest.loop.subtasks import SUBTASK
+from palimpsest.loop.subtasks import SUBTASK_KEY
 from palimpsest.loop.turn import pending_subtasks
 from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.context_values.decisions import REDO, UNDO, Decision, undone_compactions
@@ -38,7 +38,7 @@ def subtask(part: str, message: str) -> PartUpdated:
 
 
 def begun(message: str, part: str) -> PartUpdated:
-    metadata = {SUBTASK: part}
+    metadata = {SUBTASK_KEY: part}
     state = ToolCompleted(input={}, output="o", metadata=metadata, time=Span(start=1, end=2))
     return tool("prt_t", message, state)
 
@@ -103,7 +103,7 @@ def searched_subtasks(messages: Messages) -> Iterator[SubtaskPart]:
     ]
     parts = [part for message in messages[max(ended, default=-1) + 1 :] for part in message.parts]
     taken = {
-        getattr(part.state, "metadata", {}).get(SUBTASK)
+        getattr(part.state, "metadata", {}).get(SUBTASK_KEY)
         for part in parts
         if isinstance(part, ToolPart)
     }

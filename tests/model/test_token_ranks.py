@@ -35,7 +35,7 @@ WORDS = (
 
 @pytest.fixture(scope="module")
 def table() -> RankTable:
-    folder = tokenizer.rank_directory()
+    folder = tokenizer.rank_folder()
     assert folder is not None
     made = RankTable(folder / tokenizer.RANK_FILES[tokenizer.ENCODING], regex)
     made._chars_left = sys.maxsize  # as long as these tests need it
@@ -43,7 +43,7 @@ def table() -> RankTable:
 
 
 def exact(text: str) -> int:
-    return len(tokenizer.load(tokenizer.ENCODING).encode_ordinary(text))
+    return len(tokenizer.load_encoding(tokenizer.ENCODING).encode_ordinary(text))
 
 
 @given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=12))).map("".join))
@@ -77,7 +77,13 @@ def test_what_may_be_read_in_another_way_is_left_to_tiktoken(table: RankTable) -
         chr(point) for point in range(0x110000) if unicodedata.category(chr(point)) == "Cn"
     )
 
-    for text in (unassigned, "\ue000", "a\ud800", "z" * 101, " " * (tokenizer.MAX_TEXT_CHARS + 1)):
+    for text in (
+        unassigned,
+        "\ue000",
+        "a\ud800",
+        "z" * 101,
+        " " * (tokenizer.MAX_TABLE_TEXT_CHARS + 1),
+    ):
         assert table.count(text) is None
 
 
@@ -100,7 +106,7 @@ assert "regex" in sys.modules and "tiktoken" not in sys.modules
 texts = ["Number %d of the penguins. " % number * 1_000 for number in range(10)]
 many = [count(text) for text in texts]
 assert "tiktoken" in sys.modules
-encoding = tokenizer.load("o200k_base")
+encoding = tokenizer.load_encoding("o200k_base")
 assert many == [len(encoding.encode_ordinary(text)) for text in texts]
 assert few[0] == len(encoding.encode_ordinary("The penguins have three species. "))
 """

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import (
-    Cached,
+    CachedCount,
     chars_over_four,
     counter,
     lazy_encoding,
     rough_count,
-    rough_words,
+    rough_count_sentences,
 )
 from palimpsest.transcript.errors import ConfigError
 
@@ -53,7 +53,7 @@ def test_the_variable_of_tiktoken_is_put_back(monkeypatch: pytest.MonkeyPatch) -
 def test_a_missing_file_is_replaced_by_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizer, "_encodings", {})
     monkeypatch.setattr(tokenizer, "_counters", {})
-    monkeypatch.setattr(tokenizer, "rank_directory", lambda: None)
+    monkeypatch.setattr(tokenizer, "rank_folder", lambda: None)
 
     assert counter("tiktoken/o200k_base")("abcdefgh") == 2
 
@@ -62,13 +62,13 @@ def test_a_missing_file_is_replaced_by_an_estimate(monkeypatch: pytest.MonkeyPat
 def test_what_is_counted_roughly_is_said(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     folder = tokenizer.package_folder
     asked = ["chars/4", "tiktoken/o200k_base", "", "tiktoken/o200k_base"]
-    assert rough_words(asked) == ()
+    assert rough_count_sentences(asked) == ()
 
     monkeypatch.setattr(
         tokenizer, "package_folder", lambda name: None if name == missing else folder(name)
     )
 
-    (sentence,) = rough_words(asked)
+    (sentence,) = rough_count_sentences(asked)
     assert "tiktoken/o200k_base are estimates here" in sentence
 
 
@@ -80,7 +80,7 @@ def test_a_damaged_file_is_not_given_to_tiktoken(
     damaged.write_bytes(b"nonsense")
     monkeypatch.setattr(tokenizer, "_encodings", {})
     monkeypatch.setattr(tokenizer, "_counters", {})
-    monkeypatch.setattr(tokenizer, "rank_directory", lambda: folder)
+    monkeypatch.setattr(tokenizer, "rank_folder", lambda: folder)
 
     assert counter("tiktoken/o200k_base")("abcdefgh") == 2
     assert damaged.exists()
@@ -93,7 +93,7 @@ def test_an_unknown_estimator_is_named() -> None:
 
 def test_a_text_is_counted_once() -> None:
     asked: list[str] = []
-    count = Cached(lambda text: asked.append(text) or len(text))  # type: ignore[func-returns-value]
+    count = CachedCount(lambda text: asked.append(text) or len(text))  # type: ignore[func-returns-value]
     long = "x" * 100
 
     assert (count(long), count(long), count("short"), count("short")) == (100, 100, 5, 5)

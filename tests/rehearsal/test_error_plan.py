@@ -297,7 +297,7 @@ def test_reads_the_line_from_every_form_of_traceback(frame: str) -> None:
     report = read_error_report(note(source, f"{head}{frame}\n{PANDAS}\nKeyError: 'colour'"))
 
     assert report is not None
-    assert (report.exception, report.message, report.line) == ("KeyError", "'colour'", 2)
+    assert (report.exception, report.message, report.line_number) == ("KeyError", "'colour'", 2)
 
 
 def test_what_the_engine_says_beside_the_error_is_no_part_of_the_prompt() -> None:

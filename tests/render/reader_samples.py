@@ -15,7 +15,7 @@ from typing import Any, TypeGuard, get_args
 from tests.render.sample_parts import EVERYTHING, IDS, T0, assistant, ran
 
 from palimpsest.frontends.protocol.page_records import with_sentence
-from palimpsest.loop.turn import STOP, STOP_NOTICES, UNATTENDED_SENTENCE
+from palimpsest.loop.turn import STOP_NOTICES, STOP_SUBJECT, UNATTENDED_SENTENCE
 from palimpsest.render.content.outline import (
     Item,
     NoticeItem,
@@ -24,7 +24,7 @@ from palimpsest.render.content.outline import (
     outline_parts,
 )
 from palimpsest.render.formats.html import render_message
-from palimpsest.session.runs.tool_gate import TURN_ENDED
+from palimpsest.session.runs.tool_gate import TURN_ENDED_SENTENCE
 from palimpsest.transcript.context_values.decisions import OWN_RULES, Decision, DecisionAction
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PruneRule
 from palimpsest.transcript.errors import UnknownError
@@ -174,9 +174,11 @@ def _is_fixed(item: Item) -> TypeGuard[ReductionItem | NoticeItem]:
 def ends() -> Iterator[dict[str, Any]]:
     """Yield the last answers of turns that the model did not end, each with the sentence about it."""
     for by, words_said in (*STOP_NOTICES.items(), ("rejected", UNATTENDED_SENTENCE)):
-        notice = user_notice("prt_end", IDS["session_id"], IDS["message_id"], STOP, words_said)
+        notice = user_notice(
+            "prt_end", IDS["session_id"], IDS["message_id"], STOP_SUBJECT, words_said
+        )
         yield _ended(assistant(notice), by, words_said)
-    why = TURN_ENDED.format(words="python df.head()")
+    why = TURN_ENDED_SENTENCE.format(words="python df.head()")
     yield _ended(assistant(), "circle", why, UnknownError(message=why, explained=True))
 
 

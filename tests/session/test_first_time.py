@@ -14,11 +14,11 @@ from palimpsest.transcript.user_notices import user_notice_text
 
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_request_notice, "_SHOWN", set())
+    monkeypatch.setattr(first_request_notice, "_SHOWN_HASHES", set())
 
 
 def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_request_notice, "_SHOWN", set())
+    monkeypatch.setattr(first_request_notice, "_SHOWN_HASHES", set())
 
 
 def test_it_is_said_once_for_a_project_and_a_provider(

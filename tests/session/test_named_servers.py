@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.model.model_list_server import listing_server
 
-from palimpsest.app.wiring import SERVER, App
+from palimpsest.app.wiring import SERVER_ROW_NAME, App
 from palimpsest.frontends.operations.definitions import choices_of
 from palimpsest.model.catalog import local_servers
 from palimpsest.public.session_object import Session, open_session
@@ -52,14 +52,14 @@ def test_a_server_of_the_environment_is_named_before_anything_is_journaled(
         session = open_session(app)
         with pytest.raises(ConfigError) as caught:
             session.prompt("What is 2+2?")
-        listed = [because for name, _, because in app.models() if name == SERVER]
+        listed = [because for name, _, because in app.models() if name == SERVER_ROW_NAME]
         choices = choices_of(app)
 
         assert str(caught.value).startswith(told)
         assert "or choose another model with --model." in str(caught.value)
         assert session.snapshot.messages == ()
         assert listed == [str(caught.value)]
-        assert SERVER not in app.completion_values("model")
+        assert SERVER_ROW_NAME not in app.completion_values("model")
         assert choices.model == ""
         assert [model.id for model in choices.models] == ["rehearsal/rehearsal"]
 
@@ -87,7 +87,7 @@ def test_only_where_nothing_is_configured_the_rehearsal_answers(tmp_path: Path) 
 def test_a_named_server_that_is_started_is_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.app.wiring.CONFIGURED_OLLAMA_SECONDS", 0.0)
+    monkeypatch.setattr("palimpsest.app.wiring.MIN_CONFIGURED_QUERY_SECONDS", 0.0)
     with listing_server() as url:
         pass
     with opened(tmp_path, {"OLLAMA_HOST": url}) as app:

@@ -13,7 +13,7 @@ from palimpsest.session.config.setting_files import LockedSettings, origin_of
 from palimpsest.session.config.settings import HookTable, McpSettings
 from palimpsest.session.extensions.hooks import HookSource
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.tools.mcp.values import TIMEOUT_SECONDS, McpServerSpec
+from palimpsest.tools.mcp.values import DEFAULT_TIMEOUT_SECONDS, McpServerSpec
 from palimpsest.tools.permission_rules.permissions import as_limits, merge_rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.session_record.sessions import Budget
@@ -27,9 +27,9 @@ def hook_sources(tables: Sequence[HookTable], origins: Mapping[str, str]) -> tup
         if not isinstance(table, Mapping):
             sources += [HookSource(target, origin=origin) for target in table]
             continue
-        for name, targets in table.items():
-            names = [targets] if isinstance(targets, str) else targets
-            sources += [HookSource(target, name, origin) for target in names]
+        for event, targets in table.items():
+            target_names = [targets] if isinstance(targets, str) else targets
+            sources += [HookSource(target, event, origin) for target in target_names]
     return tuple(sources)
 
 
@@ -37,21 +37,21 @@ def server_specs(
     servers: Mapping[str, McpSettings], origins: Mapping[str, str]
 ) -> tuple[McpServerSpec, ...]:
     """Return the MCP servers that the settings name."""
-    return tuple(_spec(name, server, origins) for name, server in servers.items())
+    return tuple(_server_spec(name, server, origins) for name, server in servers.items())
 
 
-def _spec(name: str, settings: McpSettings, origins: Mapping[str, str]) -> McpServerSpec:
+def _server_spec(name: str, settings: McpSettings, origins: Mapping[str, str]) -> McpServerSpec:
     keys = (f"mcp.{name}.command", f"mcp.{name}.url", f'mcp."{name}".command', f'mcp."{name}".url')
     origin = next((origins[key] for key in keys if key in origins), "settings")
     values = settings.model_dump() | {"args": tuple(settings.args)}
-    values["timeout"] = settings.timeout or TIMEOUT_SECONDS
-    return McpServerSpec(name=name, origin=origin, refusal=_problem(name, settings), **values)
+    values["timeout"] = settings.timeout or DEFAULT_TIMEOUT_SECONDS
+    return McpServerSpec(name=name, origin=origin, refusal=_refusal(name, settings), **values)
 
 
-def _problem(name: str, settings: McpSettings) -> str:
+def _refusal(name: str, settings: McpSettings) -> str:
     if bool(settings.command) == bool(settings.url):
-        which = "both command and url" if settings.command else "neither command nor url"
-        return f"The MCP server {name!r} names {which} in the settings; give one of them."
+        number_phrase = "both command and url" if settings.command else "neither command nor url"
+        return f"The MCP server {name!r} names {number_phrase} in the settings; give one of them."
     if settings.url and not settings.url.startswith(("http://", "https://")):
         return f"The address of the MCP server {name!r} must begin with https:// or http://."
     return ""
@@ -71,5 +71,5 @@ def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedCon
     effective_rules.mode = value.mode
     effective_rules.mode_fixed = origin_of(config.locked_settings, "mode")
     effective_rules.budget = Budget(usd=value.budget.usd, tokens=value.budget.tokens)
-    locked = LockedSettings(config.locked_settings, value)
-    effective_rules.budget_fixed = locked.locked_by("budget", "budget.usd", "budget.tokens")
+    locked_budget = LockedSettings(config.locked_settings, value)
+    effective_rules.budget_fixed = locked_budget.locked_by("budget", "budget.usd", "budget.tokens")

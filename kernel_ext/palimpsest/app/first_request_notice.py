@@ -38,13 +38,13 @@ CELL_PHRASES: dict[NotebookDetail, str] = {
 }
 VALUES_SENTENCE = "Values go along of those that you or a tool call name. "
 
-_SHOWN: set[str] = set()
+_SHOWN_HASHES: set[str] = set()
 """Hashes of the notices that this process has shown."""
 
 
 @dataclass(frozen=True)
 class FirstRequestNotice:
-    """Makes the notice for the first request of a project to a provider."""
+    """Returns the notice for the first request of a project to a provider, and records that it was shown."""
 
     project: Path
     detail: Detail
@@ -59,24 +59,28 @@ class FirstRequestNotice:
         if provider in LOCAL_PROVIDERS:
             return ""
         project = os.path.realpath(self.project)
-        identity = json.dumps(["sent", project, provider, self.detail, self.cells])
-        if not self._record(hashlib.sha256(identity.encode()).hexdigest(), provider):
+        notice_identity = json.dumps(["sent", project, provider, self.detail, self.cells])
+        if not self._record_shown(hashlib.sha256(notice_identity.encode()).hexdigest(), provider):
             return ""
-        values = VALUES_SENTENCE if self.detail != "values" else ""
-        detail, cells = VARIABLE_PHRASES[self.detail], CELL_PHRASES[self.cells]
-        return NOTICE.format(provider=provider, detail=detail, cells=cells, values=values)
+        values_sentence = VALUES_SENTENCE if self.detail != "values" else ""
+        variable_phrase, cell_phrase = VARIABLE_PHRASES[self.detail], CELL_PHRASES[self.cells]
+        return NOTICE.format(
+            provider=provider, detail=variable_phrase, cells=cell_phrase, values=values_sentence
+        )
 
-    def _record(self, notice_hash: str, provider: str) -> bool:
-        """Record that the notice is shown now; returns False where it was shown before."""
-        if notice_hash in _SHOWN:
+    def _record_shown(self, notice_hash: str, provider: str) -> bool:
+        """Record that the notice is shown now; return whether it was not shown before."""
+        if notice_hash in _SHOWN_HASHES:
             return False
-        _SHOWN.add(notice_hash)
+        _SHOWN_HASHES.add(notice_hash)
         folder = self.folder or state_folder() / SHOWN_NOTICES_FOLDER
         # Nothing is recorded in an untrusted folder: the next kernel shows the notice again.
         if state_folder_problem(folder.parent, self.project) or state_folder_problem(folder):
             return True
-        shown_at, project = int(time.time()), os.path.realpath(self.project)
-        content = json.dumps({"project": project, "provider": provider, "at": shown_at}).encode()
+        shown_at_seconds, project = int(time.time()), os.path.realpath(self.project)
+        content = json.dumps(
+            {"project": project, "provider": provider, "at": shown_at_seconds}
+        ).encode()
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             create_file(folder / f"{notice_hash}.json", content)

@@ -48,9 +48,11 @@ from palimpsest.tools.permission_rules.permissions import Rules, as_limits, from
 
 __all__ = ["Config", "ConfigFolders", "LoadedConfig", "load"]
 
-BUILT_IN = "built in"
+BUILT_IN_ORIGIN = "built in"
+MAX_SHOWN_CHARS = 200
+"""Maximum characters of a setting's value that are shown."""
 _HIDDEN_VALUES = re.compile(r"mcp\..*\.(env|headers)")
-NEEDS_TRUST = "Waits until you trust this project with %agent config trust"
+NEEDS_TRUST_TITLE = "Waits until you trust this project with %agent config trust"
 
 
 @dataclass(frozen=True)
@@ -93,13 +95,17 @@ class LoadedConfig:
         return frozenset(name for name in (*models, *agents, *value.models) if name)
 
     def own_tables(self, key: str) -> frozenset[str]:
-        """Return the entries of a table of settings that are not set by the project alone."""
-        paths = (split_name(setting) for setting, by in self.origins.items() if not is_projects(by))
+        """Return the names of a table's entries that are not set by the project alone."""
+        paths = (
+            split_name(setting)
+            for setting, origin in self.origins.items()
+            if not is_of_project_alone(origin)
+        )
         return frozenset(path[1] for path in paths if path[0] == key and len(path) > 1)
 
     def is_limited(self, key: str) -> bool:
         """Return whether the merged value comes from an untrusted project."""
-        return (key, 0) in self.limited and is_projects(self.origins.get(key, ""))
+        return (key, 0) in self.limited and is_of_project_alone(self.origins.get(key, ""))
 
     @cached_property
     def policy(self) -> ConfiguredPolicy:
@@ -111,23 +117,27 @@ class LoadedConfig:
         rows = []
         policy = self.policy.policy
         for key, value in _setting_leaves(self.value):
-            origin = self.origins.get(key) or self.origins.get(key.split(".")[0], BUILT_IN)
+            origin = self.origins.get(key) or self.origins.get(key.split(".")[0], BUILT_IN_ORIGIN)
             if value is None and key in SHORT_NAMES:
                 value, origin = short_value(policy, key), f"policy {policy.name}"
-            fixed = origin_of(self.locked_settings, key)
-            text = _shown_value(_hide_values(value) if _HIDDEN_VALUES.fullmatch(key) else value)
-            rows.append((key, text, f"{origin}, fixed" if fixed else origin))
+            lock_file = origin_of(self.locked_settings, key)
+            value_text = _shown_value(
+                _hide_values(value) if _HIDDEN_VALUES.fullmatch(key) else value
+            )
+            rows.append((key, value_text, f"{origin}, fixed" if lock_file else origin))
         return rows
 
     def remarks(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return titles with sentences: problems, and settings that need trust."""
-        settings = self.untrusted_settings
-        untrusted = tuple(f"{setting.words} ({setting.origin})" for setting in settings)
-        remarks = [("What is wrong", self.problems), (NEEDS_TRUST, untrusted)]
+        """Return titles, each with its sentences: on problems, and on settings that need trust."""
+        untrusted_settings = self.untrusted_settings
+        untrusted_sentences = tuple(
+            f"{setting.words} ({setting.origin})" for setting in untrusted_settings
+        )
+        remarks = [("What is wrong", self.problems), (NEEDS_TRUST_TITLE, untrusted_sentences)]
         return [(title, sentences) for title, sentences in remarks if sentences]
 
 
-def is_projects(origin: str) -> bool:
+def is_of_project_alone(origin: str) -> bool:
     """Return whether a value comes from a project's files alone, given its origin."""
     return all(name.startswith(PROJECT_ORIGIN) for name in origin.split(", then ")) and bool(origin)
 
@@ -153,7 +163,7 @@ def load(
         if layer.is_project and not digest and not trusted_by(layers, layer.folder):
             agents, commands = ONLY_BUILT_INS
             if "agent" in layer.data or "command" in layer.data:
-                agents, commands = own_names(start_folder, folders)
+                agents, commands = names_outside_projects(start_folder, folders)
             baseline = SettingsBaseline(layer.folder, merge_state.merged_config(), agents, commands)
             merge_untrusted(merge_state, layer, baseline)
         else:
@@ -180,34 +190,39 @@ def load(
 
 def _with_admin_folder(folders: ConfigFolders, layers: Sequence[Layer]) -> ConfigFolders:
     """Return the folders with the state folder that an administrator named, if any."""
-    state = configured_state_folder(layers)
-    return dataclasses.replace(folders, state=state) if state is not None else folders
+    state_folder = configured_state_folder(layers)
+    return dataclasses.replace(folders, state=state_folder) if state_folder is not None else folders
 
 
 ONLY_BUILT_INS: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGENTS), frozenset())
+"""The names of the built-in agents, and of the built-in commands, of which there are none."""
 
 
 def trusted_digest(layers: Sequence[Layer], folders: ConfigFolders, start_folder: Path) -> str:
     """Return the digest of the project's settings if the user trusted them, else ""."""
-    digest = _digest(layers, folders, start_folder)
+    project_digest = _project_digest(layers, folders, start_folder)
     trust_store = TrustStore(folders.trust_folder, find_project(start_folder))
-    return digest if trust_store.is_trusted(digest) else ""
+    return project_digest if trust_store.is_trusted(project_digest) else ""
 
 
-def _digest(layers: Sequence[Layer], folders: ConfigFolders, start_folder: Path) -> str:
-    layers_used = [layer for layer in layers if layer.is_project]
+def _project_digest(layers: Sequence[Layer], folders: ConfigFolders, start_folder: Path) -> str:
+    project_layers = [layer for layer in layers if layer.is_project]
     project = find_project(start_folder)
-    *_, top = folders_upwards(start_folder, folders.home)
-    bases = [project, *(layer.folder.resolve() for layer in layers_used)]
-    tree = top if (top / ".git").exists() else min(bases, key=lambda base: len(base.parts))
-    return digest_of(layers_used, (project, start_folder), tree)
+    *_, top_folder = folders_upwards(start_folder, folders.home)
+    base_folders = [project, *(layer.folder.resolve() for layer in project_layers)]
+    tree_root = (
+        top_folder
+        if (top_folder / ".git").exists()
+        else min(base_folders, key=lambda folder: len(folder.parts))
+    )
+    return digest_of(project_layers, (project, start_folder), tree_root)
 
 
 def still_trusted(start_folder: Path, environment: Mapping[str, str], digest: str) -> bool:
     """Return whether the project's settings, and the files they run, still have this digest."""
     folders = ConfigFolders.of_platform(environment)
     layers = list(setting_layers(start_folder, environment, folders, []))
-    return _digest(layers, folders, start_folder) == digest
+    return _project_digest(layers, folders, start_folder) == digest
 
 
 def trust_project(
@@ -222,21 +237,24 @@ def trust_project(
     """
     folders = folders or ConfigFolders.of_platform(environment)
     project = find_project(start_folder)
-    untrusted = load(start_folder, environment, folders=folders).untrusted_settings
+    untrusted_settings = load(start_folder, environment, folders=folders).untrusted_settings
     layers = list(setting_layers(start_folder, environment, folders, []))
     folders = _with_admin_folder(folders, layers)
-    files = [*dict.fromkeys(setting.origin for setting in untrusted), *(definitions or {}).values()]
-    digests = [_digest(layers, folders, start_folder)] if untrusted else []
+    files = [
+        *dict.fromkeys(s.origin for s in untrusted_settings),
+        *(definitions or {}).values(),
+    ]
+    digests = [_project_digest(layers, folders, start_folder)] if untrusted_settings else []
     digests += definitions or {}
     if digests:
         TrustStore(folders.trust_folder, project).add(digests, files, project)
-    return list(untrusted)
+    return list(untrusted_settings)
 
 
 def distrust_project(
     start_folder: Path, environment: Mapping[str, str], folders: ConfigFolders | None = None
 ) -> bool:
-    """Revoke trust in the project's files; returns False when it was not trusted."""
+    """Revoke trust in the project's files; return whether it was trusted."""
     folders = folders or ConfigFolders.of_platform(environment)
     project = find_project(start_folder)
     layers = list(setting_layers(start_folder, environment, folders, []))
@@ -250,16 +268,18 @@ def _setting_leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator
         value = getattr(settings, name)
         setting_path = (*path, name)
         if isinstance(value, Settings):
-            inner = _setting_leaves(value, setting_path)
+            leaves = _setting_leaves(value, setting_path)
             # A value that the policy table does not set is the preset's: %agent policy shows those.
             is_policy = setting_path[0] == "policy"
-            yield from (leaf for leaf in inner if not (is_policy and leaf[1] is None))
-        elif isinstance(value, dict) and all(isinstance(v, Settings) for v in value.values()):
+            yield from (leaf for leaf in leaves if not (is_policy and leaf[1] is None))
+        elif isinstance(value, dict) and all(
+            isinstance(inner, Settings) for inner in value.values()
+        ):
             for entry, table in value.items():
                 entry_path = (*setting_path, entry)
-                set_keys = {dotted_name(*entry_path, field) for field in table.model_fields_set}
+                assigned_keys = {dotted_name(*entry_path, f) for f in table.model_fields_set}
                 for key, inner_value in _setting_leaves(table, entry_path):
-                    if inner_value or (inner_value is not None and key in set_keys):
+                    if inner_value or (inner_value is not None and key in assigned_keys):
                         yield key, inner_value
             if not value:
                 yield dotted_name(*setting_path), None
@@ -277,11 +297,13 @@ def _shown_value(value: Any) -> str:
         case None:
             return ""
         case tuple() | list():
-            return one_line("; ".join(_shown_value(item) for item in value), 200)
+            return one_line("; ".join(_shown_value(item) for item in value), MAX_SHOWN_CHARS)
         case dict():
-            return one_line(", ".join(f"{key}: {item}" for key, item in value.items()), 200)
+            return one_line(
+                ", ".join(f"{key}: {item}" for key, item in value.items()), MAX_SHOWN_CHARS
+            )
         case _:
-            return one_line(str(value), 200)
+            return one_line(str(value), MAX_SHOWN_CHARS)
 
 
 def rules_from(tables: Iterable[Any]) -> Rules:
@@ -290,21 +312,21 @@ def rules_from(tables: Iterable[Any]) -> Rules:
     return merge_rules(*(from_config(table, home=home) for table in tables))
 
 
-def own_names(start_folder: Path, folders: ConfigFolders) -> tuple[frozenset[str], frozenset[str]]:
+def names_outside_projects(
+    start_folder: Path, folders: ConfigFolders
+) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of the agents and of the commands that are defined outside projects."""
-    own_folders = [
-        folder for folder in definition_folders(start_folder, folders) if not folder.is_project
-    ]
+    other_folders = [f for f in definition_folders(start_folder, folders) if not f.is_project]
     agents = {
         name
-        for file in read_definitions(own_folders, agent_files.AGENT_FOLDERS, folders.home, [], [])
+        for file in read_definitions(other_folders, agent_files.AGENT_FOLDERS, folders.home, [], [])
         for name in (file.name, file.document.fields.get("name"))
         if isinstance(name, str)
     }
     commands = {
         file.name
         for file in read_definitions(
-            own_folders, command_files.COMMAND_FOLDERS, folders.home, [], []
+            other_folders, command_files.COMMAND_FOLDERS, folders.home, [], []
         )
     }
     return frozenset(BUILT_IN_AGENTS) | agents, frozenset(commands)

@@ -115,13 +115,15 @@ ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
 USER_TOOLS: list[Callable[..., Any]] = []
 """Functions registered with ``@palimpsest.tool``, also for apps that are made later."""
 
-REHEARSAL = "palimpsest.rehearsal.rehearsal_model"
-OLLAMA_SECONDS = 30.0
-CONFIGURED_OLLAMA_SECONDS = 2.0
-SERVER = "(server)"
+REHEARSAL_MODULE = "palimpsest.rehearsal.rehearsal_model"
+MIN_QUERY_SECONDS = 30.0
+"""Minimum seconds between two queries for local models."""
+MIN_CONFIGURED_QUERY_SECONDS = 2.0
+"""The same where a configured server had no models: it may be starting."""
+SERVER_ROW_NAME = "(server)"
 """Takes the place of a model's name in the row of a server that does not respond."""
-NO_FOLDER = "There is no folder {path!r}. Make it, or name another as start."
-TRUST_CHANGED = (
+NO_FOLDER_SENTENCE = "There is no folder {path!r}. Make it, or name another as start."
+TRUST_CHANGED_SENTENCE = (
     "Files of this project changed since you trusted them. %agent config trust believes them, from the "
     "next start of the kernel."
 )
@@ -150,7 +152,7 @@ class App:
     ) -> None:
         self.start = Path(start or Path.cwd()).resolve()
         if not self.start.is_dir():
-            raise NotFound(NO_FOLDER.format(path=str(self.start)))
+            raise NotFound(NO_FOLDER_SENTENCE.format(path=str(self.start)))
         self.environment = environment if environment is not None else os.environ
         self.engine = engine or EngineThread()
         self.notebook = notebook
@@ -171,29 +173,29 @@ class App:
         for function in USER_TOOLS:
             self.registry.add(function)
         self.views: dict[str, Any] = {}
-        """The widgets that ``Session.view`` made, by session, and of ``Session.inspect``."""
+        """The widgets that ``Session.view`` made, by session id, and those of ``Session.inspect``."""
         self._provider_model = DirectModel(LitellmModel(), direct=lambda: self.config.value.direct)
-        self._rehearsal: Model | None = None
-        self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
+        self._rehearsal_model: Model | None = None
+        self._local_models_at: tuple[float, LocalModels] = (-MIN_QUERY_SECONDS, LocalModels())
         self._is_closed = False
         atexit.register(self.close)
         APPS.append(self)
         self._uses_providers = model is None
-        """Providers answer: the caller supplied no ``model`` in their place."""
+        """Whether providers answer, since the caller supplied no ``model`` in their place."""
         config, policy = self._config.value, self._config.policy
-        hidden = self.hidden_names = HiddenNames(config.hidden_variables)
+        hidden_names = self.hidden_names = HiddenNames(config.hidden_variables)
         self.locked_settings = LockedSettings(self._config.locked_settings, config)
         self.hooks = open_registry(
             hook_sources(config.hooks, self._config.origins),
             self.locked_settings.locked_by("hooks"),
-            self._trust_change,
+            self._trust_refusal,
         )
-        limited = self._config.is_limited("max_steps")
+        is_limited = self._config.is_limited("max_steps")
         specs = server_specs(config.mcp, self._config.origins)
         self.servers = McpServers(
-            specs, self.registry, self.environment, self.project, start_refusal=self._trust_change
+            specs, self.registry, self.environment, self.project, start_refusal=self._trust_refusal
         )
-        user = _user(self.environment)
+        user = _user_name(self.environment)
         stored = _stored_grants_and_snapshots(store, self.project, user)
         approvals, approved_code, snapshots = stored
         self.effective_rules = EffectiveRules(approvals=approvals)
@@ -201,7 +203,7 @@ class App:
         apply_permission_settings(self.effective_rules, self._config)
         trust_folder = ConfigFolders.of_platform(self.environment).trust_folder
         self._trust_store = TrustStore(trust_folder, self.project)
-        self.definitions = ProjectDefinitions(self._sources(), self._base_rules)
+        self.definitions = ProjectDefinitions(self._definition_sources(), self._base_rules)
         self.effective_rules.granted_rules = lambda: skill_rules(self.definitions.skills)
         register_definitions(self.registry, self.definitions)
         agents = self.definitions.agents
@@ -219,7 +221,7 @@ class App:
             environment=self.environment,
             secrets=KernelSecrets(self.environment, time.monotonic),
             models=ModelServices(
-                model=model or self._model,
+                model=model or self._model_of,
                 info=self.info,
                 default_model=self.default_model,
                 check_model=any_model if model else self._check_model,
@@ -245,8 +247,8 @@ class App:
                 instruction_files=config.instructions,
                 extra_system=config.system,
                 history_limits=_history_limits(config),
-                max_steps=None if limited else config.max_steps,
-                most_steps=config.max_steps if limited else None,
+                max_steps=None if is_limited else config.max_steps,
+                most_steps=config.max_steps if is_limited else None,
             ),
             rules=RuleServices(
                 base_rules=merge_rules(DEFAULT_RULES, own_rules),
@@ -259,11 +261,17 @@ class App:
             ),
             kernel=KernelServices(
                 python=python
-                and (lambda session: approved_code.observed_runner(python(session), session)),
+                and (
+                    lambda session_id: approved_code.observed_runner(python(session_id), session_id)
+                ),
                 namespace=namespace
-                and (lambda session: HidingNamespace(namespace(session), hidden)),
+                and (lambda session_id: HidingNamespace(namespace(session_id), hidden_names)),
                 quiet_namespace=quiet_namespace
-                and (lambda session: HidingQuietNamespace(quiet_namespace(session), hidden)),
+                and (
+                    lambda session_id: HidingQuietNamespace(
+                        quiet_namespace(session_id), hidden_names
+                    )
+                ),
                 notebook=notebook_runs,
                 notebook_detail=config.notebook,
                 notebook_tokens=config.notebook_tokens,
@@ -304,7 +312,7 @@ class App:
         return Inspections(self.services.store, self.workspace.journal_of, self.price, self.start)
 
     def price(self, model: str) -> Price | None:
-        """Return the price of a model, of one that is no longer sold too, for old sessions; None where it is unknown."""
+        """Return the price of a model, also of one that is no longer sold, for old sessions; None where it is unknown."""
         from palimpsest.review.prices.offline_prices import offline_price
 
         try:
@@ -313,9 +321,9 @@ class App:
             return None
         return offline_price(model) if price == Price() else price
 
-    def _sources(self) -> DefinitionSources:
+    def _definition_sources(self) -> DefinitionSources:
         config = self._config
-        agents, rules = _agents(config)
+        agents, rules = _agents_and_rules(config)
         tables = config.value.command.items()
         commands = {name: table.model_dump(exclude_none=True) for name, table in tables}
         return DefinitionSources(
@@ -332,13 +340,13 @@ class App:
             ),
         )
 
-    def _trust_change(self, origin: str) -> str:
+    def _trust_refusal(self, origin: str) -> str:
         """Return the reason why the project's hooks and servers must not run any more; empty while they may."""
         config = self._config
         if PROJECT_ORIGIN not in origin or config.trusted_by:
             return ""
         is_unchanged = still_trusted(self.start, self.environment, config.trusted_digest)
-        return "" if is_unchanged else TRUST_CHANGED
+        return "" if is_unchanged else TRUST_CHANGED_SENTENCE
 
     def _base_rules(self) -> Rules:
         """Return the permission rules for every agent."""
@@ -368,7 +376,7 @@ class App:
         definition_trust = self.definitions.definition_trust
         files = definition_trust.files
         settings = trust_project(self.start, self.environment, definitions=files)
-        self._configure()
+        self._reload_settings()
         return (*settings, *definition_trust.held_settings)
 
     @property
@@ -377,12 +385,12 @@ class App:
         return self._trust_store.unwritten(self.project)
 
     def distrust(self) -> bool:
-        """Revoke trust in the project's files; returns False when it was not trusted."""
+        """Revoke trust in the project's files; return whether it was trusted."""
         was_trusted = distrust_project(self.start, self.environment)
-        self._configure()
+        self._reload_settings()
         return was_trusted
 
-    def _configure(self) -> None:
+    def _reload_settings(self) -> None:
         self._config = load(self.start, self.environment, self._overrides)
         apply_permission_settings(self.effective_rules, self._config)
         self.definitions.read_again()
@@ -406,7 +414,10 @@ class App:
             return
         if info.ref.provider == model_info.REHEARSAL.provider:
             threading.Thread(
-                target=import_module, args=(REHEARSAL,), name="palimpsest-rehearsal", daemon=True
+                target=import_module,
+                args=(REHEARSAL_MODULE,),
+                name="palimpsest-rehearsal",
+                daemon=True,
             ).start()
         elif needs_litellm(info.ref, info.api_base, direct=self.config.value.direct):
             # Only where it is needed, since litellm takes seconds and 180 MB.
@@ -446,61 +457,71 @@ class App:
         value = self.config.value
         if value.model:
             return value.model
-        return discovery.choose_model(self.environment, self._ollama, value.models).id
+        return discovery.choose_model(self.environment, self._queried_local_models, value.models).id
 
     def models(self) -> Sequence[tuple[str, str, str]]:
         """Return the models that can be used now as rows: id, window, and why it is listed."""
         overrides, guard = self.config.value.models, self.services.rules.policy.guard
-        listed_models = discovery.known_models(self.environment, overrides, self._ollama)
+        listed_models = discovery.known_models(
+            self.environment, overrides, self._queried_local_models
+        )
         models_by_id = {model.info.ref.id: model for model in listed_models}
         rows = [
-            (name, window_text(model.info, guard), _with_remark(model.reason, model.info))
-            for name, model in models_by_id.items()
+            (model_id, window_text(model.info, guard), _with_remark(model.reason, model.info))
+            for model_id, model in models_by_id.items()
         ]
-        sentences = discovery.unresponsive_servers(self.environment, self._ollama)
-        rows += [(SERVER, "", sentence) for sentence in sentences]
+        sentences = discovery.unresponsive_servers(self.environment, self._queried_local_models)
+        rows += [(SERVER_ROW_NAME, "", sentence) for sentence in sentences]
         try:
-            default = self.default_model()
+            default_id = self.default_model()
         except ConfigError:
             return rows
-        return rows if default in models_by_id else [*rows, self._configured_model(default)]
+        return (
+            rows if default_id in models_by_id else [*rows, self._configured_model_row(default_id)]
+        )
 
-    def _configured_model(self, name: str) -> tuple[str, str, str]:
+    def _configured_model_row(self, model_id: str) -> tuple[str, str, str]:
         """Return the row of the configured model, also where it is unusable."""
         try:
-            info = self.info(name)
+            info = self.info(model_id)
         except ConfigError as problem:
-            return name, "", f"configured as the default, but: {problem}"
+            return model_id, "", f"configured as the default, but: {problem}"
         window = window_text(info, self.services.rules.policy.guard)
-        return name, window, _with_remark("configured as the default", info)
+        return model_id, window, _with_remark("configured as the default", info)
 
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents, with the default one first."""
         self.definitions.refresh()
-        agents, default = self.definitions.agents, self.services.agents.default_agent
-        names = sorted(agents, key=lambda name: (name != default, name))
-        return [(name, agents[name].description) for name in names if agents[name].answers]
+        agents_by_name, default_name = self.definitions.agents, self.services.agents.default_agent
+        names = sorted(agents_by_name, key=lambda name: (name != default_name, name))
+        return [
+            (name, agents_by_name[name].description)
+            for name in names
+            if agents_by_name[name].answers
+        ]
 
-    def _ollama(self, environment: Mapping[str, str]) -> LocalModels:
-        """Return the local models, queried at most every half minute: a query may take half a second.
+    def _queried_local_models(self, environment: Mapping[str, str]) -> LocalModels:
+        """Return the local models, queried again only after ``MIN_QUERY_SECONDS``: a query may take half a second.
 
-        A server that is configured, and has no models, is queried again after 2 seconds: it may be starting.
+        A server that is configured, and has no models, is queried again after ``MIN_CONFIGURED_QUERY_SECONDS``.
         """
-        queried_at, models = self._local_models
-        is_settled = bool(models.models) or local_servers.address_variable(environment) is None
-        seconds = OLLAMA_SECONDS if is_settled else CONFIGURED_OLLAMA_SECONDS
-        if time.monotonic() - queried_at > seconds:
-            models = local_servers.models(environment)
-            self._local_models = time.monotonic(), models
-            if models.models and self._expected_model() is None:
-                self.preload_model(f"{local_servers.PROVIDER}/{models.models[0].name}")
-        return models
+        queried_at_seconds, local_models = self._local_models_at
+        is_settled = (
+            bool(local_models.models) or local_servers.address_variable(environment) is None
+        )
+        min_seconds = MIN_QUERY_SECONDS if is_settled else MIN_CONFIGURED_QUERY_SECONDS
+        if time.monotonic() - queried_at_seconds > min_seconds:
+            local_models = local_servers.ollama_models(environment)
+            self._local_models_at = time.monotonic(), local_models
+            if local_models.models and self._expected_model() is None:
+                self.preload_model(f"{local_servers.PROVIDER}/{local_models.models[0].name}")
+        return local_models
 
     def completion_values(self, field: str) -> Sequence[str]:
         """Return values that an option may take, for completion."""
         match field:
             case "model":
-                return [name for name, _, _ in self.models() if name != SERVER]
+                return [name for name, _, _ in self.models() if name != SERVER_ROW_NAME]
             case "agent":
                 return [name for name, _ in self.agents()]
             case "mention":
@@ -531,10 +552,10 @@ class App:
         finally:
             # Also where a disk does not respond: no process that was started here is left running.
             close_registry(self.hooks)
-            self._end_programs()
+            self._end_processes()
             self.engine.stop()
 
-    def _end_programs(self) -> None:
+    def _end_processes(self) -> None:
         """End the processes started for the agent: servers, and commands in the background."""
         try:
             self.engine.submit(self.servers.close()).result(MAX_CLOSE_SECONDS + 1)
@@ -544,13 +565,13 @@ class App:
                 if end_background is not None:
                     end_background()
 
-    def _model(self, info: ModelInfo) -> Model:
+    def _model_of(self, info: ModelInfo) -> Model:
         if info.ref.provider != model_info.REHEARSAL.provider:
             return self._provider_model
-        if self._rehearsal is None:
+        if self._rehearsal_model is None:
             with collection_paused():
-                self._rehearsal = import_module(REHEARSAL).Rehearsal()
-        return self._rehearsal
+                self._rehearsal_model = import_module(REHEARSAL_MODULE).Rehearsal()
+        return self._rehearsal_model
 
 
 def tool(function: ToolFunction) -> ToolFunction:
@@ -601,7 +622,7 @@ def _stored_grants_and_snapshots(
 ) -> tuple[Approvals, ApprovedCode, Snapshots | None]:
     """Return the user's approvals in this project, the Python that ran with them, and the snapshots of its files.
 
-    Where sessions are in memory only, so are the first two, and there are no snapshots.
+    Where sessions are in memory only, approvals and Python are too, and there are no snapshots.
     """
     if not isinstance(store, JsonlStore):
         return Approvals(Grants(author=user)), ApprovedCode(), None
@@ -624,7 +645,7 @@ def _history_limits(config: Config) -> Mapping[str, Any]:
     return {name: value for name, value in limits.items() if value not in (None, {})}
 
 
-def _user(environment: Mapping[str, str]) -> str:
+def _user_name(environment: Mapping[str, str]) -> str:
     """Return the login name of the kernel's user; empty where it is unknown."""
     try:
         return environment.get("JUPYTERHUB_USER") or getpass.getuser()
@@ -632,10 +653,12 @@ def _user(environment: Mapping[str, str]) -> str:
         return ""
 
 
-def _agents(config: LoadedConfig) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]]:
+def _agents_and_rules(config: LoadedConfig) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]]:
     tables = config.value.agent
-    fields, rules = {}, {}
+    fields_by_agent, rules_by_agent = {}, {}
     for name, agent in tables.items():
-        fields[name] = agent.model_dump(exclude_none=True, exclude={"permission"})
-        rules[name] = config.rules(dotted_name("agent", name, "permission"), agent.permission)
-    return fields, rules
+        fields_by_agent[name] = agent.model_dump(exclude_none=True, exclude={"permission"})
+        rules_by_agent[name] = config.rules(
+            dotted_name("agent", name, "permission"), agent.permission
+        )
+    return fields_by_agent, rules_by_agent

@@ -23,7 +23,7 @@ from palimpsest.transcript.context_values.decisions import (
     UNDO,
     Decision,
     pictures_of,
-    pinned_parts,
+    pinned_part_ids,
     undone_compactions,
 )
 from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
@@ -313,7 +313,7 @@ class LazyTexts(Mapping[str, str]):
 
     @cached_property
     def _loaded_texts(self) -> dict[str, str]:
-        pinned_ids = pinned_parts(self._messages, self._decisions)
+        pinned_ids = pinned_part_ids(self._messages, self._decisions)
         pinned_messages = [
             message
             for message in self._messages

@@ -112,17 +112,20 @@ def get(policy: "str | ContextPolicy | PolicyFunction", /, **numbers: Any) -> Co
             "Write the numbers of a pipeline behind the names of its policies, such as "
             "'opencode.prune protect=20000 | pi.compact'."
         )
-    policies = [_with_numbers(_policy_named(name), given | numbers) for name, given in stages]
+    policies = [
+        _with_numbers(_policy_named(name), written_numbers | numbers)
+        for name, written_numbers in stages
+    ]
     return policies[0] if len(policies) == 1 else Pipeline.of(*policies)
 
 
 def _policy_named(name: str) -> ContextPolicy:
     """Return a preset, or the policy of one's own whose function has this name; raises UnknownPolicy."""
     own_policy = OWN_POLICIES.get(name)
-    known = _presets_with(name.partition("@")[0])
-    if own_policy is not None and not any(preset.preset == name for preset in known):
+    known_presets = _presets_with(name.partition("@")[0])
+    if own_policy is not None and not any(preset.preset == name for preset in known_presets):
         return own_policy
-    return preset_named(name, known, OWN_POLICIES)()
+    return preset_named(name, known_presets, OWN_POLICIES)()
 
 
 def _policy_of(policy: "ContextPolicy | PolicyFunction") -> ContextPolicy:
@@ -130,11 +133,11 @@ def _policy_of(policy: "ContextPolicy | PolicyFunction") -> ContextPolicy:
     if not all(hasattr(policy, name) for name in ("start", "step")):
         return policy_of_function(cast("PolicyFunction", policy))
     needed_names = ("name", "source", "estimator", "when")
-    lacking = [name for name in needed_names if not hasattr(policy, name)]
+    missing_names = [name for name in needed_names if not hasattr(policy, name)]
     if isinstance(policy, type):
         raise UnknownPolicy(f"The policy {policy!r:.80} is a class: give an object of it.")
-    if lacking:
-        raise UnknownPolicy(f"The policy {policy!r:.80} has no {lacking[0]}.")
+    if missing_names:
+        raise UnknownPolicy(f"The policy {policy!r:.80} has no {missing_names[0]}.")
     return cast("ContextPolicy", policy)
 
 

@@ -39,7 +39,7 @@ from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 
-NESTED_PROMPT = (
+NESTED_PROMPT_REFUSAL = (
     "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
     "and let it go on."
 )
@@ -72,57 +72,61 @@ class Frontend:
         services.engine.serve_main_thread = main_thread.serve_until
         self._has_warned = False
 
-    def ask(self, request: MagicLine | Operation, place: Origin) -> AgentAnswer | Background | None:
+    def ask(
+        self, request: MagicLine | Operation, origin: Origin
+    ) -> AgentAnswer | Background | None:
         """Run a line of the magic, blocking; a prompt for the background returns its handle."""
         match request:
             case Join():
-                self._check_prompt(MagicLine(request=request))
-                return await_background_prompt(self._kernel_parts, place)
+                self._check_prompt(MagicLine(turn_request=request))
+                return await_background_prompt(self._kernel_parts, origin)
             case Retry():
-                line = MagicLine(request=request)
-                self._check_prompt(line)
-                self._recorded_prompts.refuse_sending(place)
-                blocking(CellTurn(self._kernel_parts, line, place).run(awaits=False))
+                magic_line = MagicLine(turn_request=request)
+                self._check_prompt(magic_line)
+                self._recorded_prompts.refuse_sending(origin)
+                blocking(CellTurn(self._kernel_parts, magic_line, origin).run(awaits=False))
                 return None
             case Compact():
                 text = compaction_prompt(request.focus)
                 request = MagicLine(MagicOptions(model=request.model), text, request)
             case Operation():
-                self._run_operation(request, place)
+                self._run_operation(request, origin)
                 return None
             case _:
                 pass
-        answer_source = self._answer_source(request, place)
+        answer_source = self._answer_source(request, origin)
         if not _runs_in_background(request):
-            answer = blocking(self._show_answer(request, answer_source, place, awaits=False))
-            return answer if request.request is None else None
+            answer = blocking(self._show_answer(request, answer_source, origin, awaits=False))
+            return answer if request.turn_request is None else None
         if isinstance(answer_source, ReplayedTurn):
             recorded_answer = blocking(answer_source.run(awaits=False))
-            return answered_prompt(self._kernel_parts, recorded_answer, place)
-        handle = send_background_prompt(self._kernel_parts, request, place)
+            return answered_prompt(self._kernel_parts, recorded_answer, origin)
+        handle = send_background_prompt(self._kernel_parts, request, origin)
         self._recorded_prompts.record_sent_turn(handle.session)
         return handle
 
     def ask_awaiting(
-        self, request: MagicLine, place: Origin
+        self, magic_line: MagicLine, origin: Origin
     ) -> "Coroutine[Any, Any, AgentAnswer | Background | None]":
         """Run a prompt, awaited by its cell."""
-        if _runs_in_background(request):
-            return completed_result(self.ask(request, place))
-        return self._show_answer(request, self._answer_source(request, place), place, awaits=True)
+        if _runs_in_background(magic_line):
+            return completed_result(self.ask(magic_line, origin))
+        return self._show_answer(
+            magic_line, self._answer_source(magic_line, origin), origin, awaits=True
+        )
 
     async def _show_answer(
         self,
-        request: MagicLine,
+        magic_line: MagicLine,
         answer_source: ReplayedTurn | PromptToSend,
-        place: Origin,
+        origin: Origin,
         *,
         awaits: bool,
     ) -> AgentAnswer:
         """Show the recorded answer or, without a record, the model's, and return it."""
         if isinstance(answer_source, ReplayedTurn):
             return await answer_source.run(awaits=awaits)
-        turn = CellTurn(self._kernel_parts, request, place)
+        turn = CellTurn(self._kernel_parts, magic_line, origin)
         try:
             answer = await turn.run(awaits=awaits)
         finally:
@@ -131,16 +135,16 @@ class Frontend:
         self._recorded_prompts.offer_revert(answer_source)
         return answer
 
-    def _answer_source(self, request: MagicLine, place: Origin) -> ReplayedTurn | PromptToSend:
+    def _answer_source(self, magic_line: MagicLine, origin: Origin) -> ReplayedTurn | PromptToSend:
         """Return the prompt's recorded answer, or the ``PromptToSend``; raises UsageError if it must not be sent."""
-        self._check_prompt(request)
-        return self._recorded_prompts.find_or_send(request, place)
+        self._check_prompt(magic_line)
+        return self._recorded_prompts.find_or_send(magic_line, origin)
 
-    def _check_prompt(self, request: MagicLine) -> None:
+    def _check_prompt(self, magic_line: MagicLine) -> None:
         if self.main_thread.current_job is not None:
-            raise usage_error(NESTED_PROMPT)
+            raise usage_error(NESTED_PROMPT_REFUSAL)
         # A prompt about an error where no cell failed is refused before anything is sent.
-        problem = missing_error(request.prompt, self._recorded_runs())
+        problem = missing_error(magic_line.prompt, self._recorded_runs())
         if problem is not None:
             raise usage_error(problem)
         self._print_warnings()
@@ -160,14 +164,14 @@ class Frontend:
             if sentence:
                 terminal.write_error(sentence)
 
-    def _run_operation(self, operation: Operation, place: Origin) -> None:
+    def _run_operation(self, operation: Operation, origin: Origin) -> None:
         """Run an operation and show its answer; raises UsageError with one sentence."""
-        find = partial(self.services.workspace.open_or_current, notebook=place.notebook)
+        find = partial(self.services.workspace.open_or_current, notebook=origin.notebook)
         context = OperationContext(
             self.services,
             find,
-            place.notebook,
-            place.cell_id,
+            origin.notebook,
+            origin.cell_id,
             in_cell=True,
             adopt=self.channel.adopt,
             forget=self.channel.forget,
@@ -181,21 +185,21 @@ class Frontend:
             if operation.ends_with_cell:
                 future.cancel()
             raise
-        text = joined_output(operation.output(answer))
-        self.main_thread.shell.display_pub.publish(terminal.fitting_output(text.bundle))
+        output = joined_output(operation.output(answer))
+        self.main_thread.shell.display_pub.publish(terminal.fitting_output(output.bundle))
 
     def prepare(self) -> None:
         """Start importing the modules that the session's model needs; returns at once."""
         self.channel.prepare()
 
-    def completion_values(self, field: str) -> Sequence[str]:
+    def completion_values(self, kind: str) -> Sequence[str]:
         """Return values that complete an option, without a request to a server."""
-        values = known_values(self.services, self.channel.current, field)
-        return [*values, *self._known_mentions()] if field == "mention" else values
+        values = known_values(self.services, self.channel.current_session, kind)
+        return [*values, *self._known_mentions()] if kind == "mention" else values
 
     def _known_mentions(self) -> list[str]:
         """Return the notebook's items that a prompt can mention with ``@``, the newest cells first."""
-        recorded_cells = [
+        cell_runs = [
             run
             for run in reversed(self._recorded_runs())
             if run.number is not None and not run.by_agent and not run.hidden
@@ -203,9 +207,9 @@ class Frontend:
         hidden_names = self.services.hidden_names
         variables = list_variables(self.shell, ShownVariables("names"))
         names = [variable.name for variable in variables if variable.name not in hidden_names]
-        errors = ["error"] if any(run.status == "error" for run in recorded_cells) else []
-        cells = [f"{kind} {run.number}" for kind in ("cell", "out") for run in recorded_cells]
-        return [*errors, *names[:MAX_COMPLETED_NAMES], *cells]
+        error_mentions = ["error"] if any(run.status == "error" for run in cell_runs) else []
+        cell_mentions = [f"{kind} {run.number}" for kind in ("cell", "out") for run in cell_runs]
+        return [*error_mentions, *names[:MAX_COMPLETED_NAMES], *cell_mentions]
 
     def close(self) -> None:
         """Close the channel, the socket for interrupts and the application."""
@@ -214,6 +218,6 @@ class Frontend:
         self.services.close()
 
 
-def _runs_in_background(request: MagicLine) -> bool:
+def _runs_in_background(magic_line: MagicLine) -> bool:
     """Return whether no cell waits for the answer."""
-    return request.options.bg or request.options.steer
+    return magic_line.options.bg or magic_line.options.steer

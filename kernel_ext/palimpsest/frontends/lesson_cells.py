@@ -21,36 +21,36 @@ from palimpsest.render.reports.table import ShownInCell
 from palimpsest.render.safety.escaping import code_block, in_html
 from palimpsest.transcript.errors import UserError
 
-KEEP = "Keep my prediction"
+KEEP_LABEL = "Keep my prediction"
 MAX_OUTPUTS = 8
 """The newest outputs of one answer that are drawn again; a cell that runs again adds one."""
 CHOOSE_IN_INSPECTOR = (
     "Choose it in the inspector, then run lesson.predict({name!r}, view) with the inspector's variable, or give the "
     "numbers: lesson.predict({name!r}, (request, item))."
 )
-CONTROLS = "A field and a button, where widgets are drawn."
-NO_FIELD = "No field below? Run the cells from the top."
+CONTROLS_TEXT = "A field and a button, where widgets are drawn."
+NO_FIELD_HINT = "No field below? Run the cells from the top."
 """Also stands in the saved notebook: a field needs its kernel, and JupyterLab says of its widget only "model not found"."""
-YOURS = "Your prediction"
+FIELD_LABEL = "Your prediction"
 """The label of a field, which a screen reader says; the question stands above it."""
-WIDE = {"width": "auto", "max_width": "52em"}
-WHOLE_LABEL = {"description_width": "initial"}
-AS_WIDE_AS_ITS_WORDS = {"width": "max-content", "max_width": "100%"}
+WIDE_LAYOUT = {"width": "auto", "max_width": "52em"}
+WHOLE_LABEL_STYLE = {"description_width": "initial"}
+TEXT_WIDTH_LAYOUT = {"width": "max-content", "max_width": "100%"}
 
 
 class LessonAnswers(ShownInCell):
-    """What tells an answer, computed when it is shown, and drawn again where it stands after a prediction."""
+    """An answer to a question of a lesson, computed when it is shown; ``update`` draws it again in the cells that show it."""
 
-    def __init__(self, answers: Callable[[], ShownInCell]) -> None:
-        self._answers = answers
+    def __init__(self, compute_answer: Callable[[], ShownInCell]) -> None:
+        self._compute_answer = compute_answer
         self._display_ids: list[str] = []
 
     @property
     def _shown_as(self) -> ShownInCell:
-        return self._answers()
+        return self._compute_answer()
 
     def update(self) -> None:
-        """Draw it again in the cells that show it."""
+        """Draw the answer again in the cells that show it."""
         data = self._bundle() if self._display_ids else {}
         for display_id in self._display_ids:
             update_display(data, raw=True, display_id=display_id)
@@ -84,17 +84,17 @@ class ShownValues(ShownInCell):
 
     @property
     def markdown(self) -> str:
-        """The same as Markdown: a value that has no Markdown is a block of code."""
+        """The values as Markdown: a value that has no Markdown is a block of code."""
         return "\n\n".join(
-            _own_form(value, "_repr_markdown_") or code_block(_value_text(value))
+            _display_text(value, "_repr_markdown_") or code_block(_value_text(value))
             for value in self.values
         )
 
     @property
     def html(self) -> str:
-        """The same as HTML, of which a value without HTML is escaped text."""
+        """The values as HTML: a value that has no HTML is escaped text."""
         return "".join(
-            f'<div style="margin-bottom:.6em">{_own_form(value, "_repr_html_") or _text_html(value)}</div>'
+            f'<div style="margin-bottom:.6em">{_display_text(value, "_repr_html_") or _text_html(value)}</div>'
             for value in self.values
         )
 
@@ -107,10 +107,10 @@ def _text_html(value: Any) -> str:
     return f'<div style="white-space:pre-wrap;max-width:52em">{in_html(_value_text(value))}</div>'
 
 
-def _own_form(value: Any, method: str) -> str:
+def _display_text(value: Any, method_name: str) -> str:
     """Return what a value's display method returns; empty where it has none."""
-    form = getattr(value, method, None)
-    return (form() or "") if callable(form) else ""
+    display_method = getattr(value, method_name, None)
+    return (display_method() or "") if callable(display_method) else ""
 
 
 class PredictionBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -122,20 +122,20 @@ class PredictionBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no
 
     def _repr_mimebundle_(self, **arguments: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(**arguments) or {}
-        return bundle | {"text/plain": CONTROLS}
+        return bundle | {"text/plain": CONTROLS_TEXT}
 
     def _ipython_display_(self, **_: Any) -> None:
         shell = get_ipython()
         if shell is None:
             return
-        question = in_html(self._question.title)
-        page = (
-            f'<div style="max-width:52em;line-height:1.5"><strong>{question}</strong><br>'
-            f'<span style="font-size:.9em;opacity:.75">{in_html(NO_FIELD)}</span></div>'
+        title = in_html(self._question.title)
+        html = (
+            f'<div style="max-width:52em;line-height:1.5"><strong>{title}</strong><br>'
+            f'<span style="font-size:.9em;opacity:.75">{in_html(NO_FIELD_HINT)}</span></div>'
         )
         markdown, plain_text = self._question.markdown, self._question.text
         publish_display_data(
-            {"text/html": page, "text/markdown": markdown, "text/plain": plain_text}
+            {"text/html": html, "text/markdown": markdown, "text/plain": plain_text}
         )
         if not prints_only(shell):
             publish_display_data(self._repr_mimebundle_())
@@ -147,24 +147,23 @@ def prints_only(shell: Any) -> bool:
 
 
 def prediction_widget(
-    prediction: Prediction, keep: Callable[[Any], LessonText]
+    prediction: Prediction, keep_prediction: Callable[[Any], LessonText]
 ) -> "PredictionBox | LessonText":
-    """Return a widget that asks for a prediction; a square of the grid is chosen in an inspector, so there it is a text."""
-    controls, value = _controls(prediction.kind)
-    if value is None:
-        words = CHOOSE_IN_INSPECTOR.format(name=prediction.name)
-        return LessonText(prediction.question, (words,))
+    """Return a widget that asks for a prediction; a text for a square of the grid, which is chosen in an inspector."""
+    controls, get_value = _controls(prediction.kind)
+    if get_value is None:
+        sentence = CHOOSE_IN_INSPECTOR.format(name=prediction.name)
+        return LessonText(prediction.question, (sentence,))
     button = ipywidgets.Button(
-        description=KEEP,
+        description=KEEP_LABEL,
         button_style="primary",
         layout={"width": "max-content", "align_self": "flex-start"},
     )
-    outcome = ipywidgets.HTML(layout=WIDE)
-    get_value = value
+    outcome = ipywidgets.HTML(layout=WIDE_LAYOUT)
 
     def on_keep(_button: ipywidgets.Button) -> None:
         try:
-            kept_text = keep(get_value())
+            kept_text = keep_prediction(get_value())
         except UserError as error:
             outcome.value = LessonText(sentences=(str(error),)).html
             return
@@ -182,30 +181,30 @@ def _controls(kind: PredictionKind) -> tuple[Sequence[Any], Callable[[], Any] | 
         case NumberKind():
             number = ipywidgets.Text(
                 placeholder=f"{kind.low:,g} to {kind.high:,g}",
-                description=f"{YOURS}, in {kind.unit}" if kind.unit else YOURS,
-                style=WHOLE_LABEL,
+                description=f"{FIELD_LABEL}, in {kind.unit}" if kind.unit else FIELD_LABEL,
+                style=WHOLE_LABEL_STYLE,
             )
             return [number], lambda: number.value
         case ChoiceKind():
             choice = ipywidgets.RadioButtons(
                 options=kind.options,
                 value=None,
-                description=YOURS,
-                style=WHOLE_LABEL,
-                layout=AS_WIDE_AS_ITS_WORDS,
+                description=FIELD_LABEL,
+                style=WHOLE_LABEL_STYLE,
+                layout=TEXT_WIDTH_LAYOUT,
             )
             return [choice], lambda: choice.value
         case OrderKind():
-            places = [
+            choices_in_order = [
                 ipywidgets.Dropdown(
                     options=kind.options,
                     value=None,
                     description=f"{number}. ({kind.first})" if number == 1 else f"{number}.",
                     style={"description_width": "8em"},
-                    layout=AS_WIDE_AS_ITS_WORDS,
+                    layout=TEXT_WIDTH_LAYOUT,
                 )
                 for number in range(1, len(kind.options) + 1)
             ]
-            return places, lambda: [place.value for place in places]
+            return choices_in_order, lambda: [choice.value for choice in choices_in_order]
         case _:
             return [], None

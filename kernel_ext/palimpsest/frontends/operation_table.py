@@ -34,11 +34,11 @@ class OperationIndex(NamedTuple):
     @classmethod
     def of_modules(cls, modules: Iterable[OperationModule]) -> "OperationIndex":
         """Import modules and return their operations."""
-        operations = cls({}, {}, {}, {})
+        index = cls({}, {}, {}, {})
         for module in modules:
-            for operation in operations_of(import_module(f"{OPERATIONS_PACKAGE}.{module.module}")):
-                operations.add(operation)
-        return operations
+            for operation in operations_of(import_module(f"{OPERATIONS_PACKAGE}.{module.name}")):
+                index.add(operation)
+        return index
 
     def add(self, operation: type[Operation]) -> None:
         """Add an operation; it replaces one with the same type or name."""
@@ -64,7 +64,7 @@ class OperationTable:
             index = OperationIndex.of_modules(MODULES)
             for operation in (Help, ListButtons, ProposeArguments):
                 index.add(operation)
-            self._operation_index = index  # whole, since other threads read it
+            self._operation_index = index  # set when it is complete, since other threads read it
         return self._operation_index
 
     def operation_type(self, type_name: str) -> type[Operation] | None:
@@ -186,16 +186,18 @@ class ProposeArguments(Operation):
         )
 
         name, *words = self.text.removeprefix("/").split() or [""]
-        current = words.pop() if words and not self.text[-1].isspace() else ""
-        form = TABLE.panel_forms.get(name.lower())
-        if form is None:
+        word_start = words.pop() if words and not self.text[-1].isspace() else ""
+        form_and_operation = TABLE.panel_forms.get(name.lower())
+        if form_and_operation is None:
             return ProposedArguments(words=())
         session = await context.find(self.session)
 
-        values = partial(known_values, context.services, session)
+        values_of = partial(known_values, context.services, session)
         from asyncio import to_thread
 
-        completions = await to_thread(argument_completions, *form, words, current, values)
+        completions = await to_thread(
+            argument_completions, *form_and_operation, words, word_start, values_of
+        )
         return ProposedArguments(words=tuple(completions)[:MAX_PROPOSED_ARGUMENTS])
 
 

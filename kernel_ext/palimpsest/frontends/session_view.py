@@ -42,7 +42,7 @@ class SessionView(CellWidget):
     _css = built_file("view.css", "")
 
     def __init__(self, session: KernelSession, engine: EngineThread) -> None:
-        self._live_session = session
+        self._kernel_session = session
         self._page_watches = PageWatches()
         super().__init__(session.id, engine, built_file("view.js"))
         self._unsubscribe = session.subscribe(self._on_records)
@@ -51,10 +51,10 @@ class SessionView(CellWidget):
 
     def bundle(self) -> dict[str, str]:
         """Return the session as HTML and as plain text, without secrets."""
-        snapshot, density = self._live_session.snapshot(), self._live_session.density
+        snapshot, density = self._kernel_session.snapshot(), self._kernel_session.density
         scrub = scrubber(os.environ)
         notes = OutlineNotes(
-            asks=snapshot.asks, decisions=self._live_session.decisions(), answers=snapshot.replies
+            asks=snapshot.asks, decisions=self._kernel_session.decisions(), answers=snapshot.replies
         )
         title = _shown_title(snapshot)
         plain_text = _session_end_text(snapshot, title, scrub, notes, density)
@@ -72,14 +72,14 @@ class SessionView(CellWidget):
         }
 
     def __repr__(self) -> str:
-        return f"<SessionView of {self._live_session.id}>"
+        return f"<SessionView of {self._kernel_session.id}>"
 
     # Messages from and to the page
 
     def _on_records(self, records: Sequence[Record]) -> None:
         """Send records to the page, and update the outputs when a turn ended; on the writer thread."""
         if self._page_watches.is_watched():
-            for notice in new_records(self._live_session.id, records):
+            for notice in new_records(self._kernel_session.id, records):
                 self._send_notice(notice)
         self._refresh_after_turn(records)
 
@@ -87,14 +87,14 @@ class SessionView(CellWidget):
         match content:
             case {"kind": "watch"}:
                 self._page_watches.renew_watch("view", None)
-                self._send_notice(CurrentNotice(session=head_of(self._live_session)))
-            case {"kind": "resync", "id": str(resync), "after": None | int() as after}:
-                self._on_engine(lambda: self._send_missed_notices(resync, after))
+                self._send_notice(CurrentNotice(session=head_of(self._kernel_session)))
+            case {"kind": "resync", "id": str(resync_id), "after": None | int() as after_seq}:
+                self._on_engine(lambda: self._send_missed_notices(resync_id, after_seq))
             case _:
                 _log.debug("The view's page said what nobody understands: %.80r", content)
 
-    async def _send_missed_notices(self, resync: str, after: int | None) -> None:
-        for notice in await missed_notices(self._live_session, after, resync):
+    async def _send_missed_notices(self, resync_id: str, after_seq: int | None) -> None:
+        for notice in await missed_notices(self._kernel_session, after_seq, resync_id):
             self._send_notice(notice)
 
     def _send_notice(self, notice: BaseModel) -> None:
@@ -118,10 +118,12 @@ def _shown_title(snapshot: Snapshot) -> str:
 
 
 def _subtitle(snapshot: Snapshot) -> str:
-    session = snapshot.session
-    model = f" to {session.model.id}" if session is not None and session.model else ""
-    steps = sum(part.type == "step-finish" for m in snapshot.messages for part in m.parts)
-    return f"{counted_noun(steps, 'model request')}{model}"
+    info = snapshot.session
+    model_text = f" to {info.model.id}" if info is not None and info.model else ""
+    step_count = sum(
+        part.type == "step-finish" for message in snapshot.messages for part in message.parts
+    )
+    return f"{counted_noun(step_count, 'model request')}{model_text}"
 
 
 def _session_end_text(
@@ -131,6 +133,6 @@ def _session_end_text(
     plain_text = text.render_session(messages, title, scrub=scrub, notes=notes, density=density)
     if len(plain_text) <= MAX_PLAIN_CHARS:
         return plain_text
-    cut = plain_text.find("\n\n", len(plain_text) - MAX_PLAIN_CHARS)
-    end = plain_text[cut:] if cut >= 0 else plain_text[-MAX_PLAIN_CHARS:]
-    return f"{title}\n\n[{len(plain_text) - len(end):,} characters before this are not shown]{end}"
+    cut_index = plain_text.find("\n\n", len(plain_text) - MAX_PLAIN_CHARS)
+    end_text = plain_text[cut_index:] if cut_index >= 0 else plain_text[-MAX_PLAIN_CHARS:]
+    return f"{title}\n\n[{len(plain_text) - len(end_text):,} characters before this are not shown]{end_text}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import ContextPolicy
-from palimpsest.context_policies.own_policies.own_code_errors import line_words
+from palimpsest.context_policies.own_policies.own_code_errors import code_place_text
 from palimpsest.context_policies.replay.simulation import RAW_NAME
 from palimpsest.lessons.lesson_plan import CheckResult, LessonSessions
 from palimpsest.render.safety.escaping import one_line
@@ -140,7 +140,7 @@ def call_answer(function: Callable[..., Any], *arguments: Any) -> Any:
         file = getattr(getattr(function, "__code__", None), "co_filename", "")
         frames = walk_tb(error.__traceback__)
         own_frames = [frame for frame in frames if frame[0].f_code.co_filename == file]
-        where = f" in {line_words(*own_frames[-1])}" if own_frames else ""
+        where = f" in {code_place_text(*own_frames[-1])}" if own_frames else ""
         text = one_line(f"{type(error).__name__}: {error}", MAX_ERROR_CHARS).rstrip(".")
         raise UserError(f"Your function failed{where}: {text}.") from error
 

@@ -25,8 +25,8 @@ CounterOf = Callable[[str], Callable[[str], int]]
 class LiveItems:
     """Collects the items and requests of one session; their numbers stay the same while messages are only added."""
 
-    def __init__(self, count: CounterOf) -> None:
-        self._count_of = count
+    def __init__(self, counter_of: CounterOf) -> None:
+        self._counter_of = counter_of
         self._token_counts: dict[tuple[str, str], int] = {}
         self._reset()
 
@@ -34,49 +34,51 @@ class LiveItems:
         self._item_list = ItemList()
         self._known_messages: tuple[Message, ...] = ()
         self._requests: list[TimelineRequest] = []
-        self._markers: dict[str, CompactionPart] = {}
-        self._sections: dict[str, str] = {}
-        self.usage_from = 0
-        """The first request whose usage includes the items shown now: the first after the newest summary."""
-        self.replaced: set[int] = set()
-        """System prompts and tools that were replaced by others."""
+        self._marker_by_message: dict[str, CompactionPart] = {}
+        self._section_texts: dict[str, str] = {}
+        self.first_usage_request = 0
+        """Index of the first request whose usage includes the items shown now: the first after the newest summary."""
+        self.replaced_sections: set[int] = set()
+        """Indexes of system prompts and tools that were replaced by others."""
 
     def copy(self) -> "LiveItems":
         """Return a copy with its own list of items, which shares only the counts of texts."""
-        other = with_own_containers(self)
+        duplicate = with_own_containers(self)
         items, counts = with_own_containers(self._item_list), self._token_counts
-        vars(other).update(_item_list=items, _token_counts=counts)
-        return other
+        vars(duplicate).update(_item_list=items, _token_counts=counts)
+        return duplicate
 
     def update(self, moment: PolicyMoment) -> bool:
         """Add the messages since the last call; return False where all items were numbered again."""
         messages = moment.view.messages
         known_messages = self._known_messages
         is_continued = len(messages) >= len(known_messages) and all(
-            before is after or before == after
-            for before, after in zip(known_messages, messages, strict=False)
+            known_message is message or known_message == message
+            for known_message, message in zip(known_messages, messages, strict=False)
         )
         if not is_continued:
             self._reset()
-        self._item_list.entered = len(self._requests)
+        self._item_list.next_request = len(self._requests)
         self._item_list.add_results()
         for message in messages[len(self._known_messages) :]:
-            self._add(message)
+            self._add_message(message)
         self._known_messages = messages
         self._add_sections(moment)
         return is_continued
 
-    def _add(self, message: Message) -> None:
+    def _add_message(self, message: Message) -> None:
         info, first_index = message.info, len(self._item_list.items)
         marker_part = marker(message)
         if marker_part is not None:
-            self._markers[info.id] = marker_part
+            self._marker_by_message[info.id] = marker_part
         if not isinstance(info, AssistantMessage):
             self._item_list.add_message(info, message.parts)
             return
         if info.summary:
-            self._item_list.add_summary(info, message.parts, self._markers.get(info.parent_id))
-            self.usage_from = len(self._requests)
+            self._item_list.add_summary(
+                info, message.parts, self._marker_by_message.get(info.parent_id)
+            )
+            self.first_usage_request = len(self._requests)
             return
         self._item_list.add_message(info, message.parts)
         new_items = self._item_list.items[first_index:]
@@ -95,17 +97,17 @@ class LiveItems:
                 usage=None if info.tokens.estimated or not info.tokens.prompt else info.tokens,
             )
         )
-        self._item_list.entered = len(self._requests)
+        self._item_list.next_request = len(self._requests)
 
     def _add_sections(self, moment: PolicyMoment) -> None:
-        for kind, text in (("tools", moment.tools), ("system", "\n\n".join(moment.system))):
-            if self._sections.get(kind) == text:
+        for section, text in (("tools", moment.tools), ("system", "\n\n".join(moment.system))):
+            if self._section_texts.get(section) == text:
                 continue
-            self._sections[kind] = text
-            chars = CHARS_PER_TOKEN * moment.opening_tokens.get(kind, 0)
-            replaced_item = self._item_list.add_section(kind, digest_of(text), chars)
+            self._section_texts[section] = text
+            chars = CHARS_PER_TOKEN * moment.opening_tokens.get(section, 0)
+            replaced_item = self._item_list.add_section(section, sha256_of(text), chars)
             if replaced_item is not None:
-                self.replaced.add(replaced_item)
+                self.replaced_sections.add(replaced_item)
 
     def timeline(self, moment: PolicyMoment) -> Timeline:
         """Return the session up to the request that is about to be sent, as a timeline."""
@@ -129,7 +131,7 @@ class LiveItems:
         def read_text(index: int) -> str:
             if not parts:
                 parts.update((part.id, part) for message in view.messages for part in message.parts)
-            return _text(items[index].id, parts, view)
+            return _item_text(items[index].id, parts, view)
 
         return Timeline(
             session=moment.session_id,
@@ -140,7 +142,7 @@ class LiveItems:
         )
 
     def _counter(self, estimator: str) -> Callable[[str], int]:
-        count = self._count_of(estimator)
+        count = self._counter_of(estimator)
 
         def cached_count(text: str) -> int:
             tokens = self._token_counts.get((estimator, text))
@@ -151,8 +153,8 @@ class LiveItems:
         return cached_count
 
 
-def _text(item_id: str, parts: Mapping[str, Part], view: View) -> str:
-    """Return the whole text of an item; empty where it is a section of the system prompt."""
+def _item_text(item_id: str, parts: Mapping[str, Part], view: View) -> str:
+    """Return the whole text of an item; empty for the system prompt and the tools."""
     part = parts.get(item_id.removesuffix(RESULT_SUFFIX).rpartition("/")[2])
     if part is None:
         return ""
@@ -165,6 +167,6 @@ def output_text(part: Part, view: View) -> str:
     return whole_output(part, view.texts) or (result[0] if result is not None else "")
 
 
-def digest_of(text: str) -> str:
-    """Return the SHA-256 of a text."""
+def sha256_of(text: str) -> str:
+    """Return the SHA-256 of a text, as hex digits."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from palimpsest.context_policies.interface.laws import PLACEHOLDER_CHARS, breaches
+from palimpsest.context_policies.interface.laws import MAX_PLACEHOLDER_CHARS, breaches
 from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import (
     Change,
@@ -24,10 +24,13 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.own_policies.custom import OWN_POLICIES, CustomPolicy
-from palimpsest.context_policies.own_policies.own_code_errors import decided_by, start_of
+from palimpsest.context_policies.own_policies.own_code_errors import (
+    initial_state_of,
+    policy_result_of,
+)
 from palimpsest.context_policies.registry import get, presets
 from palimpsest.live_policies.item_changes import decisions_of
-from palimpsest.live_policies.live_items import LiveItems, digest_of
+from palimpsest.live_policies.live_items import LiveItems, sha256_of
 from palimpsest.live_policies.live_view import LiveView, live_view
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyProposal, PolicyStage
 from palimpsest.model.tokenizer import counter
@@ -37,21 +40,23 @@ from palimpsest.transcript.errors import ConfigError, UserError
 
 T = TypeVar("T")
 
-POLICY_SECONDS = 2.0
+POLICY_HASH_DIGITS = 12
+"""Hex digits of a policy's SHA-256 in its decisions."""
+MAX_POLICY_SECONDS = 2.0
 """Maximum seconds for a policy before one request; presets need a hundredth of that in a long session."""
-NOT_LIVE = (
+NOT_LIVE_SENTENCE = (
     "The policy {name!r} only computes what a provider's cache would keep of recorded requests and changes no request,"
     " so a live session has no use for it; compare it in a review."
 )
-SUMMARY_REFUSED = (
+SUMMARY_SENTENCE = (
     "The policy {name!r} replaces messages by a summary, which only a model can write: use %agent policy "
     "opencode-1.18, which has a model write its summaries, or %agent compact; session.compare still shows what it would do."
 )
-SWITCHED_OFF = "Your policy {name} is switched off until the next prompt. {why}"
-WOULD_BE_OFF = (
+OFF_SENTENCE = "Your policy {name} is switched off until the next prompt. {why}"
+WOULD_BE_OFF_SENTENCE = (
     "Your policy {name} would decide nothing, and be switched off until the next prompt. {why}"
 )
-NOT_ASKED = (
+NO_COPY_SENTENCE = (
     "Your policy {name} is asked only when the request is let go, since a copy of its state could not be made ({why}): "
     "keep in it what copy.deepcopy can copy, such as lists, dictionaries and numbers, to see here what it decides."
 )
@@ -71,19 +76,19 @@ class _StageAnswer:
 class LivePolicyStage:
     """The user's own policy in one live session; see ``PolicyStage``."""
 
-    def __init__(self, policy: ContextPolicy, seconds: float) -> None:
+    def __init__(self, policy: ContextPolicy, max_seconds: float) -> None:
         self._policy = _with_pins_kept(policy)
         self._items = LiveItems(counter)
-        self._seconds = seconds
+        self._max_seconds = max_seconds
         self._state: Any = None
         self._layer: Layer = {}
         self._is_started = False
-        self._turn = 0
+        self._newest_turn = 0
         self._is_off = False
         self._notices: list[str] = []
-        self.record = record_of(policy)
+        self.record = own_policy_record(policy)
 
-    def turn_began(self) -> None:
+    def begin_turn(self) -> None:
         """Switch the policy on again, if it was switched off."""
         self._is_off = False
 
@@ -99,24 +104,26 @@ class LivePolicyStage:
         answer = await self._ask_bounded(moment, self._items, self._state)
         if isinstance(answer, str):
             self._is_off = True
-            self._notices.append(self._problem_sentence(SWITCHED_OFF, answer))
+            self._notices.append(self._problem_sentence(OFF_SENTENCE, answer))
             return ()
         self._is_started, self._state = True, answer.state
-        self._layer, self._turn = answer.layer, answer.turn
+        self._layer, self._newest_turn = answer.layer, answer.turn
         return answer.decisions
 
     async def propose(self, moment: PolicyMoment) -> PolicyProposal:
         """Return the decisions that ``decide`` would make now, without changing anything."""
         if self._is_off:
-            return PolicyProposal(problem=self._problem_sentence(SWITCHED_OFF, ""))
+            return PolicyProposal(problem=self._problem_sentence(OFF_SENTENCE, ""))
         try:
-            state_copy = await _call_bounded(lambda: deepcopy(self._state), self._seconds)
+            state_copy = await _call_bounded(lambda: deepcopy(self._state), self._max_seconds)
         except Exception as problem:  # noqa: BLE001  what a person's own class raises
             # Without a copy the policy is not asked: it may change its state in place.
-            return PolicyProposal(problem=self._problem_sentence(NOT_ASKED, type(problem).__name__))
+            return PolicyProposal(
+                problem=self._problem_sentence(NO_COPY_SENTENCE, type(problem).__name__)
+            )
         answer = await self._ask_bounded(moment, self._items.copy(), state_copy)
         if isinstance(answer, str):
-            return PolicyProposal(problem=self._problem_sentence(WOULD_BE_OFF, answer))
+            return PolicyProposal(problem=self._problem_sentence(WOULD_BE_OFF_SENTENCE, answer))
         return PolicyProposal(answer.decisions)
 
     async def _ask_bounded(
@@ -124,36 +131,40 @@ class LivePolicyStage:
     ) -> _StageAnswer | str:
         """Return the policy's answer, or a sentence on why there is none."""
         try:
-            return await _call_bounded(lambda: self._answer(moment, items, state), self._seconds)
+            return await _call_bounded(
+                lambda: self._policy_answer(moment, items, state), self._max_seconds
+            )
         except TimeoutError:
             if items is self._items:
                 # Its thread may still be numbering items, so they are numbered again in a new list.
                 self._items, self._is_started = LiveItems(counter), False
-            return f"It took longer than {self._seconds:g} seconds."
+            return f"It took longer than {self._max_seconds:g} seconds."
         except UserError as problem:
             return str(problem)
         except Exception as problem:  # noqa: BLE001  a person's own code may raise anything
             return f"It failed: {type(problem).__name__}: {problem}"
 
-    def _problem_sentence(self, text: str, reason: str) -> str:
-        return text.format(name=self.record.name, why=" ".join(reason.split())).strip()
+    def _problem_sentence(self, sentence: str, reason: str) -> str:
+        return sentence.format(name=self.record.name, why=" ".join(reason.split())).strip()
 
-    def _answer(self, moment: PolicyMoment, items: LiveItems, state: Any) -> _StageAnswer:
+    def _policy_answer(self, moment: PolicyMoment, items: LiveItems, state: Any) -> _StageAnswer:
         """Return the policy's answer; runs on a separate thread and changes only the list of items."""
         is_same_session = items.update(moment)
         if not is_same_session and items is self._items:
             self._is_started = False
-        is_continued, policy = is_same_session and self._is_started, self._policy
-        request_view = live_view(items, moment, policy.estimator, with_own=is_continued)
+        continues_session, policy = is_same_session and self._is_started, self._policy
+        request_view = live_view(items, moment, policy.estimator, includes_own=continues_session)
         layer = self._layer
         changes: Sequence[Change]
-        if not is_continued:
-            state = start_of(policy, SessionFacts(request_view.timeline, moment.model.window, 0))
+        if not continues_session:
+            state = initial_state_of(
+                policy, SessionFacts(request_view.timeline, moment.model.window, 0)
+            )
             layer = {}
         turn = request_view.view.turn
-        if policy.when != "request" and turn > max(self._turn, 1):
+        if policy.when != "request" and turn > max(self._newest_turn, 1):
             turn_end_view = live_view(
-                items, moment, policy.estimator, with_own=is_continued, turn_end=True
+                items, moment, policy.estimator, includes_own=continues_session, is_turn_end=True
             )
             state, changes = self._checked_step(state, turn_end_view)
             layer = with_changes(layer, changes)
@@ -161,44 +172,49 @@ class LivePolicyStage:
         if policy.when != "turn end":
             state, changes = self._checked_step(state, request_view)
             layer = with_changes(layer, changes)
-        rule, digest = f"{OWN_POLICY}{self.record.name}", self.record.sha256[:12]
-        decisions = decisions_of(layer.values(), request_view, moment, rule, digest)
+        rule_name, sha256 = f"{OWN_POLICY}{self.record.name}", self.record.sha256
+        decisions = decisions_of(
+            layer.values(), request_view, moment, rule_name, sha256[:POLICY_HASH_DIGITS]
+        )
         return _StageAnswer(state, layer, turn, decisions)
 
     def _checked_step(self, state: Any, request_view: LiveView) -> tuple[Any, Sequence[Change]]:
         """Return the policy's new state and changes; raises PolicyBreach where it breaks a law."""
-        outcome = decided_by(self._policy, state, request_view.view)
+        outcome = policy_result_of(self._policy, state, request_view.view)
         for breach in breaches(
             outcome.changes,
             request_view.view,
             sticky=False,
-            placeholder_chars=PLACEHOLDER_CHARS,
+            placeholder_chars=MAX_PLACEHOLDER_CHARS,
             pins_checked=False,
         ):
             raise breach.error(self._policy.name)
         return outcome.state, outcome.changes
 
 
-def live_policy(policy: object, seconds: float = POLICY_SECONDS) -> PolicyStage | None:
-    """Return the stage that runs a policy, given as such or by name, else None; raises ConfigError where none can run it."""
-    candidate = _policy_named(policy) if isinstance(policy, str) else policy
+def live_policy(policy: object, max_seconds: float = MAX_POLICY_SECONDS) -> PolicyStage | None:
+    """Return the stage that runs a policy, given itself or by name; None for anything else.
+
+    Raises ConfigError for a policy that no stage can run.
+    """
+    candidate = _policy_of_name(policy) if isinstance(policy, str) else policy
     if not all(callable(getattr(candidate, name, None)) for name in ("start", "step")):
         return None
     live_candidate = cast("ContextPolicy", candidate)
     stages = live_candidate.stages if isinstance(live_candidate, Pipeline) else (live_candidate,)
     for stage in stages:
         if isinstance(stage, RecordedPolicy):
-            raise ConfigError(NOT_LIVE.format(name=stage.name))
+            raise ConfigError(NOT_LIVE_SENTENCE.format(name=stage.name))
         if hasattr(stage, "summary"):
-            raise ConfigError(SUMMARY_REFUSED.format(name=stage.name))
-    return LivePolicyStage(live_candidate, seconds)
+            raise ConfigError(SUMMARY_SENTENCE.format(name=stage.name))
+    return LivePolicyStage(live_candidate, max_seconds)
 
 
-def _policy_named(text: str) -> ContextPolicy | None:
+def _policy_of_name(text: str) -> ContextPolicy | None:
     """Return the policy for a name: the user's function, or a preset, with its numbers; None for another name."""
-    name = text.split(" ")[0].partition("@")[0]
+    name_without_version = text.split(" ")[0].partition("@")[0]
     names = {*OWN_POLICIES, *(preset.preset for preset in presets())}
-    return get(text) if "|" in text or text in names or name in names else None
+    return get(text) if "|" in text or text in names or name_without_version in names else None
 
 
 def _with_pins_kept(policy: ContextPolicy) -> ContextPolicy:
@@ -210,24 +226,24 @@ def _with_pins_kept(policy: ContextPolicy) -> ContextPolicy:
     return policy
 
 
-def record_of(policy: ContextPolicy) -> OwnPolicy:
+def own_policy_record(policy: ContextPolicy) -> OwnPolicy:
     """Return the record of a policy: its name, text and digest."""
-    text, digest = policy.name, digest_of(policy.name)
+    text, sha256 = policy.name, sha256_of(policy.name)
     if isinstance(policy, CustomPolicy):
-        text, digest = policy.text, policy.digest
+        text, sha256 = policy.text, policy.digest
     elif isinstance(policy, Pipeline):
-        stages = [record_of(stage) for stage in policy.stages]
+        stages = [own_policy_record(stage) for stage in policy.stages]
         text = "\n\n".join(stage.text for stage in stages)
-        digest = digest_of("\n".join(stage.sha256 for stage in stages))
-    return OwnPolicy(name=policy.name, source=policy.source, text=text, sha256=digest)
+        sha256 = sha256_of("\n".join(stage.sha256 for stage in stages))
+    return OwnPolicy(name=policy.name, source=policy.source, text=text, sha256=sha256)
 
 
-class _OutOfTime(BaseException):
-    """Ends the function; an ``except Exception`` in it does not stop this exception."""
+class _TimeIsUp(BaseException):
+    """Ends a policy's function that takes too long; an ``except Exception`` in the function does not catch it."""
 
 
-async def _call_bounded(function: Callable[[], T], seconds: float) -> T:
-    """Return the result of a function on a thread of its own; raises its exception, or TimeoutError after ``seconds``.
+async def _call_bounded(function: Callable[[], T], max_seconds: float) -> T:
+    """Return a function's result from a thread of its own; raises its exception, or TimeoutError after ``max_seconds``.
 
     A thread cannot be ended from outside; if it takes too long, an exception is raised at its next line of Python, and
     its answer is never used.
@@ -238,21 +254,21 @@ async def _call_bounded(function: Callable[[], T], seconds: float) -> T:
 
     def run() -> None:
         try:
-            answer = function()
-        except _OutOfTime:
+            result = function()
+        except _TimeIsUp:
             return
         except BaseException as error:  # noqa: BLE001  passed to the caller that awaits it
             failure = error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
             future.set_exception(failure)
         else:
-            future.set_result(answer)
+            future.set_result(result)
 
     thread = threading.Thread(target=run, name="palimpsest-policy", daemon=True)
     thread.start()
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(max_seconds):
             return await asyncio.wrap_future(future)
     finally:
         if not future.done() and thread.ident is not None and thread.is_alive():
-            name, kind = ctypes.c_ulong(thread.ident), ctypes.py_object(_OutOfTime)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(name, kind)
+            thread_id, exception_type = ctypes.c_ulong(thread.ident), ctypes.py_object(_TimeIsUp)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, exception_type)

@@ -1,6 +1,6 @@
 """The view of the user's own policy in a live session: the items as the next request would show them.
 
-It is the view of a replay, filled from the decisions and summaries of the session instead of a simulation.
+The view is that of a replay, but filled from the decisions and summaries of the session instead of a simulation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,12 +13,12 @@ from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScal
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
 from palimpsest.live_policies.live_items import LiveItems
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
-from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.recordings.timeline.message_items import CHARS_PER_TOKEN, part_id_of
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,
     is_of_own_policy,
-    pinned_parts,
+    pinned_part_ids,
 )
 from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, ItemState
 from palimpsest.transcript.timeline import SECTION_KINDS, Timeline, TimelineItem
@@ -32,8 +32,8 @@ class LiveView:
     timeline: Timeline
     session_view: View
     """The session's messages and decisions."""
-    fixed_items: frozenset[int]
-    """Items that no policy may change: pinned or restored by the user, or in the newest prompt."""
+    fixed_indexes: frozenset[int]
+    """Indexes of items that no policy may change: pinned or restored by the user, or in the newest prompt."""
     scale: TokenScale
 
     def apply(self, changes: Sequence[Change]) -> None:
@@ -51,51 +51,55 @@ def live_view(
     moment: PolicyMoment,
     estimator: str,
     *,
-    with_own: bool,
-    turn_end: bool = False,
+    includes_own: bool,
+    is_turn_end: bool = False,
 ) -> LiveView:
-    """Return the view at a moment; ``with_own`` includes the policy's decisions, ``turn_end`` omits the new prompt."""
+    """Return the view at a moment; ``includes_own`` keeps the policy's decisions, ``is_turn_end`` omits the new prompt."""
     session_view = moment.view
     timeline = _with_pins(items.timeline(moment), session_view)
     decisions = session_view.decisions
-    if not with_own:
-        decisions = tuple(d for d in decisions if not is_of_own_policy(d))
+    if not includes_own:
+        decisions = tuple(decision for decision in decisions if not is_of_own_policy(decision))
     scale = TokenScale(timeline, estimator, 0)
     view = ReplayView(timeline, scale)
     request = timeline.requests[-1]
     view.request, view.turn = request, request.turn
     view.gap_seconds = request.seconds_since(next(iter(timeline.requests[-2:-1]), None))
     item_count = request.items
-    if turn_end:
+    if is_turn_end:
         view.turn = request.turn - 1
         item_count = sum(1 for item in timeline.items if item.turn < request.turn)
     scale.add(item_count)
     view.add(item_count)
-    for change in _items_not_whole(timeline, moment, decisions, items.replaced):
+    for change in _items_not_whole(timeline, moment, decisions, items.replaced_sections):
         if change.item < item_count:
             scale.change(change)
             view.show(change.item, change.state, change.length)
     view.changes = None
-    usage = ReportedTokens(scale, scale, Ruler(estimator=estimator))
-    for answered in timeline.requests[items.usage_from : -1]:
-        usage.add_reported_usage(answered)
-    view.count_reported = usage.reported_total
-    groups = {item.group for item in timeline.items if item.pinned} - {""}
-    fixed_items = {item.index for item in timeline.items if item.pinned or item.group in groups}
+    reported_tokens = ReportedTokens(scale, scale, Ruler(estimator=estimator))
+    for answered_request in timeline.requests[items.first_usage_request : -1]:
+        reported_tokens.add_reported_usage(answered_request)
+    view.count_reported = reported_tokens.reported_total
+    fixed_groups = {item.group for item in timeline.items if item.pinned} - {""}
+    fixed_indexes = {
+        item.index for item in timeline.items if item.pinned or item.group in fixed_groups
+    }
     # Without the newest prompt a request would have no question.
-    prompts = [item for item in timeline.items if item.kind == "user"]
-    fixed_items |= {prompt.index for prompt in prompts if prompt.message == prompts[-1].message}
-    return LiveView(view, timeline, session_view, frozenset(fixed_items), scale)
+    prompt_items = [item for item in timeline.items if item.kind == "user"]
+    fixed_indexes |= {
+        item.index for item in prompt_items if item.message == prompt_items[-1].message
+    }
+    return LiveView(view, timeline, session_view, frozenset(fixed_indexes), scale)
 
 
 def _with_pins(timeline: Timeline, view: View) -> Timeline:
     """Return the items with a pin on those that the user pinned or restored."""
     effective = EffectiveDecisions(view.decisions)
-    names = pinned_parts(view.messages, view.decisions) | effective.restored_ids
-    if not names:
+    pinned_ids = pinned_part_ids(view.messages, view.decisions) | effective.restored_ids
+    if not pinned_ids:
         return timeline
     items = tuple(
-        replace(item, pinned=part_of(item) in names or item.message in names)
+        replace(item, pinned=part_id_of(item) in pinned_ids or item.message in pinned_ids)
         for item in timeline.items
     )
     return replace(timeline, items=items)
@@ -105,29 +109,33 @@ def _items_not_whole(
     timeline: Timeline,
     moment: PolicyMoment,
     decisions: tuple[Decision, ...],
-    replaced: set[int],
+    replaced_sections: set[int],
 ) -> Iterator[Change]:
     """Yield a change for each item that is not shown whole, because of a summary or a decision."""
     sent_ids = {message.id for message in moment.view.folded_messages(moment.compact)}
     effective = EffectiveDecisions(decisions)
-    named_ids = {name for decision in decisions for name in (decision.part_id, decision.message_id)}
+    decided_ids = {
+        decided_id
+        for decision in decisions
+        for decided_id in (decision.part_id, decision.message_id)
+    }
     for item in timeline.items:
         if item.kind in SECTION_KINDS:
-            if item.index in replaced:
+            if item.index in replaced_sections:
                 yield Change(item.index, "out")
         elif item.message not in sent_ids:
             yield Change(item.index, "summarised", tokens=0)
-        elif item.message in named_ids or part_of(item) in named_ids:
-            reduction = effective.reduction(part_of(item), item.message)
+        elif item.message in decided_ids or part_id_of(item) in decided_ids:
+            reduction = effective.reduction(part_id_of(item), item.message)
             if reduction is not None:
-                yield from _reduced_change(item, reduction)
+                yield from _changes_of_reduction(item, reduction)
 
 
-def _reduced_change(item: TimelineItem, reduction: Decision) -> Iterator[Change]:
-    is_own = is_of_own_policy(reduction)
+def _changes_of_reduction(item: TimelineItem, reduction: Decision) -> Iterator[Change]:
+    is_by_own_policy = is_of_own_policy(reduction)
     state: ItemState = STATE_OF_ACTION[reduction.action]
     recorded_state = reduction.numbers.get("state")
-    if is_own and recorded_state in ("masked", "offloaded"):
+    if is_by_own_policy and recorded_state in ("masked", "offloaded"):
         state = recorded_state
     if item.kind == "call" and state != "out":
         return
@@ -137,6 +145,10 @@ def _reduced_change(item: TimelineItem, reduction: Decision) -> Iterator[Change]
     elif isinstance(shown_text, str):
         yield Change(item.index, state, shown_text)
     else:
-        head = reduction.numbers.get("head_chars")
-        chars = head if is_own and isinstance(head, int) else reduction.tokens_after * 4
+        head_chars = reduction.numbers.get("head_chars")
+        chars = (
+            head_chars
+            if is_by_own_policy and isinstance(head_chars, int)
+            else reduction.tokens_after * CHARS_PER_TOKEN
+        )
         yield Change(item.index, state, chars=min(chars, item.chars))

@@ -26,7 +26,7 @@ from palimpsest.loop.model_requests.hook_decisions import hook_decisions, with_r
 from palimpsest.loop.model_requests.own_policy import run_own_policy
 from palimpsest.loop.model_requests.provider_window import with_provider_window
 from palimpsest.loop.model_requests.refused_tools import request_again, without_refused_tool
-from palimpsest.loop.model_requests.request_builder import Assembled, write_decisions
+from palimpsest.loop.model_requests.request_builder import ReadyRequest, write_decisions
 from palimpsest.loop.model_requests.request_failures import suspected_overflow, too_large_error
 from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
 from palimpsest.loop.step_snapshots import StepFiles
@@ -36,7 +36,7 @@ from palimpsest.processor.session_log import GuardedState
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.tool_call_runner import RunTools, TimedInterview, run_calls
 from palimpsest.tools.tool import AskFunction, ToolContext
-from palimpsest.transcript.context_values.decisions import pinned_parts
+from palimpsest.transcript.context_values.decisions import pinned_part_ids
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
@@ -50,7 +50,11 @@ from palimpsest.transcript.errors import (
 )
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
-from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested, answer_ended
+from palimpsest.transcript.session_record.events import (
+    MessageUpdated,
+    StepRequested,
+    answer_end_events,
+)
 from palimpsest.transcript.values import Reply
 
 NO_ANSWER_ERROR = (
@@ -60,7 +64,7 @@ NO_ANSWER_ERROR = (
 
 Answer = TypeVar("Answer")
 
-SILENT_TRUNCATION = (
+SILENT_TRUNCATION_TEXT = (
     "{model} reports {tokens:,} tokens of prompt, and its window holds {window:,}: it left out a part of the "
     "conversation without saying so, and this answer may miss something."
 )
@@ -82,39 +86,39 @@ async def run_step(
     *,
     is_last_step: bool,
 ) -> StepResult:
-    """Send one request and process the answer; ``is_last_step`` turns the tools off.
+    """Send one request and process the answer; in the last step the model may call no tool.
 
     A request that does not fit is an error only where ``fit_driver`` does not request a summary first.
     """
-    requests, log = run_context.requests, run_context.requests.log
+    services, log = run_context.request_services, run_context.request_services.log
     message = log.new_answer(user.id, setup.agent, setup.info.ref)
-    if requests.hooks.has_hook("decide"):
-        batch = await hook_decisions(requests, setup, functools.partial(log.ids.new, "dec"))
+    if services.hooks.has_hook("decide"):
+        batch = await hook_decisions(services, setup, functools.partial(log.ids.new, "dec"))
         if batch.decisions:
             write_decisions(log, batch)
-    stage = requests.own_policy()
+    stage = services.own_policy()
     if stage is not None:
-        await run_own_policy(requests, setup, stage)
+        await run_own_policy(services, setup, stage)
     try:
-        assembled = fit_driver.build_request(
-            setup, user, message.id, _parameters(setup, user, is_last_step=is_last_step)
+        ready_request = fit_driver.build_request(
+            setup, user, message.id, _request_parameters(setup, user, is_last_step=is_last_step)
         )
     except UserError as problem:
         error = UnknownError(message=str(problem), explained=True)
         time = message.time.model_copy(update={"completed": log.clock()})
         update = {"error": error, "finish": "error", "time": time}
-        log.append(*answer_ended(message.model_copy(update=update)), sync=True)
+        log.append(*answer_end_events(message.model_copy(update=update)), sync=True)
         return "stop"
-    if assembled is None:
+    if ready_request is None:
         return "asked"
-    if requests.hooks.has_hook("request"):
-        assembled = await with_request_hooks(requests, setup, assembled)
+    if services.hooks.has_hook("request"):
+        ready_request = await with_request_hooks(services, setup, ready_request)
     log.append(MessageUpdated(info=message))
-    write_notices(requests, message)
+    write_notices(services, message)
     write_window_notice(log, setup, message)
-    recovery = LimitRecovery(requests, setup, user, fit_driver)
+    recovery = LimitRecovery(services, setup, user, fit_driver)
     return await _run_request(
-        run_context, setup, message, assembled, recovery, is_last_step=is_last_step
+        run_context, setup, message, ready_request, recovery, is_last_step=is_last_step
     )
 
 
@@ -122,50 +126,59 @@ async def _run_request(
     run_context: RunContext,
     setup: StepSetup,
     message: AssistantMessage,
-    assembled: Assembled,
+    ready_request: ReadyRequest,
     recovery: LimitRecovery,
     *,
     is_last_step: bool,
 ) -> StepResult:
     """Send a request, process its answer into the message, and return how the turn continues."""
-    requests, tools, log = run_context.requests, run_context.tools, run_context.requests.log
-    record, window = assembled.record, setup.info.window
+    services, run_tools = run_context.request_services, run_context.run_tools
+    log = services.log
+    record, window = ready_request.record, setup.info.window
     cutter = output_cutter(log, setup, record.facts)
     processor = StreamProcessor(log, message, cutter, request_id=record.id, window=window)
-    files = StepFiles(log, run_context.turn.files, processor)
+    files = StepFiles(log, run_context.turn_services.files, processor)
     error: ErrorValue | None = None
     try:
-        if assembled.budget_check.fits:
+        if ready_request.budget_check.fits:
             files.start_snapshot()
             log.append(StepRequested(request=record), sync=True)
             step_finished = await stream_answer(
-                requests, setup.model, assembled, processor, recovery.within_named_limit
+                services, setup.model, ready_request, processor, recovery.within_named_limit
             )
-            error = await _finish(
-                requests, tools, setup, processor, files, step_finished, is_last_step=is_last_step
+            error = await _finish_answer(
+                services,
+                run_tools,
+                setup,
+                processor,
+                files,
+                step_finished,
+                is_last_step=is_last_step,
             )
-            error = error or _silent_truncation(setup, processor.message)
+            error = error or _silent_truncation_error(setup, processor.message)
         else:
-            error = _too_large(log.state, setup, message, assembled)
+            error = _too_large_error(log.state, setup, message, ready_request)
     except Aborted:
-        error = AbortedError(message=requests.abort.reason or "Stopped.")
+        error = AbortedError(message=services.abort.reason or "Stopped.")
     except ModelFailed as failure:
-        new_setup = without_refused_tool(requests, setup, processor.message, failure.error)
+        new_setup = without_refused_tool(services, setup, processor.message, failure.error)
         if new_setup is not None:
             await files.record_changes()
             processor.discard_attempt(1)
-            retried = request_again(requests, new_setup, processor.message, assembled)
+            new_request = request_again(services, new_setup, processor.message, ready_request)
             # A limit that was tried is not tried again.
             recovery = replace(recovery, setup=new_setup)
             message = processor.message
             return await _run_request(
-                run_context, new_setup, message, retried, recovery, is_last_step=is_last_step
+                run_context, new_setup, message, new_request, recovery, is_last_step=is_last_step
             )
-        check, earlier_messages = assembled.budget_check, log.state.messages()[:-1]
+        budget_check, earlier_messages = ready_request.budget_check, log.state.messages()[:-1]
         error = suspected_overflow(
-            failure.error, check, setup.policy.overflow, earlier_messages, message.parent_id
+            failure.error, budget_check, setup.policy.overflow, earlier_messages, message.parent_id
         )
-        error = with_provider_window(error, setup, check, earlier_messages, message.parent_id)
+        error = with_provider_window(
+            error, setup, budget_check, earlier_messages, message.parent_id
+        )
     except asyncio.CancelledError:
         files.cancel()
         processor.close(AbortedError())
@@ -174,9 +187,13 @@ async def _run_request(
         error = UnknownError(message=str(problem), explained=True)
     await files.record_changes()
     processor.close(error)
-    add_to_session(requests, processor.message)
+    add_to_session(services, processor.message)
     return _step_result(
-        setup, processor, error, request_fits=assembled.budget_check.fits, is_last_step=is_last_step
+        setup,
+        processor,
+        error,
+        request_fits=ready_request.budget_check.fits,
+        is_last_step=is_last_step,
     )
 
 
@@ -201,39 +218,47 @@ def _step_result(
     return "compact" if needs_summary else "continue"
 
 
-def _too_large(
-    state: GuardedState, setup: StepSetup, message: AssistantMessage, assembled: Assembled
+def _too_large_error(
+    state: GuardedState, setup: StepSetup, message: AssistantMessage, ready_request: ReadyRequest
 ) -> ContextOverflowError:
-    tools = tools_tokens(setup.specs, setup.count)
-    pins = _pin_tokens(state, setup, assembled)
-    failed = summary_failure(state.messages())
-    system, prompt = _system_and_prompt_tokens(state, message, assembled)
+    tool_tokens = tools_tokens(setup.specs, setup.count)
+    pin_tokens = _pin_tokens(state, setup, ready_request)
+    failure_sentence = summary_failure(state.messages())
+    system_tokens, prompt_tokens = _system_and_prompt_tokens(state, message, ready_request)
     return too_large_error(
-        assembled.budget_check, setup.info, tools, pins, failed, system=system, prompt=prompt
+        ready_request.budget_check,
+        setup.info,
+        tool_tokens,
+        pin_tokens,
+        failure_sentence,
+        system_tokens=system_tokens,
+        prompt_tokens=prompt_tokens,
     )
 
 
 def _system_and_prompt_tokens(
-    state: GuardedState, message: AssistantMessage, assembled: Assembled
+    state: GuardedState, message: AssistantMessage, ready_request: ReadyRequest
 ) -> tuple[int, int]:
-    question = next(other for other in state.messages() if other.id == message.parent_id)
-    part_ids = {part.id for part in question.parts}
-    system = prompt = 0
+    prompt_message = next(other for other in state.messages() if other.id == message.parent_id)
+    part_ids = {part.id for part in prompt_message.parts}
+    system_tokens = prompt_tokens = 0
     for neutral_message, tokens in zip(
-        assembled.projection.messages, assembled.projection.tokens, strict=True
+        ready_request.projection.messages, ready_request.projection.tokens, strict=True
     ):
         if neutral_message.role == "system":
-            system += tokens
+            system_tokens += tokens
         elif any(block.part_id in part_ids for block in neutral_message.blocks):
-            prompt += tokens
-    return system, prompt
+            prompt_tokens += tokens
+    return system_tokens, prompt_tokens
 
 
-def _pin_tokens(state: GuardedState, setup: StepSetup, assembled: Assembled) -> dict[str, int]:
+def _pin_tokens(
+    state: GuardedState, setup: StepSetup, ready_request: ReadyRequest
+) -> dict[str, int]:
     """Return the tokens of pinned parts in a request, by part id."""
-    pinned_ids = pinned_parts(state.messages(), state.decisions)
+    pinned_ids = pinned_part_ids(state.messages(), state.decisions)
     tokens_by_part: dict[str, int] = {}
-    for message in assembled.projection.messages:
+    for message in ready_request.projection.messages:
         for block in message.blocks:
             if block.part_id in pinned_ids:
                 tokens = block_tokens(block, setup.count)
@@ -253,20 +278,26 @@ def summary_failure(messages: Messages) -> str:
     return ""
 
 
-def _silent_truncation(setup: StepSetup, message: AssistantMessage) -> ContextOverflowError | None:
+def _silent_truncation_error(
+    setup: StepSetup, message: AssistantMessage
+) -> ContextOverflowError | None:
     """Return an error where the reported tokens show that the provider read only a part of the request."""
     window = setup.info.window
     if not is_silently_truncated(message.tokens, message.finish, setup.info, setup.policy.overflow):
         return None
     tokens = message.tokens.prompt
     return ContextOverflowError(
-        message=SILENT_TRUNCATION.format(model=setup.info.ref.id, tokens=tokens, window=window),
+        message=SILENT_TRUNCATION_TEXT.format(
+            model=setup.info.ref.id, tokens=tokens, window=window
+        ),
         tokens=tokens,
         budget=window,
     )
 
 
-def _parameters(setup: StepSetup, user: UserMessage, *, is_last_step: bool) -> dict[str, Any]:
+def _request_parameters(
+    setup: StepSetup, user: UserMessage, *, is_last_step: bool
+) -> dict[str, Any]:
     parameters: dict[str, Any] = dict(setup.parameters)
     if user.model.variant:
         parameters["reasoning_effort"] = user.model.variant
@@ -280,9 +311,9 @@ def _parameters(setup: StepSetup, user: UserMessage, *, is_last_step: bool) -> d
     return parameters
 
 
-async def _finish(
-    requests: RequestServices,
-    tools: RunTools,
+async def _finish_answer(
+    services: RequestServices,
+    run_tools: RunTools,
     setup: StepSetup,
     processor: StreamProcessor,
     files: StepFiles,
@@ -291,7 +322,7 @@ async def _finish(
     is_last_step: bool,
 ) -> ErrorValue | None:
     """Run the tools, close the step, and return the error of the answer as a whole, if any."""
-    state = requests.log.state
+    state = services.log.state
     processor.finish_step(step_finished)
     calls = processor.take_tool_calls()
     calls_to_run = calls
@@ -303,9 +334,9 @@ async def _finish(
     elif step_finished.reason == "content-filter":
         error = ContentFilterError()
     elif calls_to_run:
-        await files.before_tools()
-        await _run(tools, setup, processor, files, calls_to_run)
-        write_notices(requests, processor.message)
+        await files.wait_before_tools()
+        await _run_calls(run_tools, setup, processor, files, calls_to_run)
+        write_notices(services, processor.message)
         if setup.wants_structured:
             keep_structured_answer(processor, calls_to_run)
     elif not calls and not _has_content(state, processor) and _is_only_answer(state, processor):
@@ -314,19 +345,19 @@ async def _finish(
     processor.handle(step_finished)
     if processor.circle is not None:
         error = UnknownError(message=processor.circle, explained=True)
-    if error is None and requests.abort.is_set():
-        error = AbortedError(message=requests.abort.reason)
+    if error is None and services.abort.is_set():
+        error = AbortedError(message=services.abort.reason)
     return error
 
 
 def _is_only_answer(state: GuardedState, processor: StreamProcessor) -> bool:
-    """Return whether this is the only answer of its turn; after tools, an empty answer may mean "done"."""
-    parent = processor.message.parent_id
+    """Return whether the answer is the only one of its turn without an error; after tools, an empty answer may mean "done"."""
+    prompt_id = processor.message.parent_id
     answers = [
         message
         for message in state.messages()
         if isinstance(message.info, AssistantMessage)
-        and message.info.parent_id == parent
+        and message.info.parent_id == prompt_id
         and message.info.error is None
     ]
     return len(answers) == 1
@@ -347,15 +378,15 @@ def _is_content(part: Part) -> bool:
     return isinstance(part, TextPart) and bool(part.text.strip()) and not part.ignored
 
 
-async def _run(
-    tools: RunTools,
+async def _run_calls(
+    run_tools: RunTools,
     setup: StepSetup,
     processor: StreamProcessor,
     files: StepFiles,
     calls: list[ToolCalled],
 ) -> None:
     message = processor.message
-    # Only calls of these may work while another one waits for its question's answer.
+    # Only these calls may work while another call waits for the user's answer.
     concurrent_ids = {
         call.id for call in calls if getattr(setup.offer.resolve(call.tool), "concurrent", False)
     }
@@ -367,7 +398,7 @@ async def _run(
         return await (files.leave_out_wait(answer) if is_alone else answer)
 
     def asker(call: ToolCalled) -> AskFunction:
-        ask = tools.ask(message.id, call.id, call.tool)
+        ask = run_tools.ask(message.id, call.id, call.tool)
 
         async def with_measured_wait(*arguments: Any, **options: Any) -> Reply | None:
             with user_wait.count_waiting(call.id):
@@ -377,21 +408,21 @@ async def _run(
 
     async def guard(call: ToolCalled) -> None:
         with user_wait.count_waiting(""):
-            await while_waiting(call.id, tools.guard_call(message.id, call))
+            await while_waiting(call.id, run_tools.guard_call(message.id, call))
 
     def context(call: ToolCalled) -> ToolContext:
         extra: dict[str, Any] = {"model": setup.info}
-        if interview := tools.extra_values.get("interview"):
+        if interview := run_tools.extra_values.get("interview"):
             wait = functools.partial(while_waiting, call.id)
             extra["interview"] = TimedInterview(interview, user_wait, call.id, wait)
-        return tools.context(
+        return run_tools.context(
             message.id,
             call.id,
             setup.agent,
             asker(call),
             metadata=lambda title, data: processor.tool_progress(call.id, title, dict(data)),
-            python=tools.python,
-            namespace=tools.namespace,
+            python=run_tools.python,
+            namespace=run_tools.namespace,
             extra=extra,
         )
 

@@ -1,7 +1,7 @@
 """Take snapshots of the files before and after each step, and record the changes of step and turn.
 
 The first snapshot is taken while the model writes, and only a tool waits for it; the second one only where tools ran.
-Threads do all of it. Where no snapshot can be taken, a sentence reports it, and the turn continues.
+Snapshots and diffs are made in threads. Where no snapshot can be taken, a sentence reports it, and the turn continues.
 """
 
 import asyncio
@@ -22,26 +22,27 @@ from palimpsest.transcript.session_record.reverts import FileDiff
 
 MAX_TURN_PATCH_CHARS = 60_000
 """Maximum characters of diffs for all files of a turn; users read less, and all of it is sent to every page."""
-MAX_DIFFS = 200
+MAX_TURN_DIFFS = 200
+"""Maximum files of a turn whose changed lines are stored."""
 MAX_SESSION_FILES = 1_000
 """Maximum files in ``session.diff``, which is written again after each turn that changed files."""
 MIN_PERSON_SECONDS = 0.2
-"""What is answered faster was answered by a rule or a program; a person's answer takes longer. Nobody saves a file so fast either."""
+"""Minimum time in which a person answers a question or saves a file; what is faster was a rule or a program."""
 MAX_DIFF_SECONDS = 2.0
-"""Time that the end of a turn waits for its diffs, which otherwise are written later."""
+"""Maximum time that the end of a turn waits for its diffs; diffs that take longer are written later."""
 
 T = TypeVar("T")
 
 
 async def take_snapshot(files: ProjectFiles) -> str | None:
-    """Take a snapshot; None where that fails, with the reason in ``problem``."""
+    """Take a snapshot and return its hash; None where that fails, with the reason in ``files.problem``."""
     try:
-        name = await asyncio.to_thread(files.snapshots.take_snapshot, files.leave_out())
+        snapshot_hash = await asyncio.to_thread(files.snapshots.take_snapshot, files.leave_out())
     except UserError as problem:
         files.problem = str(problem)
         return None
     files.problem = ""
-    return name
+    return snapshot_hash
 
 
 class StepFiles:
@@ -64,7 +65,7 @@ class StepFiles:
             self._started_at = loop.time()
             self._before_task = loop.create_task(take_snapshot(self._files))
 
-    async def before_tools(self) -> None:
+    async def wait_before_tools(self) -> None:
         """Wait until the snapshot before the step is stored; what changed while the model wrote is not the step's."""
         if self._before_task is not None:
             snapshot_before = await self._before_task
@@ -123,7 +124,7 @@ class StepFiles:
         self._processor.files_changed(snapshot_before, snapshot_after, changed_paths)
 
     def _record_snapshot(self, snapshot_before: str | None) -> None:
-        """Record the snapshot before the step, and, once a turn, with its prompt."""
+        """Record the snapshot before the step with the answer, and that of the turn's first step also with the prompt."""
         self._processor.snapshot_before(snapshot_before)
         prompt = self._log.state.message(self._processor.message.parent_id)
         if snapshot_before is None or prompt is None or not begins_turn(prompt):
@@ -138,9 +139,9 @@ class StepFiles:
             self._before_task.cancel()
 
 
-async def _changed_paths(files: ProjectFiles, before: str, after: str) -> tuple[str, ...]:
+async def _changed_paths(files: ProjectFiles, hash_before: str, hash_after: str) -> tuple[str, ...]:
     try:
-        return await asyncio.to_thread(files.snapshots.changed_paths, before, after)
+        return await asyncio.to_thread(files.snapshots.changed_paths, hash_before, hash_after)
     except NotFound:
         return ()
 
@@ -149,17 +150,17 @@ async def record_turn_diffs(log: SessionLog, files: ProjectFiles | None) -> None
     """Record in the log which files the turn changed: with its prompt, and for the session."""
     if files is None:
         return
-    turn = newest_turn(log.state.messages())
-    patches = patches_of(turn)
-    if not patches or not isinstance(turn[0].info, UserMessage):
+    turn_messages = newest_turn(log.state.messages())
+    patches = patches_of(turn_messages)
+    if not patches or not isinstance(turn_messages[0].info, UserMessage):
         return
     diff_task = asyncio.get_running_loop().create_task(
-        _journal_diffs(log, files, turn[0].id, patches)
+        _journal_diffs(log, files, turn_messages[0].id, patches)
     )
-    done, _ = await asyncio.wait({diff_task}, timeout=MAX_DIFF_SECONDS)
-    if not done:
-        files.background.add(diff_task)
-        diff_task.add_done_callback(files.background.discard)
+    finished_tasks, _ = await asyncio.wait({diff_task}, timeout=MAX_DIFF_SECONDS)
+    if not finished_tasks:
+        files.background_tasks.add(diff_task)
+        diff_task.add_done_callback(files.background_tasks.discard)
     elif (problem := diff_task.exception()) is not None:
         raise problem
 
@@ -177,7 +178,7 @@ async def _journal_diffs(
     # Read only now, to keep other changes of the summary that were made meanwhile.
     message = log.state.message(message_id)
     if message is None or not isinstance(message.info, UserMessage):
-        return  # it was removed meanwhile
+        return  # the message was removed meanwhile
     short_diffs = shortened_diffs(turn_diffs)
     diffs = [diff.model_dump(mode="json", exclude_none=True) for diff in short_diffs]
     summary = {**(message.info.summary or {}), "diffs": diffs}
@@ -207,33 +208,35 @@ def patches_of(messages: Iterable[Message]) -> tuple[PatchPart, ...]:
 
 def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileDiff, ...]:
     """Return the combined diff of some steps for each file that they changed; raises NotFound."""
-    by_file: dict[str, FileDiff] = {}
+    diffs_by_file: dict[str, FileDiff] = {}
     for patch in patches:
         if patch.after is None:
             continue
         files = patch.files if not patch.more else None
-        _merge_diffs(by_file, snapshot_diffs(snapshots, patch.hash, patch.after, files), snapshots)
-    return tuple(by_file[name] for name in sorted(by_file))
+        _merge_diffs(
+            diffs_by_file, snapshot_diffs(snapshots, patch.hash, patch.after, files), snapshots
+        )
+    return tuple(diffs_by_file[name] for name in sorted(diffs_by_file))
 
 
 def _merge_diffs(
     diffs_by_file: dict[str, FileDiff], newer_diffs: Iterable[FileDiff], snapshots: Snapshots
 ) -> None:
     for diff in newer_diffs:
-        older = diffs_by_file.pop(diff.file, None)
-        joined = join_diffs(older, diff, snapshots) if older is not None else diff
-        if joined is not None:
-            diffs_by_file[diff.file] = joined
+        older_diff = diffs_by_file.pop(diff.file, None)
+        joined_diff = join_diffs(older_diff, diff, snapshots) if older_diff is not None else diff
+        if joined_diff is not None:
+            diffs_by_file[diff.file] = joined_diff
 
 
 def merged_diffs(
     snapshots: Snapshots, older_diffs: Iterable[dict[str, Any]], newer_diffs: Iterable[FileDiff]
 ) -> tuple[dict[str, Any], ...]:
     """Return the files that a session changed, merged with newer diffs; without the lines."""
-    by_file = {diff.file: diff for diff in map(FileDiff.model_validate, older_diffs)}
-    _merge_diffs(by_file, newer_diffs, snapshots)
-    paths = sorted(by_file)[:MAX_SESSION_FILES]
-    diffs = [by_file[name].model_copy(update={"patch": None}) for name in paths]
+    diffs_by_file = {diff.file: diff for diff in map(FileDiff.model_validate, older_diffs)}
+    _merge_diffs(diffs_by_file, newer_diffs, snapshots)
+    paths = sorted(diffs_by_file)[:MAX_SESSION_FILES]
+    diffs = [diffs_by_file[name].model_copy(update={"patch": None}) for name in paths]
     return tuple(diff.model_dump(mode="json", exclude_none=True) for diff in diffs)
 
 
@@ -242,10 +245,10 @@ def shortened_diffs(diffs: Iterable[FileDiff]) -> list[FileDiff]:
     chars_left = MAX_TURN_PATCH_CHARS
     short_diffs: list[FileDiff] = []
     for diff in diffs:
-        size = len(diff.patch or "")
-        if size > chars_left or len(short_diffs) >= MAX_DIFFS:
+        patch_chars = len(diff.patch or "")
+        if patch_chars > chars_left or len(short_diffs) >= MAX_TURN_DIFFS:
             diff = diff.model_copy(update={"patch": None, "note": "%agent diff shows its lines"})
         else:
-            chars_left -= size
+            chars_left -= patch_chars
         short_diffs.append(diff)
     return short_diffs

@@ -16,7 +16,7 @@ from palimpsest.tools.workflow.structured_output import STRUCTURED_OUTPUT_NAME
 from palimpsest.transcript.errors import StructuredOutputError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolCompleted
-from palimpsest.transcript.session_record.events import answer_ended
+from palimpsest.transcript.session_record.events import answer_end_events
 from palimpsest.transcript.values import ModelInfo
 
 FORM_REMINDER = (
@@ -29,13 +29,14 @@ LAST_STEP_REMINDER = (
 )
 MISSING_FORM_ERROR = "The turn ended without an answer in the form that was asked for."
 FORCED_CALL = {"type": "function", "function": {"name": STRUCTURED_OUTPUT_NAME}}
+"""The ``tool_choice`` that forces a call with the structured answer."""
 
 
 def tool_choice(info: ModelInfo, user: UserMessage, *, is_last_step: bool) -> Any:
     """Return the ``tool_choice`` of a request for a structured answer; None sets none.
 
-    The model is forced to call some tool, so that it cannot answer in plain text. Reasoning models refuse
-    that, and so do some self-hosted servers: there the text of the prompt must suffice.
+    The model is forced to call some tool, so that it cannot answer in plain text. Reasoning models and
+    some self-hosted servers refuse to be forced: for them the text of the prompt must suffice.
     """
     if info.reasoning or info.api_base is not None or user.model.variant:
         return None
@@ -61,26 +62,28 @@ def ask_for_form_again(
     log: SessionLog, setup: StepSetup, user: UserMessage, retries_made: int
 ) -> bool:
     """Ask again after a plain-text answer; False where there is no need, or no retry is left."""
-    if retries_made >= setup.retries or not _answer_without_structure(log.state):
+    if retries_made >= setup.retries or not _unstructured_answer(log.state):
         return False
     write_engine_message(log, user, FORM_REMINDER)
     return True
 
 
-def write_last_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
+def write_last_structured_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
     """Write the message about the last step, in which only the structured answer can be given."""
     return write_engine_message(log, user, LAST_STEP_REMINDER.format(limit=setup.max_steps))
 
 
 def refuse_unstructured(log: SessionLog, retries_made: int) -> None:
     """Set an error on a turn that ended without an error, but also without its structured answer."""
-    newest = _answer_without_structure(log.state)
-    if newest is not None:
+    unstructured_answer = _unstructured_answer(log.state)
+    if unstructured_answer is not None:
         error = StructuredOutputError(message=MISSING_FORM_ERROR, retries=retries_made)
-        log.append(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
+        log.append(
+            *answer_end_events(unstructured_answer.model_copy(update={"error": error})), sync=True
+        )
 
 
-def _answer_without_structure(state: GuardedState) -> AssistantMessage | None:
+def _unstructured_answer(state: GuardedState) -> AssistantMessage | None:
     """Return the newest answer, if it is neither an error nor structured."""
     for message in reversed(state.messages()):
         info = message.info

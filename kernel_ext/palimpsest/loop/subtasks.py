@@ -23,29 +23,33 @@ from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import SubtaskPart
 from palimpsest.transcript.values import Usage
 
-SUBTASK = "subtask"
-"""Key in the metadata of a call's state: the part that requested it."""
+SUBTASK_KEY = "subtask"
+"""Key in the metadata of a call's state: the id of the subtask part that requested it."""
 
 SUBTASK_CONTINUE = "Say what came out of the task above, and go on with what was asked."
 """The synthetic prompt after the subtask of a command, since the user's message has no other question."""
 
 
 async def run_subtasks(
-    tools: RunTools, setup: StepSetup, user: UserMessage, subtasks: Sequence[SubtaskPart]
+    run_tools: RunTools, setup: StepSetup, user: UserMessage, subtasks: Sequence[SubtaskPart]
 ) -> bool:
     """Run subtasks, and return whether the turn continues; False when it was stopped."""
-    await asyncio.gather(*(_run(tools, setup, user, subtask) for subtask in subtasks))
-    if tools.abort.is_set():
+    await asyncio.gather(*(_run_subtask(run_tools, setup, user, subtask) for subtask in subtasks))
+    if run_tools.abort.is_set():
         return False
     if any(subtask.command for subtask in subtasks):
-        write_engine_message(tools.log, user, SUBTASK_CONTINUE)
+        write_engine_message(run_tools.log, user, SUBTASK_CONTINUE)
     return True
 
 
-async def _run(tools: RunTools, setup: StepSetup, user: UserMessage, subtask: SubtaskPart) -> None:
-    message = tools.log.new_answer(user.id, subtask.agent, subtask.model or user.model)
+async def _run_subtask(
+    run_tools: RunTools, setup: StepSetup, user: UserMessage, subtask: SubtaskPart
+) -> None:
+    message = run_tools.log.new_answer(user.id, subtask.agent, subtask.model or user.model)
     processor = StreamProcessor(
-        tools.log, message, output_cutter(tools.log, setup, facts_for(tools.log, setup, 0))
+        run_tools.log,
+        message,
+        output_cutter(run_tools.log, setup, facts_for(run_tools.log, setup, 0)),
     )
     inputs: dict[str, Any] = {
         "description": subtask.description,
@@ -54,16 +58,16 @@ async def _run(tools: RunTools, setup: StepSetup, user: UserMessage, subtask: Su
     }
     if subtask.command:
         inputs["command"] = subtask.command
-    call = ToolCalled(id=f"call_{tools.log.ids.new('prt')}", tool=TASK_NAME, input=inputs)
+    call = ToolCalled(id=f"call_{run_tools.log.ids.new('prt')}", tool=TASK_NAME, input=inputs)
 
     def context(_call: ToolCalled) -> ToolContext:
-        return tools.context(
+        return run_tools.context(
             message.id,
             call.id,
             setup.agent,
-            tools.ask(message.id, call.id, TASK_NAME),
+            run_tools.ask(message.id, call.id, TASK_NAME),
             metadata=lambda title, data: processor.tool_progress(
-                call.id, title, {**data, SUBTASK: subtask.id}
+                call.id, title, {**data, SUBTASK_KEY: subtask.id}
             ),
             extra={
                 "model": setup.info,
@@ -79,13 +83,13 @@ async def _run(tools: RunTools, setup: StepSetup, user: UserMessage, subtask: Su
     try:
         processor.finish_step(StepFinished(reason="tool-calls", usage=Usage()))
         processor.handle(call)
-        processor.tool_progress(call.id, subtask.description, {SUBTASK: subtask.id})
+        processor.tool_progress(call.id, subtask.description, {SUBTASK_KEY: subtask.id})
         registry = Registry([TaskTool(lambda: ())])
         async for result in run_calls([call], registry, context, processor.tool_began, guard):
             if (output := getattr(result, "output", None)) is not None:
-                output.metadata[SUBTASK] = subtask.id
+                output.metadata[SUBTASK_KEY] = subtask.id
             processor.handle(result)
-        is_stopped = tools.abort.is_set()
-        error = AbortedError(message=tools.abort.reason or "Stopped.") if is_stopped else None
+        is_stopped = run_tools.abort.is_set()
+        error = AbortedError(message=run_tools.abort.reason or "Stopped.") if is_stopped else None
     finally:
         processor.close(error)

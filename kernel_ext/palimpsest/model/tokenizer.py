@@ -1,12 +1,12 @@
 """Count tokens offline, with the rank files that litellm ships.
 
-tiktoken would download its files; litellm ships them under tiktoken's own cache names, so the cache directory is set
+tiktoken would download its files; litellm ships them under tiktoken's own cache names, so the cache folder is set
 for the load and restored. tiktoken's own encoding takes 0.4 seconds and 46 MB, at its peak 76. For the 10,000
 characters of a first request a dictionary of the ranks and the rule of byte pair encoding suffice, in a quarter of the
 time and less than half of the memory, with exactly tiktoken's counts; so tiktoken is loaded only for more text, or for
 text that both might read differently. Where the files, tiktoken or regex are missing, four characters of ASCII or one
 other character count as a token: rough, but not four times too low for Chinese, as characters divided by four are.
-``rough_words`` returns a sentence about that.
+``rough_count_sentences`` returns a sentence about that.
 """
 
 import ctypes
@@ -27,15 +27,15 @@ from palimpsest.import_guard import optional_module, package_folder
 from palimpsest.transcript.errors import ConfigError
 
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
-CACHED_TEXTS = 4_096
+MAX_CACHED_TEXTS = 4_096
 MIN_CACHED_CHARS = 64
 """Minimum characters of a cached text; shorter texts are counted faster than looked up."""
 
 MAX_EXACT_CHARS = 2_000_000
 """Maximum characters that are counted exactly; no window holds more, and ten million of one letter take eight seconds."""
-SAMPLES = 20
+SAMPLE_COUNT = 20
 SAMPLE_CHARS = 25_000
-"""Longer texts are counted by ``SAMPLES`` evenly spaced pieces of this length, within a few percent."""
+"""Longer texts are counted by ``SAMPLE_COUNT`` evenly spaced pieces of this length, within a few percent."""
 
 RANK_FILES = {
     "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
@@ -44,7 +44,7 @@ RANK_FILES = {
 }
 """tiktoken's cache names: the SHA-1 of each file's address."""
 
-SHA256 = {
+FILE_DIGESTS = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
@@ -53,7 +53,8 @@ SHA256 = {
 
 MAX_CHARS_WITHOUT_TIKTOKEN = 200_000
 """Characters that are counted in one process before tiktoken is worth loading."""
-MAX_TEXT_CHARS = 50_000
+MAX_TABLE_TEXT_CHARS = 50_000
+"""Maximum characters of one text that is counted without tiktoken."""
 MAX_PIECE_BYTES = 100
 """Maximum bytes of a piece that is merged here, since the time grows with their square."""
 ROUGH_NOTICE = (
@@ -62,7 +63,7 @@ ROUGH_NOTICE = (
 )
 UNCERTAIN_CATEGORIES = frozenset({"Cn", "Co", "Cs"})
 """Categories of characters that versions of Unicode, or libraries, may read differently."""
-READ_BYTES = 200_000
+MAX_READ_BYTES = 200_000
 """Bytes of lines that are read at once, to save memory beside the dictionary."""
 
 ENCODING = "o200k_base"
@@ -81,21 +82,21 @@ SPLIT_PATTERN = "|".join(
 
 _lock = threading.Lock()
 _encodings: dict[str, Any] = {}
-_counters: "dict[str, Cached]" = {}
+_counters: "dict[str, CachedCount]" = {}
 
 
 def counter(estimator: str) -> Callable[[str], int]:
     """Return the counting function of an estimator: ``tiktoken/<encoding>`` or ``chars/4``."""
     if estimator == "chars/4":
         return chars_over_four
-    kind, _, name = estimator.partition("/")
-    if kind != "tiktoken" or name not in RANK_FILES:
-        known = ", ".join(["chars/4", *(f"tiktoken/{encoding}" for encoding in RANK_FILES)])
-        raise ConfigError(f"There is no token estimator {estimator!r}. Known: {known}.")
+    estimator_kind, _, name = estimator.partition("/")
+    if estimator_kind != "tiktoken" or name not in RANK_FILES:
+        known_names = ", ".join(["chars/4", *(f"tiktoken/{encoding}" for encoding in RANK_FILES)])
+        raise ConfigError(f"There is no token estimator {estimator!r}. Known: {known_names}.")
     with _lock:
         # A shared counter for each encoding, so that no text is counted again for the next step.
         if name not in _counters:
-            _counters[name] = Cached(EncodingCount(name))
+            _counters[name] = CachedCount(EncodingCount(name))
         return _counters[name]
 
 
@@ -113,7 +114,7 @@ def rough_count(text: str) -> int:
     return (ascii_chars + 3) // 4 + len(text) - ascii_chars
 
 
-def load(name: str) -> Any:
+def load_encoding(name: str) -> Any:
     """Return a tiktoken encoding, loaded once and offline, or None where its file is missing."""
     with _lock:
         if name not in _encodings:
@@ -121,14 +122,14 @@ def load(name: str) -> Any:
         return _encodings[name]
 
 
-def rank_directory() -> Path | None:
+def rank_folder() -> Path | None:
     """Find litellm's rank files without importing litellm."""
     package = package_folder("litellm")
     folder = package / "litellm_core_utils" / "tokenizers" if package is not None else None
     return folder if folder is not None and folder.is_dir() else None
 
 
-def rough_words(estimators: Iterable[str]) -> tuple[str, ...]:
+def rough_count_sentences(estimators: Iterable[str]) -> tuple[str, ...]:
     """Return a sentence for each estimator whose files or packages are missing here, so that it counts roughly."""
     return tuple(map(ROUGH_NOTICE.format, filter(_is_rough, dict.fromkeys(estimators))))
 
@@ -172,9 +173,9 @@ def give_back_memory() -> None:
 
 def _rank_file(name: str) -> Path | None:
     """Return an encoding's rank file; None where it is missing or damaged."""
-    folder = rank_directory()
+    folder = rank_folder()
     path = folder / RANK_FILES[name] if folder is not None else None
-    return path if path is not None and _is_intact(path, SHA256[name]) else None
+    return path if path is not None and _is_intact(path, FILE_DIGESTS[name]) else None
 
 
 @cache
@@ -197,7 +198,7 @@ class RankTable:
 
     def count(self, text: str) -> int | None:
         """Return the tokens of a text; None where tiktoken has to count it."""
-        if len(text) > min(self._chars_left, MAX_TEXT_CHARS) or not _is_certain(text):
+        if len(text) > min(self._chars_left, MAX_TABLE_TEXT_CHARS) or not _is_certain(text):
             return None
         self._chars_left -= len(text)
         tokens = 0
@@ -237,7 +238,7 @@ def _is_certain(text: str) -> bool:
 def _read_ranks(path: Path) -> dict[bytes, int]:
     ranks: dict[bytes, int] = {}
     with path.open("rb") as file:
-        while lines := file.read(READ_BYTES):
+        while lines := file.read(MAX_READ_BYTES):
             tokens = (lines + file.readline()).split()[::2]
             ranks.update(zip(tokens, range(len(ranks), len(ranks) + len(tokens)), strict=True))
     return ranks
@@ -254,15 +255,19 @@ class EncodingCount:
 
     def __call__(self, text: str) -> int:
         """Return the tokens of a text."""
-        tokens = self._by_ranks(text) if self._uses_table and self._name not in _encodings else None
+        tokens = (
+            self._count_by_ranks(text)
+            if self._uses_table and self._name not in _encodings
+            else None
+        )
         if tokens is not None:
             return tokens
-        encoding = load(self._name)
+        encoding = load_encoding(self._name)
         with self._lock:
             self._uses_table, self._table = False, None
         return rough_count(text) if encoding is None else _token_count(encoding, text)
 
-    def _by_ranks(self, text: str) -> int | None:
+    def _count_by_ranks(self, text: str) -> int | None:
         with self._lock:
             if self._table is None:
                 path, regex = _rank_file(self._name), optional_module("regex")
@@ -279,10 +284,10 @@ def _token_count(encoding: Any, text: str) -> int:
 
     if len(text) <= MAX_EXACT_CHARS:
         return exact_count(text)
-    step = (len(text) - SAMPLE_CHARS) / (SAMPLES - 1)
-    starts = [round(step * index) for index in range(SAMPLES)]
+    step = (len(text) - SAMPLE_CHARS) / (SAMPLE_COUNT - 1)
+    starts = [round(step * index) for index in range(SAMPLE_COUNT)]
     tokens = sum(exact_count(text[start : start + SAMPLE_CHARS]) for start in starts)
-    return round(tokens * len(text) / (SAMPLES * SAMPLE_CHARS))
+    return round(tokens * len(text) / (SAMPLE_COUNT * SAMPLE_CHARS))
 
 
 class LazyEncoding:
@@ -299,7 +304,7 @@ class LazyEncoding:
         return getattr(self._loaded_encoding(), attribute)
 
     def _loaded_encoding(self) -> Any:
-        encoding = load(self.name) if self.name in RANK_FILES else None
+        encoding = load_encoding(self.name) if self.name in RANK_FILES else None
         if encoding is None:
             import tiktoken
 
@@ -313,18 +318,18 @@ def lazy_encoding(name: str) -> LazyEncoding:
     return LazyEncoding(name)
 
 
-class Cached:
+class CachedCount:
     """Counts with another function and caches long texts, since a context is counted at every step."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
-        self._count = count
+        self._count_tokens = count
         self._cached_counts: OrderedDict[tuple[int, int], int] = OrderedDict()
         self._lock = threading.Lock()
 
     def __call__(self, text: str) -> int:
         """Return the tokens of a text."""
         if len(text) < MIN_CACHED_CHARS:
-            return self._count(text)
+            return self._count_tokens(text)
         # The hash stands for the text, so that the cache does not keep long outputs alive.
         key = (hash(text), len(text))
         with self._lock:
@@ -332,9 +337,9 @@ class Cached:
             if tokens is not None:
                 self._cached_counts.move_to_end(key)
                 return tokens
-        tokens = self._count(text)
+        tokens = self._count_tokens(text)
         with self._lock:
             self._cached_counts[key] = tokens
-            while len(self._cached_counts) > CACHED_TEXTS:
+            while len(self._cached_counts) > MAX_CACHED_TEXTS:
                 self._cached_counts.popitem(last=False)
         return tokens

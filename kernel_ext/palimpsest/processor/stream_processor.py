@@ -60,7 +60,7 @@ from palimpsest.transcript.session_record.events import (
     DecisionMade,
     MessageUpdated,
     PartUpdated,
-    answer_ended,
+    answer_end_events,
 )
 from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joined_surrogates
 
@@ -414,7 +414,7 @@ class StreamProcessor:
             if self.message.finish is None and not isinstance(error, AbortedError):
                 update["finish"] = "error"
         self.message = self.message.model_copy(update=update)
-        self._log.append(*answer_ended(self.message), sync=True)
+        self._log.append(*answer_end_events(self.message), sync=True)
 
     def _close_texts(self) -> None:
         for stream_part_id in list(self._open_reasoning):

@@ -22,58 +22,64 @@ from palimpsest.rehearsal.parsing.tool_outputs import ToolResult
 from palimpsest.rehearsal.small_talk import NOTICE_MARK
 
 MAX_TITLE_CHARS = 50
-MAX_LINES = 25
+MIN_CUT_TITLE_CHARS = 20
+"""A title is cut after a word only if so many characters stay before it."""
+MAX_SECTION_LINES = 25
+"""Maximum lines of one section of a summary."""
+MAX_FIRST_LINES = 5
+"""Maximum lines at the beginning of a longer section that stay; the others stay at its end."""
+MAX_FACT_CHARS = 200
 MAX_SESSION_CHARS = 1_500
 """Maximum characters of the paragraph about a session; older text is left out."""
 _TITLE_PROMPT = lazy_pattern(
     r"(?i)\A\s*(?:generate|write|make|give)\s+(?:a |me )?(?:short )?title\b[^\n]*"
 )
-_POLITE = lazy_pattern(
+_POLITE_BEGINNING = lazy_pattern(
     r"(?i)^(?:(?:please|can you|could you|would you|will you|i want you to|i would like to|i'd like to|let's|now)\b[\s,]*)+"
 )
 _ROLE_MARK = lazy_pattern(
     r"(?m)^\[(User|Assistant|Assistant reasoning|Assistant tool calls?|Tool calls?|Tool result|Tool error)\]:? ?"
 )
 
-_ASIDE_LINE = lazy_pattern(rf"\n+(?=<(?:{ENGINE_TAGS_PATTERN})>\n)", re.IGNORECASE)
+_BEFORE_NOTE = lazy_pattern(rf"\n+(?=<(?:{ENGINE_TAGS_PATTERN})>\n)", re.IGNORECASE)
 """The beginning of an engine's note below a prompt in a serialised conversation."""
 
 
-def is_title(conversation: Conversation) -> bool:
+def asks_for_title(conversation: Conversation) -> bool:
     """Return whether the request is for a title."""
     return any(_TITLE_PROMPT.match(turn.prompt) for turn in conversation.turns[:1])
 
 
-def is_compaction(conversation: Conversation) -> bool:
+def asks_for_summary(conversation: Conversation) -> bool:
     """Return whether the request is for a summary of a quoted conversation."""
     prompt = conversation.current.prompt
     return "<conversation>" in prompt and "</conversation>" in prompt
 
 
 def title_of(conversation: Conversation) -> str:
-    """Return a title of at most fifty characters: the first prompt, shortened."""
+    """Return a title of at most ``MAX_TITLE_CHARS`` characters: the first prompt, shortened."""
     for turn in conversation.turns:
         text = _TITLE_PROMPT.sub("", turn.prompt, count=1)
-        quoted = _ROLE_MARK.split(text)
-        text = quoted[2] if len(quoted) > 2 else re.sub(r"</?conversation>", " ", text)
+        pieces = _ROLE_MARK.split(text)
+        text = pieces[2] if len(pieces) > 2 else re.sub(r"</?conversation>", " ", text)
         if text.strip():
             return shortened_text(text)
     return "Conversation"
 
 
 def shortened_text(text: str) -> str:
-    """Return the first sentence of a prompt as one line of at most fifty characters."""
+    """Return the first sentence of a prompt as one line of at most ``MAX_TITLE_CHARS`` characters."""
     prompt = ParsedPrompt(text)
     prose = " ".join(
         re.sub(r"[`*_#>|]+(?=\s)|(?<=\s)[`*_#>|]+|^[`*_#>|]+|`", "", prompt.prose).split()
     )
     if not prose and prompt.fences:
         prose = f"Run {next(iter(prompt.fences[0].code.split(chr(10))), 'code')}"
-    prose = _POLITE.sub("", prose) or prose or "Conversation"
+    prose = _POLITE_BEGINNING.sub("", prose) or prose or "Conversation"
     sentence = re.split(r"(?<=[.!?])\s+", prose)[0].rstrip(".!?:;, ") or prose
     if len(sentence) > MAX_TITLE_CHARS:
         cut = sentence[: MAX_TITLE_CHARS - 2]
-        cut = cut[: cut.rfind(" ")] if " " in cut[20:] else cut
+        cut = cut[: cut.rfind(" ")] if " " in cut[MIN_CUT_TITLE_CHARS:] else cut
         sentence = cut.rstrip(" ,;:") + "..."
     return (sentence[:1].upper() + sentence[1:])[:MAX_TITLE_CHARS] or "Conversation"
 
@@ -88,10 +94,10 @@ def turn_summary_of(conversation: Conversation) -> str:
     turns = _parse_serialised(newest_turn)
     title = shortened_text(next((turn.prompt for turn in turns if turn.prompt.strip()), ""))
     turn_text = _turn_sentences(turns)
-    session = " ".join(
+    session_text = " ".join(
         filter(None, (earlier_text, _turn_sentences(_parse_serialised(unsummarised)), turn_text))
     )
-    return f"<title>{title}</title>\n<turn>{turn_text}</turn>\n<session>{_newest_part(session)}</session>"
+    return f"<title>{title}</title>\n<turn>{turn_text}</turn>\n<session>{_newest_part(session_text)}</session>"
 
 
 def _turn_sentences(turns: list[PastTurn]) -> str:
@@ -120,13 +126,13 @@ def _newest_part(text: str) -> str:
     """Return the end of a session's paragraph, from the beginning of a sentence if possible."""
     if len(text) <= MAX_SESSION_CHARS:
         return text
-    cut = text[-MAX_SESSION_CHARS:]
-    sentence = cut.find("Asked: ")
-    return cut[sentence:] if sentence >= 0 else cut[cut.find(" ") + 1 :]
+    end_text = text[-MAX_SESSION_CHARS:]
+    sentence_start = end_text.find("Asked: ")
+    return end_text[sentence_start:] if sentence_start >= 0 else end_text[end_text.find(" ") + 1 :]
 
 
 Facts = dict[str, list[str]]
-"""Facts extracted from a conversation, by the names of ``SECTION_TITLES``."""
+"""Facts extracted from a conversation, by their kinds, the keys of ``SECTION_TITLES``."""
 SECTION_TITLES = {
     "goal": "Goal",
     "done": "Done",
@@ -136,7 +142,7 @@ SECTION_TITLES = {
     "errors": "Errors",
     "open": "Open questions",
 }
-KEYWORDS = (
+HEADING_WORDS = (
     ("goal", "goal objective purpose intent task instruction request"),
     ("files", "file directories directory path"),
     ("variables", "variable data kernel namespace"),
@@ -152,11 +158,11 @@ def summary_of(conversation: Conversation) -> str:
     """Return a structured summary of a conversation."""
     prompt = conversation.current.prompt
     turns, earlier_summary = _turns_and_summary(conversation)
-    facts = _with_earlier(facts_of(turns), earlier_summary)
+    facts = _with_earlier_facts(facts_of(turns), earlier_summary)
     headings = _template_headings(prompt)
     if headings:
         return _filled_template(headings, facts)
-    return "\n\n".join(_section(kind, facts) for kind in SECTION_TITLES)
+    return "\n\n".join(_markdown_section(kind, facts) for kind in SECTION_TITLES)
 
 
 def _turns_and_summary(conversation: Conversation) -> tuple[list[PastTurn], str]:
@@ -178,28 +184,30 @@ def _parse_serialised(text: str) -> list[PastTurn]:
     pieces = _ROLE_MARK.split(text)
     turns: list[PastTurn] = []
     call = ToolUse("", {})
-    for kind, body in zip(pieces[1::2], pieces[2::2], strict=True):
+    for speaker, body in zip(pieces[1::2], pieces[2::2], strict=True):
         paragraph = body.strip()
-        last = turns[-1] if turns else PastTurn("")
-        if kind == "User":
-            turns.append(PastTurn(without_engine_text(_ASIDE_LINE.sub("\n\n", paragraph))))
+        last_turn = turns[-1] if turns else PastTurn("")
+        if speaker == "User":
+            turns.append(PastTurn(without_engine_text(_BEFORE_NOTE.sub("\n\n", paragraph))))
             continue
         if not turns:
-            turns.append(last)
-        if kind == "Assistant":
-            turns[-1] = replace(last, answers=(*last.answers, paragraph))
-        elif "call" in kind:
+            turns.append(last_turn)
+        if speaker == "Assistant":
+            turns[-1] = replace(last_turn, answers=(*last_turn.answers, paragraph))
+        elif "call" in speaker:
             match = re.match(r"(?s)([\w.-]+)\((.*)\)\s*\Z", paragraph)
-            name = match[1] if match else paragraph.split("(")[0].strip()
-            call = ToolUse(name, json_object(match[2]) if match else {})
-        elif kind.startswith("Tool"):
-            turns[-1] = replace(last, exchanges=(*last.exchanges, Exchange(call, paragraph)))
+            tool_name = match[1] if match else paragraph.split("(")[0].strip()
+            call = ToolUse(tool_name, json_object(match[2]) if match else {})
+        elif speaker.startswith("Tool"):
+            turns[-1] = replace(
+                last_turn, exchanges=(*last_turn.exchanges, Exchange(call, paragraph))
+            )
     return turns
 
 
 def facts_of(turns: list[PastTurn]) -> Facts:
-    """Extract the facts for a summary."""
-    facts: Facts = {name: [] for name in SECTION_TITLES}
+    """Return the facts of these turns for a summary, by their kinds."""
+    facts: Facts = {kind: [] for kind in SECTION_TITLES}
     for turn in turns:
         if turn.prompt.strip():
             facts["goal"].append(_one_line(turn.prompt))
@@ -221,8 +229,8 @@ def facts_of(turns: list[PastTurn]) -> Facts:
 
 def _add_exchange_facts(facts: Facts, exchange: Exchange) -> None:
     call, result = exchange.tool_use, ToolResult(exchange.output)
-    main = next((str(value) for value in call.input.values()), "")
-    facts["done"].append(f"{call.tool}: {_one_line(main)}" if main else call.tool)
+    first_input = next((str(value) for value in call.input.values()), "")
+    facts["done"].append(f"{call.tool}: {_one_line(first_input)}" if first_input else call.tool)
     for key in ("path", "filePath", "file_path"):
         if isinstance(call.input.get(key), str):
             facts["files"].append(call.input[key])
@@ -252,33 +260,36 @@ def assigned_names(code: str) -> list[str]:
 
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= 200 else line[:197] + "..."
+    return line if len(line) <= MAX_FACT_CHARS else line[: MAX_FACT_CHARS - 3] + "..."
 
 
-def _with_earlier(facts: Facts, earlier_summary: str) -> Facts:
-    """Put the lines of an earlier summary before the new ones, without its open questions, which were answered."""
-    earlier_facts: Facts = {name: [] for name in SECTION_TITLES}
+def _with_earlier_facts(facts: Facts, earlier_summary: str) -> Facts:
+    """Return the facts with those of an earlier summary before them, but for its open questions, which were answered."""
+    earlier_facts: Facts = {fact_kind: [] for fact_kind in SECTION_TITLES}
     kind = "numbers"
     for line in earlier_summary.splitlines():
-        item = line.strip().lstrip("-*").strip()
+        fact = line.strip().lstrip("-*").strip()
         if line.startswith("#"):
             kind = _kind_of(line) or kind
-        elif kind != "open" and item not in {"", "(none)", "None"}:
-            earlier_facts[kind].append(item)
-    return {name: earlier_facts[name] + facts[name] for name in SECTION_TITLES}
+        elif kind != "open" and fact not in {"", "(none)", "None"}:
+            earlier_facts[kind].append(fact)
+    return {fact_kind: earlier_facts[fact_kind] + facts[fact_kind] for fact_kind in SECTION_TITLES}
 
 
 def _template_headings(prompt: str) -> list[str]:
-    block = re.search(r"(?s)<template>(.*?)</template>", prompt)
-    outside = re.sub(r"(?s)<(conversation|prior-summary|previous-summary)>.*?</\1>", "", prompt)
-    text = block[1] if block else outside
+    template = re.search(r"(?s)<template>(.*?)</template>", prompt)
+    outside_text = re.sub(
+        r"(?s)<(conversation|prior-summary|previous-summary)>.*?</\1>", "", prompt
+    )
+    text = template[1] if template else outside_text
     return [line.strip() for line in text.splitlines() if re.match(r"\s*#{2,3} \S", line)]
 
 
 def _kind_of(heading: str) -> str | None:
     title = heading.casefold()
     return next(
-        (kind for kind, keys in KEYWORDS if any(key in title for key in keys.split())), None
+        (kind for kind, words in HEADING_WORDS if any(word in title for word in words.split())),
+        None,
     )
 
 
@@ -286,29 +297,33 @@ def _filled_template(headings: list[str], facts: Facts) -> str:
     parts: list[str] = []
     used_kinds: set[str] = set()
     kinds = [_kind_of(heading) for heading in headings]
-    for heading, kind, below in zip(headings, kinds, [*headings[1:], ""], strict=True):
+    for heading, kind, next_heading in zip(headings, kinds, [*headings[1:], ""], strict=True):
         parts.append(heading)
-        if heading.startswith("## ") and below.startswith("### "):
+        if heading.startswith("## ") and next_heading.startswith("### "):
             continue
         items = facts[kind] if kind and kind not in used_kinds else []
         if kind == "numbers" and "variables" not in kinds:
             items = items + [f"Variable {name}" for name in facts["variables"]]
         used_kinds |= {kind} if kind else set()
-        parts.append(_bullets(items))
+        parts.append(_bullet_list(items))
     remaining_kinds = [
         kind for kind in SECTION_TITLES if kind not in {*used_kinds, "variables"} and facts[kind]
     ]
-    return "\n".join(parts + [_section(kind, facts) for kind in remaining_kinds])
+    return "\n".join(parts + [_markdown_section(kind, facts) for kind in remaining_kinds])
 
 
-def _section(kind: str, facts: Facts) -> str:
-    return f"## {SECTION_TITLES[kind]}\n{_bullets(facts[kind])}"
+def _markdown_section(kind: str, facts: Facts) -> str:
+    return f"## {SECTION_TITLES[kind]}\n{_bullet_list(facts[kind])}"
 
 
-def _bullets(items: list[str]) -> str:
-    unique = list(dict.fromkeys(items))
-    if len(unique) > MAX_LINES:
+def _bullet_list(items: list[str]) -> str:
+    lines = list(dict.fromkeys(items))
+    if len(lines) > MAX_SECTION_LINES:
         # The first lines show the subject, the last lines the present state.
-        dropped = len(unique) - MAX_LINES
-        unique = [*unique[:5], f"({dropped} lines left out)", *unique[5 - MAX_LINES :]]
-    return "\n".join(f"- {item}" for item in unique) or "- (none)"
+        left_out_count = len(lines) - MAX_SECTION_LINES
+        lines = [
+            *lines[:MAX_FIRST_LINES],
+            f"({left_out_count} lines left out)",
+            *lines[MAX_FIRST_LINES - MAX_SECTION_LINES :],
+        ]
+    return "\n".join(f"- {item}" for item in lines) or "- (none)"

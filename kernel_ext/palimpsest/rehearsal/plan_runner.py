@@ -13,6 +13,8 @@ from palimpsest.rehearsal.parsing.conversation import Conversation, Exchange, To
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block
 
+MAX_REFUSAL_CHARS = 300
+MAX_INPUT_LINES = 40
 MAX_CALLS = 12
 """The limit of calls in a turn: a plan needs at most eight, so more mean that a result was not recognised."""
 
@@ -71,17 +73,20 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
     """Replay a plan with the results so far, and return its next call or its answer."""
     unused_exchanges = iter(exchanges)
     try:
-        planned = next(plan)
+        planned_call = next(plan)
         while True:
             # Outputs of other tools before the next output of this tool are dropped.
-            tool = planned.tool_use.tool
-            exchange = next((each for each in unused_exchanges if each.tool_use.tool == tool), None)
+            tool = planned_call.tool_use.tool
+            exchange = next(
+                (candidate for candidate in unused_exchanges if candidate.tool_use.tool == tool),
+                None,
+            )
             if exchange is None:
-                return planned
+                return planned_call
             result = ToolResult(exchange.output)
             if result.is_refused:
-                return refused_answer(planned, result)
-            planned = plan.send(result)
+                return refused_answer(planned_call, result)
+            planned_call = plan.send(result)
     except StopIteration as end:
         answer: PlanAnswer = end.value
         return answer
@@ -93,7 +98,7 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
 
 def refused_answer(call: PlannedCall, result: ToolResult) -> PlanAnswer:
     """Return the answer after a refused call, with the input that it would have had."""
-    refusal = result.text.strip().splitlines()[0][:300]
+    refusal = result.text.strip().splitlines()[0][:MAX_REFUSAL_CHARS]
     return PlanAnswer(
         f"I stopped, because {inline_code(call.tool_use.tool)} was not permitted: {refusal}\n\n"
         f"This is what I would have done:\n\n{shown_input(call.tool_use)}",
@@ -105,9 +110,9 @@ def shown_input(call: ToolUse) -> str:
     """Return a call's input as Markdown."""
     for key in ("code", "command", "content"):
         if isinstance(call.input.get(key), str):
-            others = ", ".join(f"{k}={v!r}" for k, v in call.input.items() if k != key)
-            return (f"{inline_code(others)}\n\n" if others else "") + text_block(
-                call.input[key], 40
+            others_text = ", ".join(f"{k}={v!r}" for k, v in call.input.items() if k != key)
+            return (f"{inline_code(others_text)}\n\n" if others_text else "") + text_block(
+                call.input[key], MAX_INPUT_LINES
             )
-    inputs = ", ".join(f"{key}={value!r}" for key, value in call.input.items())
-    return inline_code(f"{call.tool}({inputs})")
+    inputs_text = ", ".join(f"{key}={value!r}" for key, value in call.input.items())
+    return inline_code(f"{call.tool}({inputs_text})")

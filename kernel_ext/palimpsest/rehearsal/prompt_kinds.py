@@ -21,11 +21,19 @@ from palimpsest.rehearsal.frame_questions.frame_plan import frame_plan
 from palimpsest.rehearsal.parsing.conversation import SUMMARY_PROMPT
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.plan_runner import Plan, PlanRunner
-from palimpsest.rehearsal.small_talk import GREETINGS, HELLO, THANKFUL, THANKS, spoken_answer
+from palimpsest.rehearsal.small_talk import (
+    GREETING_PROMPT_WORDS,
+    GREETINGS,
+    THANKS,
+    THANKS_PROMPT_WORDS,
+    spoken_answer,
+)
 
+MAX_CONTINUE_WORDS = 25
+"""Maximum words of a prompt that begins with *continue* and asks for nothing else."""
 MAX_NAMING_WORDS = 8
 """Maximum words of a prompt without a known verb that may name a variable or columns."""
-_TALK = (
+_TALK_PATTERNS = (
     ("recap", r"\bwhat (?:did|have) (?:we|you|i) (?:do|done|did|ask)|\bso far\b|\brecap\b|\bwhat happened\b"),
     ("continue", r"^(?:please )?(?:continue|go on|keep going|proceed|carry on|next step)\b"),
     ("identity", r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:real|ai|llm|chatgpt|gpt|claude|human|bot)|\b(?:which|what) model\b"),
@@ -62,12 +70,14 @@ def _talk_kind(prompt: ParsedPrompt) -> str:
         return "unknown"
     if prompt.text.strip() == SUMMARY_PROMPT:
         return "recap"
-    for name, pattern in _TALK:
-        if prompt.matches(pattern) and (name != "continue" or len(prompt.words) <= 25):
+    for name, pattern in _TALK_PATTERNS:
+        if prompt.matches(pattern) and (
+            name != "continue" or len(prompt.words) <= MAX_CONTINUE_WORDS
+        ):
             return name
-    if words & GREETINGS and words <= HELLO:
+    if words & GREETINGS and words <= GREETING_PROMPT_WORDS:
         return "greeting"
-    return "thanks" if words & THANKS and words <= THANKFUL else ""
+    return "thanks" if words & THANKS and words <= THANKS_PROMPT_WORDS else ""
 
 
 def _data_kind(prompt: ParsedPrompt) -> PromptKind:
@@ -81,7 +91,7 @@ def _data_kind(prompt: ParsedPrompt) -> PromptKind:
     return PromptKind("name" if len(prompt.words) <= MAX_NAMING_WORDS else "unknown")
 
 
-PLANS: dict[str, Callable[[PlanRunner, PromptKind], Plan]] = {
+PLAN_BY_RULE: dict[str, Callable[[PlanRunner, PromptKind], Plan]] = {
     "python": lambda runner, kind: code_questions.python_plan(runner, kind.code),
     "shell": lambda runner, kind: code_questions.shell_plan(runner, kind.code),
     "list": lambda runner, _: file_questions.list_plan(runner),
@@ -105,11 +115,11 @@ PLANS: dict[str, Callable[[PlanRunner, PromptKind], Plan]] = {
 
 def plan_for(runner: PlanRunner, kind: PromptKind) -> Plan:
     """Return the plan of a rule."""
-    plan = PLANS.get(kind.name)
-    return _spoken(runner, kind.name) if plan is None else plan(runner, kind)
+    plan = PLAN_BY_RULE.get(kind.name)
+    return _fixed_answer_plan(runner, kind.name) if plan is None else plan(runner, kind)
 
 
-def _spoken(runner: PlanRunner, name: str) -> Plan:
+def _fixed_answer_plan(runner: PlanRunner, name: str) -> Plan:
     """Return an answer as a plan without tool calls."""
     yield from ()
     return spoken_answer(runner, name)

@@ -41,8 +41,12 @@ from palimpsest.transcript.values import Usage
 
 PROVIDER = "rehearsal"
 DELAY_VARIABLE = "PALIMPSEST_REHEARSAL_DELAY"
-WORD_SECONDS = 0.005
+DEFAULT_WORD_SECONDS = 0.005
 """The default wait after each word: about 200 words a second, so that streaming is visible but short."""
+MAX_PAUSE_SECONDS = 3_600.0
+"""The length of a scenario's pause without an end."""
+CALL_KEY_CHARS = 12
+"""Characters of the hash from which call ids are made."""
 ESTIMATOR = "tiktoken/o200k_base"
 
 
@@ -69,21 +73,23 @@ class Rehearsal:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Stream the answer of the rules, or that of the scenario in the model's name."""
-        return answer_events(request, self._deltas)
+        return answer_events(request, self._stream_deltas)
 
-    async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
+    async def _stream_deltas(
+        self, request: ModelRequest, tap: StreamTap
+    ) -> AsyncGenerator[Any, None]:
         """Yield None, then the deltas of the answer; a stream that a scenario interrupts has no finish reason."""
-        name = request.model.ref.name.removeprefix(f"{PROVIDER}/")
+        scenario_name = request.model.ref.name.removeprefix(f"{PROVIDER}/")
         messages = sendable_messages(request.messages, request.model)
         purpose = request.purpose
         try:
-            steps = scenario_steps(name)
+            steps = scenario_steps(scenario_name)
         except UserError as error:
             raise ModelFailed(UnknownError(message=str(error), explained=True)) from error
         if steps is None or purpose in {"title", "turn-summary", "compaction"}:
             answer = _scripted_answer(reply(messages, request.tools, purpose, request.parameters))
         else:
-            answer = self._player.next(name, steps, request.session_id, messages)
+            answer = self._player.next(scenario_name, steps, request.session_id, messages)
         simulated_usage = self._usage_of(request, messages, answer)
         wait_seconds = answer.drip_seconds or word_seconds(request.parameters)
         is_started = False
@@ -114,15 +120,15 @@ def word_seconds(parameters: dict[str, Any]) -> float:
     if isinstance(words_per_second, int | float) and words_per_second > 0:
         return 1.0 / words_per_second
     try:
-        return max(0.0, float(os.environ.get(DELAY_VARIABLE, WORD_SECONDS)))
+        return max(0.0, float(os.environ.get(DELAY_VARIABLE, DEFAULT_WORD_SECONDS)))
     except ValueError:
-        return WORD_SECONDS
+        return DEFAULT_WORD_SECONDS
 
 
 def call_key(messages: Messages) -> str:
     """Return a hash of a request's messages, from which call ids are made."""
     text = json.dumps(messages, ensure_ascii=False, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:CALL_KEY_CHARS]
 
 
 def _scripted_answer(rehearsal_reply: RehearsalReply) -> ModelAnswer:
@@ -134,31 +140,33 @@ def _scripted_answer(rehearsal_reply: RehearsalReply) -> ModelAnswer:
 
 
 async def _answer_deltas(
-    answer: ModelAnswer, wait_seconds: float, key: str, tap: StreamTap
+    answer: ModelAnswer, wait_seconds: float, id_key: str, tap: StreamTap
 ) -> AsyncGenerator[SimpleNamespace, None]:
-    """Yield the deltas of a scripted answer, whose call ids contain ``key``; waits after each word."""
+    """Yield the deltas of a scripted answer, whose call ids contain ``id_key``; waits after each word."""
     if answer.failure is not None:
         raise ScriptedFailure(answer.failure)
     call_count = 0
     for action in answer.actions:
         match action:
             case Say() | Think():
-                field = "content" if isinstance(action, Say) else "reasoning_content"
+                field_name = "content" if isinstance(action, Say) else "reasoning_content"
                 for piece in answer.pieces(action.text):
-                    yield SimpleNamespace(**{field: piece})
+                    yield SimpleNamespace(**{field_name: piece})
                     # Even a sleep of zero lets other tasks run, and a cancelled turn stops here.
                     await asyncio.sleep(wait_seconds)
             case ScriptedCall(tool=tool, raw=raw, id=call_id):
                 call_count += 1
                 function = SimpleNamespace(name=tool, arguments=raw)
-                name = call_id or f"call_{key}_{call_count}"
+                provider_call_id = call_id or f"call_{id_key}_{call_count}"
                 yield SimpleNamespace(
-                    tool_calls=[SimpleNamespace(index=call_count, id=name, function=function)]
+                    tool_calls=[
+                        SimpleNamespace(index=call_count, id=provider_call_id, function=function)
+                    ]
                 )
             case ProviderRun():
                 pass  # the rehearsal model has no provider tools
             case Pause(seconds=seconds):
-                await asyncio.sleep(3600.0 if seconds is None else seconds)
+                await asyncio.sleep(MAX_PAUSE_SECONDS if seconds is None else seconds)
             case StreamError(message=message):
                 raise ScriptedFailure(Failure(500, message))
             case Disconnect() | EndEarly() | Malformed():

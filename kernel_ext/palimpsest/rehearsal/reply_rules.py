@@ -33,7 +33,7 @@ from palimpsest.transcript.values import ToolSpec
 
 ANSWER_TOOL = "StructuredOutput"
 """The tool whose input is a structured answer."""
-TOOLS = word_set("python variables read write list glob grep bash notebook cells")
+PLAN_TOOLS = word_set("python variables read write list glob grep bash notebook cells")
 """The tools that plans call."""
 
 
@@ -54,11 +54,11 @@ def reply(
 ) -> RehearsalReply:
     """Return the reply to a request."""
     conversation = read_conversation(messages)
-    if purpose == "title" or extractive_summary.is_title(conversation):
+    if purpose == "title" or extractive_summary.asks_for_title(conversation):
         return RehearsalReply(text=extractive_summary.title_of(conversation))
     if purpose == "turn-summary":
         return RehearsalReply(text=extractive_summary.turn_summary_of(conversation))
-    if purpose == "compaction" or extractive_summary.is_compaction(conversation):
+    if purpose == "compaction" or extractive_summary.asks_for_summary(conversation):
         return RehearsalReply(text=extractive_summary.summary_of(conversation))
     offered_tools = {tool.name: tool for tool in tools}
     if (parameters or {}).get("tool_choice") == "none":
@@ -80,7 +80,7 @@ def _next_reply(conversation: Conversation, offered_tools: Set[str]) -> Rehearsa
     turn = conversation.current
     # With the tools that this turn used, a replay of the plan takes the same branches.
     used_tools = {exchange.tool_use.tool for exchange in turn.exchanges}
-    tools = offered_tools | used_tools if offered_tools else TOOLS
+    tools = offered_tools | used_tools if offered_tools else PLAN_TOOLS
     prompt = ParsedPrompt(turn.prompt)
     kind = prompt_kind(prompt)
     if kind.name == "continue" and (unanswered := _unanswered_prompt(conversation)):
@@ -98,12 +98,12 @@ def _next_reply(conversation: Conversation, offered_tools: Set[str]) -> Rehearsa
     reasoning = next_plan_step.reasoning
     if not turn.exchanges and isinstance(next_plan_step, PlannedCall):
         op, why = kind.request.op, kind.request.why
-        rule = (
+        rule_text = (
             f"The words {why!r} fire the rule {op}."
             if op
             else f"The prompt fires the rule {kind.name}."
         )
-        reasoning = f"{rule} {reasoning}"
+        reasoning = f"{rule_text} {reasoning}"
     has_notice = any(NOTICE_MARK in text for past in conversation.turns for text in past.answers)
     notice = "" if has_notice else NOTICE
     if isinstance(next_plan_step, PlannedCall):

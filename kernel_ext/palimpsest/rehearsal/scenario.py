@@ -12,7 +12,7 @@ from palimpsest.model.script_file import parse_answer
 from palimpsest.rehearsal.parsing.conversation import SUMMARY_PROMPT, text_of
 from palimpsest.transcript.errors import UserError
 
-RULES = ("", "rules", "rehearsal", "default")
+RULES_NAMES = ("", "rules", "rehearsal", "default")
 """Model names that select the rules instead of a scenario."""
 
 _scenarios: dict[str, tuple[ModelAnswer, ...]] = {}
@@ -25,16 +25,16 @@ def register_scenario(name: str, steps: Sequence[Any]) -> None:
     object with several of ``delay``, ``thinks``, ``says``, ``calls`` and ``fails``, played in this
     order. ``calls`` may be a list of ``{"tool": ..., "input": {...}}``.
     """
-    if name in RULES:
+    if name in RULES_NAMES:
         raise UserError(f"The name {name!r} is taken by the rules; give the scenario another one.")
     if isinstance(steps, str | Mapping):
         raise UserError("A scenario is a list of steps.")
-    _scenarios[name] = tuple(_answer(step) for step in steps)
+    _scenarios[name] = tuple(_parsed_step(step) for step in steps)
 
 
 def scenario_steps(name: str) -> tuple[ModelAnswer, ...] | None:
     """Return a scenario's steps; None for a name that selects the rules."""
-    if name in RULES:
+    if name in RULES_NAMES:
         return None
     if name not in _scenarios:
         names = ", ".join(sorted(_scenarios)) or "none"
@@ -44,7 +44,7 @@ def scenario_steps(name: str) -> tuple[ModelAnswer, ...] | None:
     return _scenarios[name]
 
 
-def _answer(step: Any) -> ModelAnswer:
+def _parsed_step(step: Any) -> ModelAnswer:
     if isinstance(step, ModelAnswer):
         return step
     if isinstance(step, Mapping) and (
@@ -80,27 +80,34 @@ def _answers_after_compaction(
     messages: Sequence[Mapping[str, Any]],
 ) -> list[Mapping[str, Any]] | None:
     """Return the answers after the newest summary; None without a compaction."""
-    compactions = [
+    compaction_indexes = [
         index
         for index, message in enumerate(messages)
         if message.get("role") == "user"
         and text_of(message.get("content")).lstrip().startswith(SUMMARY_PROMPT)
     ]
-    if not compactions:
+    if not compaction_indexes:
         return None
     answers = [
-        message for message in messages[compactions[-1] + 1 :] if message.get("role") == "assistant"
+        message
+        for message in messages[compaction_indexes[-1] + 1 :]
+        if message.get("role") == "assistant"
     ]
+    # The first answer is the summary itself.
     return answers[1:]
 
 
 def _is_answer(message: Mapping[str, Any], step: ModelAnswer) -> bool:
     """Return whether a message has the text and the calls of a step."""
     text = "".join(action.text for action in step.actions if isinstance(action, Say)).strip()
-    tools = [action.tool for action in step.actions if isinstance(action, ScriptedCall)]
-    called = [(call.get("function") or {}).get("name") for call in message.get("tool_calls") or ()]
+    step_tools = [action.tool for action in step.actions if isinstance(action, ScriptedCall)]
+    called_tools = [
+        (call.get("function") or {}).get("name") for call in message.get("tool_calls") or ()
+    ]
     return (
-        bool(text or tools) and text_of(message.get("content")).strip() == text and called == tools
+        bool(text or step_tools)
+        and text_of(message.get("content")).strip() == text
+        and called_tools == step_tools
     )
 
 
@@ -113,31 +120,33 @@ class ScenarioPlayer:
     """
 
     def __init__(self) -> None:
-        self._failed: dict[tuple[str, str], int] = {}
-        self._played: dict[tuple[str, str], int] = {}
+        self._failed_ends: dict[tuple[str, str], int] = {}
+        """By scenario and session, the index after the last failed step that was played."""
+        self._played_counts: dict[tuple[str, str], int] = {}
+        """By scenario and session, the index after the step that was played last."""
 
     def next(
         self,
-        name: str,
+        scenario_name: str,
         steps: Sequence[ModelAnswer],
         session_id: str | None,
         messages: Sequence[Mapping[str, Any]],
     ) -> ModelAnswer:
         """Return the step to play now."""
-        key = (name, session_id or "")
-        index = self._position(key, steps, messages)
+        key = (scenario_name, session_id or "")
+        index = self._next_position(key, steps, messages)
         if index >= len(steps):
             return says(
-                f"The scenario {name!r} is over: this session has {len(steps)} answers or more already. "
-                f"`%%agent --new -m rehearsal/{name}` plays it from its beginning."
+                f"The scenario {scenario_name!r} is over: this session has {len(steps)} answers or more already. "
+                f"`%%agent --new -m rehearsal/{scenario_name}` plays it from its beginning."
             )
-        self._played[key] = index + 1
+        self._played_counts[key] = index + 1
         step = steps[index]
         if leaves_nothing(step):
-            self._failed[key] = max(self._failed.get(key, 0), index + 1)
+            self._failed_ends[key] = max(self._failed_ends.get(key, 0), index + 1)
         return step
 
-    def _position(
+    def _next_position(
         self,
         key: tuple[str, str],
         steps: Sequence[ModelAnswer],
@@ -146,12 +155,12 @@ class ScenarioPlayer:
         remaining_answers = _answers_after_compaction(messages)
         if remaining_answers is not None:
             return self._position_after_compaction(key, steps, remaining_answers)
-        answers = sum(message.get("role") == "assistant" for message in messages)
-        failed = self._failed.get(key, 0)
+        answer_count = sum(message.get("role") == "assistant" for message in messages)
+        failed_end = self._failed_ends.get(key, 0)
         for index, step in enumerate(steps):
-            if answers == 0 and not (index < failed and leaves_nothing(step)):
+            if answer_count == 0 and not (index < failed_end and leaves_nothing(step)):
                 return index
-            answers -= not leaves_nothing(step)
+            answer_count -= not leaves_nothing(step)
         return len(steps)
 
     def _position_after_compaction(
@@ -161,21 +170,25 @@ class ScenarioPlayer:
         remaining_answers: list[Mapping[str, Any]],
     ) -> int:
         """Return the position by the answers that a compaction left, else by the steps that this player played."""
-        played_count = self._played.get(key)
+        played_count = self._played_counts.get(key)
         lasting_positions = [index for index, step in enumerate(steps) if not leaves_nothing(step)]
         lasting_steps = [steps[index] for index in lasting_positions]
-        count = len(remaining_answers)
+        remaining_count = len(remaining_answers)
         # The positions before which the remaining answers stand in the scenario.
         positions = [
             lasting_positions[end - 1] + 1
-            for end in range(count, len(lasting_steps) + 1)
-            if count and all(map(_is_answer, remaining_answers, lasting_steps[end - count : end]))
+            for end in range(remaining_count, len(lasting_steps) + 1)
+            if remaining_count
+            and all(map(_is_answer, remaining_answers, lasting_steps[end - remaining_count : end]))
         ]
         if not positions:
-            return min(count, len(steps)) if played_count is None else played_count
-        limit = len(steps) if played_count is None else played_count
-        position = max((each for each in positions if each <= limit), default=positions[0])
-        failed_end = min(len(steps), self._failed.get(key, 0))
+            return min(remaining_count, len(steps)) if played_count is None else played_count
+        max_position = len(steps) if played_count is None else played_count
+        position = max(
+            (candidate for candidate in positions if candidate <= max_position),
+            default=positions[0],
+        )
+        failed_end = min(len(steps), self._failed_ends.get(key, 0))
         while position < failed_end and leaves_nothing(steps[position]):
             position += 1
         return position
@@ -183,6 +196,6 @@ class ScenarioPlayer:
 
 def leaves_nothing(step: ModelAnswer) -> bool:
     """Return whether a step fails, so that it leaves no answer in the messages."""
-    broken = {"Disconnect", "EndEarly", "Malformed", "StreamError"}
-    is_broken = any(type(action).__name__ in broken for action in step.actions)
+    breaking_actions = {"Disconnect", "EndEarly", "Malformed", "StreamError"}
+    is_broken = any(type(action).__name__ in breaking_actions for action in step.actions)
     return step.failure is not None or is_broken

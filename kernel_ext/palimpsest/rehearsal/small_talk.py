@@ -8,6 +8,10 @@ from palimpsest.rehearsal.parsing.tool_outputs import inline_code
 from palimpsest.rehearsal.parsing.vocabulary import word_set
 from palimpsest.rehearsal.plan_runner import PlanAnswer, PlanRunner
 
+MAX_EXAMPLES = 3
+MAX_RECAP_TURNS = 20
+MAX_RECAP_CHARS = 120
+"""Maximum characters of each prompt in a recap."""
 NOTICE_MARK = "No language model is configured"
 NOTICE = (
     f"*{NOTICE_MARK}, so this is the rehearsal model: I follow simple rules and state only what tools return. "
@@ -15,7 +19,7 @@ NOTICE = (
     "or choose one with `%%agent -m provider/name`.*"
 )
 GREETINGS = word_set("hi hello hey hallo greeting morning evening afternoon hiya howdy yo moin sup")
-HELLO = GREETINGS | word_set(
+GREETING_PROMPT_WORDS = GREETINGS | word_set(
     """
     good there servu you how are doing is it going to meet nice agent assistant palimpsest what up
     today day s all everyone again back welcome , !
@@ -28,7 +32,7 @@ THANKS = word_set(
     great awesome excellent wonderful brilliant cool nice super lovely
     """
 )
-THANKFUL = THANKS | word_set(
+THANKS_PROMPT_WORDS = THANKS | word_set(
     """
     you very much so lot a for your the help that this is was s good job work well done it i all ok
     okay really many one bye goodbye works now kind of answer and plot useful helpful just what
@@ -36,11 +40,11 @@ THANKFUL = THANKS | word_set(
     """
 )
 """The words that may occur in a prompt that only thanks or praises."""
-_CAN = (
+_ABILITIES = (
     "I can describe, count, group, filter and plot DataFrames, list variables, list, read, search and write files, "
     "run Python that you give, and correct a wrong column or a missing import. For example:\n\n{examples}"
 )
-SPOKEN = {
+ANSWER_BY_RULE = {
     "help": (
         (
             "I follow rules, and these are the things I understand:\n\n"
@@ -78,63 +82,63 @@ SPOKEN = {
         ),
         "",
     ),
-    "empty": (f"There are no words in this prompt. {_CAN}", "No rule fits these words."),
+    "empty": (f"There are no words in this prompt. {_ABILITIES}", "No rule fits these words."),
     "unknown": (
-        f"I did not understand this: no rule of mine fits. {_CAN}",
+        f"I did not understand this: no rule of mine fits. {_ABILITIES}",
         "No rule fits these words.",
     ),
 }
 """The answer and the thought for each rule that needs no tool."""
 
 
-def spoken_answer(runner: PlanRunner, kind: str, table: Table | None = None) -> PlanAnswer:
+def spoken_answer(runner: PlanRunner, rule: str, table: Table | None = None) -> PlanAnswer:
     """Return the answer of a rule that needs no tool, with example prompts for the table, if given."""
-    if kind == "recap":
-        return _recap(runner)
-    if kind == "unknown" and not runner.prompt.text.strip():
-        kind = "empty"
-    text, thought = SPOKEN[kind]
-    prompt_lines = "\n".join(f"- {inline_code(prompt)}" for prompt in _examples(table))
+    if rule == "recap":
+        return _recap_answer(runner)
+    if rule == "unknown" and not runner.prompt.text.strip():
+        rule = "empty"
+    text, thought = ANSWER_BY_RULE[rule]
+    prompt_lines = "\n".join(f"- {inline_code(prompt)}" for prompt in _example_prompts(table))
     return PlanAnswer(text.replace("{examples}", prompt_lines), thought)
 
 
-def _examples(table: Table | None) -> list[str]:
+def _example_prompts(table: Table | None) -> list[str]:
     """Return three example prompts that the rules understand."""
     if table is None:
         return ["which variables are there?", "list the files here", "describe the data"]
-    numbers = [column.label for column in table.numeric_columns]
-    categories = [column.label for column in table.categories]
+    numeric_labels = [column.label for column in table.numeric_columns]
+    category_labels = [column.label for column in table.categories]
     prompts = [f"describe {table.name}"]
-    if numbers and categories:
+    if numeric_labels and category_labels:
         prompts += [
-            f"plot {numbers[0]} by {categories[0]}",
-            f"mean {numbers[-1]} by {categories[-1]}",
+            f"plot {numeric_labels[0]} by {category_labels[0]}",
+            f"mean {numeric_labels[-1]} by {category_labels[-1]}",
         ]
-    elif numbers:
-        prompts += [f"histogram of {numbers[0]}", f"mean of {numbers[-1]}"]
-    elif categories:
+    elif numeric_labels:
+        prompts += [f"histogram of {numeric_labels[0]}", f"mean of {numeric_labels[-1]}"]
+    elif category_labels:
         prompts += [
-            f"count {table.name} by {categories[0]}",
-            f"how many different {categories[-1]}?",
+            f"count {table.name} by {category_labels[0]}",
+            f"how many different {category_labels[-1]}?",
         ]
-    return [*prompts, f"how many rows has {table.name}?"][:3]
+    return [*prompts, f"how many rows has {table.name}?"][:MAX_EXAMPLES]
 
 
-def _recap(runner: PlanRunner) -> PlanAnswer:
+def _recap_answer(runner: PlanRunner) -> PlanAnswer:
     """Return an answer that lists the earlier prompts and the tools that were used."""
     lines = []
     if runner.conversation.summary:
         lines.append(
             "Earlier, in the words of the summary:\n\n" + runner.conversation.summary.strip() + "\n"
         )
-    earlier = runner.conversation.earlier
+    earlier_turns = runner.conversation.earlier
     prompted_turns = [
-        turn for turn in earlier if turn.prompt.strip() and turn.prompt != SUMMARY_PROMPT
+        turn for turn in earlier_turns if turn.prompt.strip() and turn.prompt != SUMMARY_PROMPT
     ]
-    for turn in prompted_turns[-20:]:
-        tools = ", ".join(dict.fromkeys(exchange.tool_use.tool for exchange in turn.exchanges))
-        tools_text = f" (tools: {tools})" if tools else ""
-        lines.append(f"- {inline_code(turn.prompt.strip()[:120])}{tools_text}")
+    for turn in prompted_turns[-MAX_RECAP_TURNS:]:
+        tool_names = ", ".join(dict.fromkeys(exchange.tool_use.tool for exchange in turn.exchanges))
+        tools_text = f" (tools: {tool_names})" if tool_names else ""
+        lines.append(f"- {inline_code(turn.prompt.strip()[:MAX_RECAP_CHARS])}{tools_text}")
     if not lines:
         text = "Nothing yet: this is the first prompt of the session."
         return PlanAnswer(text, "Rule: recap.")

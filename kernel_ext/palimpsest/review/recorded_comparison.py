@@ -24,7 +24,7 @@ from palimpsest.review.comparison.session_actions import (
     Parting,
     SessionActions,
     SessionStep,
-    first_prompt,
+    first_prompt_digest,
     parting_of,
     session_actions,
 )
@@ -37,11 +37,11 @@ GROWTH_POINTS = 5
 """Number of points, from the first to the last request, at which the size of the context is shown."""
 MAX_ACTION_CHARS = 48
 """Characters above which an action is cut in a cell; the sentence before the table has all of it."""
-COPIED_STEPS = "The {name} begins with {steps} of another session, whose requests, tokens and cost are counted there."
-OTHER_PROMPT = "Their first prompts differ."
-MAX_HEAD_CHARS = 32
-"""Characters above which a title is cut in the head of its column."""
-_ROWS: tuple[tuple[str, str, Form], ...] = (
+COPIED_STEPS_SENTENCE = "The {name} begins with {steps} of another session, whose requests, tokens and cost are counted there."
+OTHER_PROMPT_SENTENCE = "Their first prompts differ."
+MAX_COLUMN_TITLE_CHARS = 32
+"""Characters above which a session's title is cut as the title of its column."""
+_FIGURE_ROWS: tuple[tuple[str, str, Form], ...] = (
     ("origin", "agent", "text"),
     ("model", "model", "text"),
     ("turns", "turns", "count"),
@@ -67,11 +67,11 @@ _ACTION_ROWS = (
     ("end", "how it ended"),
 )
 FIGURE_KEYS = (
-    *(key for key, *_ in _ROWS),
+    *(key for key, *_ in _FIGURE_ROWS),
     *(key for key, _ in _ACTION_ROWS),
     *("context", "tools", "causes"),
 )
-"""Keys of the figures, as in the plain values."""
+"""Keys of the figures, as ``table_of_figures`` takes them."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ class RecordedComparison(ShownAsTable):
     second_growth: tuple[int, ...]
     first_actions: SessionActions
     second_actions: SessionActions
-    is_same_prompt: bool
-    """Whether both began with the same prompt."""
+    has_same_prompt: bool
+    """Whether both sessions began with the same prompt."""
     with_texts: bool = True
-    """Whether actions are told with their subjects; else only the tools are named."""
+    """Whether actions are shown with their subjects, such as a path; else only the tools are named."""
 
     @cached_property
     def parting(self) -> Parting:
@@ -106,7 +106,7 @@ class RecordedComparison(ShownAsTable):
         return self.table_of_figures(FIGURE_KEYS)
 
     def table_of_figures(self, keys: Sequence[str]) -> ReportTable:
-        """Return the table with the rows of these figures only, in its own order; raises UserError for an unknown key."""
+        """Return the table with the rows of the figures with these keys, in the order of ``table``; raises UserError for an unknown key."""
         check_columns(keys, FIGURE_KEYS)
         first_title, second_title = self._column_titles()
         columns = (
@@ -137,8 +137,8 @@ class RecordedComparison(ShownAsTable):
                 "steps": len(actions.steps),
                 "shared_steps": self.parting.shared_steps,
                 "next_action": None if step is None else step.phrase(with_texts=self.with_texts),
-                "files_changed": actions.files_of("changed"),
-                "files_read": actions.files_of("read"),
+                "files_changed": actions.file_count("changed"),
+                "files_read": actions.file_count("read"),
                 "end": actions.end(with_texts=self.with_texts),
             }
             for _, _, actions, step in self._sides
@@ -147,48 +147,52 @@ class RecordedComparison(ShownAsTable):
 
     def figure_rows(self) -> Iterator[tuple[str, tuple[Cell, ...]]]:
         """Yield each row with the key of its figure."""
-        for key, title, form in _ROWS:
+        for key, title, form in _FIGURE_ROWS:
             first_value, second_value = getattr(self.first, key), getattr(self.second, key)
-            is_comparable = key not in _MONEY_COLUMNS or self.first.unit == self.second.unit
-            ratio = _ratio(first_value, second_value) if is_comparable else None
-            unit = f", {self.first.unit}" if key in _MONEY_COLUMNS and is_comparable else ""
+            is_comparable = key not in _MONEY_KEYS or self.first.unit == self.second.unit
+            ratio = _ratio_to_first(first_value, second_value) if is_comparable else None
+            unit = f", {self.first.unit}" if key in _MONEY_KEYS and is_comparable else ""
             texts = (_figure_text(side, key, form) for side in (self.first, self.second))
             yield key, (title + unit, *texts, ratio)
         values = self.action_values()
         for key, title in _ACTION_ROWS:
-            sides_of_row = [_action_text(value[key]) for value in values]
-            is_own = key not in ("shared_steps", "next_action", "end")
-            ratio = _ratio(*(value[key] for value in values)) if is_own else None
-            yield key, (title, *sides_of_row, ratio)
+            cells = [_action_text(value[key]) for value in values]
+            is_count = key not in ("shared_steps", "next_action", "end")
+            ratio = _ratio_to_first(*(value[key] for value in values)) if is_count else None
+            yield key, (title, *cells, ratio)
         for point, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
             share = 100 * point // (GROWTH_POINTS - 1)
             title_text = f"context after {share} % of the requests"
             sides = zip(pair, (self.first, self.second), strict=True)
             sizes = (mark_estimate(f"{value:,}", side.basis == "estimate") for value, side in sides)
-            yield "context", (title_text, *sizes, _ratio(*pair))
+            yield "context", (title_text, *sizes, _ratio_to_first(*pair))
         for key, title_text, first, second in (
             ("tools", "calls of", self.first.tools, self.second.tools),
             ("causes", "breaks:", self.first.causes, self.second.causes),
         ):
             for name in dict.fromkeys([*first, *second]):
                 first_value, second_value = first.get(name, 0), second.get(name, 0)
-                ratio = _ratio(first_value, second_value)
+                ratio = _ratio_to_first(first_value, second_value)
                 yield key, (f"{title_text} {name}", str(first_value), str(second_value), ratio)
 
     def _column_titles(self) -> tuple[str, str]:
-        """Return the heads of the two columns, which say which is which where both have one title."""
-        first, second = (side.title or side.session for side in (self.first, self.second))
-        if first == second:
-            first, second = f"first: {first}", f"second: {second}"
-        return _column_title(first), _column_title(second)
+        """Return the titles of the two columns: ``first:`` and ``second:`` stand before them where both sessions have one title."""
+        first_title, second_title = (
+            side.title or side.session for side in (self.first, self.second)
+        )
+        if first_title == second_title:
+            first_title, second_title = f"first: {first_title}", f"second: {second_title}"
+        return _column_title(first_title), _column_title(second_title)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on what the figures rest on, each once, though both may be one session."""
+        """Sentences on what the figures are based on, each once."""
         both = (self.first, self.second)
-        notes = [] if self.is_same_prompt else [OTHER_PROMPT]
+        notes = [] if self.has_same_prompt else [OTHER_PROMPT_SENTENCE]
         notes += [
-            COPIED_STEPS.format(name=name, steps=counted_noun(actions.copied_steps, "step"))
+            COPIED_STEPS_SENTENCE.format(
+                name=name, steps=counted_noun(actions.copied_steps, "step")
+            )
             for name, actions in (("first", self.first_actions), ("second", self.second_actions))
             if actions.copied_steps
         ]
@@ -204,7 +208,7 @@ class RecordedComparison(ShownAsTable):
             if (sentence := getattr(side, field))
         ]
         notes += [
-            side.price for side in both if side.estimates & _MONEY_COLUMNS and side.unit == "USD"
+            side.price for side in both if side.estimates & _MONEY_KEYS and side.unit == "USD"
         ]
         if self.first.unit != self.second.unit:
             notes.append('Only one of them has a known price; give price="units" to compare costs.')
@@ -231,13 +235,13 @@ class RecordedComparison(ShownAsTable):
         }
 
 
-_MONEY_COLUMNS = frozenset({"cost", "break_cost"})
+_MONEY_KEYS = frozenset({"cost", "break_cost"})
 
 
 def compare_recorded(
     first: SessionReview, second: SessionReview, price: PriceLike = None, *, with_texts: bool = True
 ) -> RecordedComparison:
-    """Compare two recorded sessions at a price, as a comparison of policies takes it.
+    """Return two recorded sessions side by side; ``price`` is that of ``SessionReview.price``.
 
     Without texts the sessions have no titles, and of actions only the tools are named.
     """
@@ -248,25 +252,27 @@ def compare_recorded(
     return RecordedComparison(
         first_figures,
         second_figures,
-        _context(first),
-        _context(second),
+        _sampled_sizes(first),
+        _sampled_sizes(second),
         session_actions(first.timeline),
         session_actions(second.timeline),
-        first_prompt(first.timeline) == first_prompt(second.timeline),
+        first_prompt_digest(first.timeline) == first_prompt_digest(second.timeline),
         with_texts,
     )
 
 
-def _context(review: SessionReview) -> tuple[int, ...]:
+def _sampled_sizes(review: SessionReview) -> tuple[int, ...]:
     sizes = [round(size) for size in request_sizes(review.timeline, review.ruler)]
     if not sizes:
         return (0,) * GROWTH_POINTS
-    last = len(sizes) - 1
-    return tuple(sizes[round(last * point / (GROWTH_POINTS - 1))] for point in range(GROWTH_POINTS))
+    last_index = len(sizes) - 1
+    return tuple(
+        sizes[round(last_index * point / (GROWTH_POINTS - 1))] for point in range(GROWTH_POINTS)
+    )
 
 
 def _column_title(name: str) -> str:
-    return name if len(name) <= MAX_HEAD_CHARS else f"{name[: MAX_HEAD_CHARS - 1]}…"
+    return name if len(name) <= MAX_COLUMN_TITLE_CHARS else f"{name[: MAX_COLUMN_TITLE_CHARS - 1]}…"
 
 
 def _action_text(value: str | int | None) -> str:
@@ -276,12 +282,16 @@ def _action_text(value: str | int | None) -> str:
     return one_line(value or "nothing", MAX_ACTION_CHARS)
 
 
-def _ratio(value: Any, second_value: Any) -> float | None:
-    if isinstance(value, int | float) and isinstance(second_value, int | float) and value:
-        return second_value / value
+def _ratio_to_first(first_value: Any, second_value: Any) -> float | None:
+    if (
+        isinstance(first_value, int | float)
+        and isinstance(second_value, int | float)
+        and first_value
+    ):
+        return second_value / first_value
     return None
 
 
 def _figure_text(figures: SessionFigures, key: str, form: Form) -> str:
-    texts = shown_cell(getattr(figures, key), TableColumn(key, key, form))
-    return mark_estimate(texts, key in figures.estimates)
+    text = shown_cell(getattr(figures, key), TableColumn(key, key, form))
+    return mark_estimate(text, key in figures.estimates)

@@ -14,7 +14,7 @@ from palimpsest.context_policies.prompt_cache.recorded_clock import clock_senten
 from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.links import link_to
-from palimpsest.review.tables.recording_sentences import recorded_words
+from palimpsest.review.tables.recording_sentences import totals_sentence
 from palimpsest.review.tables.request_totals import request_sizes, request_totals
 from palimpsest.transcript.timeline import Timeline
 
@@ -54,12 +54,13 @@ class SessionFigures:
     """Whether the cost was recorded, or computed from the tokens at listed prices."""
     unit: Literal["USD", "units"]
     price: str
-    """A sentence on the prices."""
+    """A sentence on the prices, not a price."""
     price_basis: Literal["fact", "estimate"]
     """Whether the recorded costs match these prices; else the cost of breaks is an estimate."""
     breaks: int
     """Number of requests that lost the cache."""
     break_tokens: int
+    """Tokens that these requests had written anew."""
     break_cost: float
     causes: Mapping[str, int]
     """Number of breaks of each cause."""
@@ -103,10 +104,10 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
     profile = review.price(price)
     cache_breaks = review.breaks(profile)
     tools = Counter(item.tool for item in timeline.items if item.kind == "call")
-    reporting = [request for request in timeline.requests if request.reported is not None]
+    reported_requests = [request for request in timeline.requests if request.reported is not None]
     totals = request_totals(timeline, lambda: review.ruler, profile)
-    usages = [request.usage for request in reporting if request.usage is not None]
-    read_sum = sum(usage.cache_read for usage in usages)
+    usages = [request.usage for request in reported_requests if request.usage is not None]
+    cache_read_tokens = sum(usage.cache_read for usage in usages)
     models = Counter(request.model for request in timeline.requests if request.model)
     recorded_totals = timeline.recorded_totals
     sizes = request_sizes(timeline, lambda: review.ruler)
@@ -119,17 +120,19 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
         model=models.most_common(1)[0][0] if models else "",
         turns=max((request.turn for request in timeline.requests), default=0),
         requests=totals.requests,
-        reported=len(reporting),
+        reported=len(reported_requests),
         items=len(timeline.items),
         basis="fact" if totals.is_fact else "estimate",
         input=totals.input,
         uncached=sum(usage.input for usage in usages) if totals.is_fact else None,
-        cache_read=read_sum if totals.is_fact else None,
+        cache_read=cache_read_tokens if totals.is_fact else None,
         cache_write=sum(usage.cache_write for usage in usages) if totals.is_fact else None,
         output=totals.output,
         peak=totals.peak,
         growth=float(growths[len(growths) // 2]) if growths else 0.0,
-        cached=(read_sum / totals.input if totals.input else 0.0) if totals.is_fact else None,
+        cached=(cache_read_tokens / totals.input if totals.input else 0.0)
+        if totals.is_fact
+        else None,
         cost=totals.cost,
         cost_basis="fact" if totals.cost_is_fact else "estimate",
         unit=profile.unit,
@@ -141,21 +144,25 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
         causes=cache_breaks.causes,
         tools=dict(tools.most_common()),
         compactions=sum(event.kind == "compact" for event in timeline.events),
-        seconds=_seconds(timeline),
+        seconds=_duration_seconds(timeline),
         clock=clock_sentence(timeline),
         **{f"recorded_{name}": value for name, value in recorded_totals._asdict().items()},
-        recorded_words=recorded_words(recorded_totals),
+        recorded_words=totals_sentence(recorded_totals),
     )
 
 
-def _seconds(timeline: Timeline) -> float | None:
-    """Return the time between the first request and the end of the last; None where the recording does not state it."""
+def _duration_seconds(timeline: Timeline) -> float | None:
+    """Return the seconds between the first request and the end of the last; None where the recording does not state them."""
     if clock_sentence(timeline):
         return None
-    started = [request.started for request in timeline.requests if request.started is not None]
-    ended = [request.ended or request.started for request in timeline.requests]
-    last = max((moment for moment in ended if moment is not None), default=0)
-    return (last - min(started)) / 1000 if started and last > min(started) else None
+    start_times = [request.started for request in timeline.requests if request.started is not None]
+    end_times = [request.ended or request.started for request in timeline.requests]
+    last_end = max((moment for moment in end_times if moment is not None), default=0)
+    return (
+        (last_end - min(start_times)) / 1000
+        if start_times and last_end > min(start_times)
+        else None
+    )
 
 
 def start_seconds(timeline: Timeline) -> tuple[float | None, ...]:
@@ -164,8 +171,10 @@ def start_seconds(timeline: Timeline) -> tuple[float | None, ...]:
     known_times = [moment for moment in start_times if moment is not None]
     if clock_sentence(timeline) or not known_times or max(known_times) == min(known_times):
         return ()
-    first = min(known_times)
-    return tuple(None if moment is None else (moment - first) / 1000 for moment in start_times)
+    first_start = min(known_times)
+    return tuple(
+        None if moment is None else (moment - first_start) / 1000 for moment in start_times
+    )
 
 
 RECORDED_COLUMNS: tuple[tuple[str, str, Form], ...] = (
@@ -206,7 +215,9 @@ def figures_table(
     title: str, figures: list[SessionFigures], notes: tuple[str, ...] = ()
 ) -> ReportTable:
     """Return a table with a row for each session."""
-    rows = tuple(tuple(_cell(getattr(figure, key)) for key, _, _ in _COLUMNS) for figure in figures)
+    rows = tuple(
+        tuple(_table_cell(getattr(figure, key)) for key, _, _ in _COLUMNS) for figure in figures
+    )
     columns = tuple(
         TableColumn(key, column_title, form, "" if form == "text" else "fact")
         for key, column_title, form in _COLUMNS
@@ -216,7 +227,7 @@ def figures_table(
     return ReportTable(title, columns, rows, notes, links, frozenset(estimates))
 
 
-def _cell(value: Any) -> Cell:
+def _table_cell(value: Any) -> Cell:
     if isinstance(value, Mapping):
         return ", ".join(f"{number} {name}" for name, number in value.items())
     cell: Cell = value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED, RecordedPolicy
 from palimpsest.context_policies.own_policies.policy_function import PolicyFunction
-from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
+from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR_SECONDS
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, with_writes_kept
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import Basis, ReportTable
@@ -23,7 +23,7 @@ from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import NAMELESS_MODEL, PriceOf, profile_of, with_models_of
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.session_notes.noted_session import NotedSession
-from palimpsest.review.tables.cache_breaks import CacheBreaks, kept_breaks
+from palimpsest.review.tables.cache_breaks import CacheBreaks, breaks_at_price
 from palimpsest.review.tables.recording_sentences import problem_sentences
 from palimpsest.review.tables.references import References
 from palimpsest.review.tables.session_tables import (
@@ -33,10 +33,10 @@ from palimpsest.review.tables.session_tables import (
     requests_table,
 )
 from palimpsest.review.tables.subagents import (
-    ChildrenOf,
     SubagentRun,
     Subagents,
-    no_children,
+    SubagentTimelinesOf,
+    no_subagents,
     requests_with_subagents,
     subagent_runs,
     subagents_of,
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 PolicyLike = str | ContextPolicy | PolicyFunction | None
 """A policy by its name, itself, or as the function that decides; None for ``raw``, which shows every item whole."""
 SweptPolicy = str | ContextPolicy | PolicyFunction
+"""A policy with numbers, of which ``sweep`` varies one: by its name, itself, or as the function that decides."""
 PriceLike = PriceWords | PriceProfile | None
 """A model's id, ``units``, words of ``given_prices``, a price file, or a profile; None: the review's own prices."""
 MAX_TITLE_CHARS = 60
@@ -81,25 +82,25 @@ def policy_named(policy: SweptPolicy, /, **numbers: Any) -> ContextPolicy:
     return get(policy, **numbers)
 
 
-Keep = Callable[[Timeline, References | None], None]
-"""A function that stores the values derived from a session so far; called again when there are more."""
+KeepReview = Callable[[Timeline, References | None], None]
+"""A function that stores the values derived from a session; it is called again when further ones are known."""
 
 
-def session_ruler(timeline: Timeline, tokens_beside: Callable[[], int]) -> Ruler:
+def session_ruler(timeline: Timeline, separate_tokens: Callable[[], int]) -> Ruler:
     """Return the ruler of a session, fitted to the reported usage where there is some.
 
-    Where no usage was reported, ``tokens_beside`` returns the tokens of the recording's separate system prompt and tools,
+    Where no usage was reported, ``separate_tokens`` returns the tokens of the recording's separate system prompt and tools,
     the only known tokens of a request besides its messages.
     """
     from palimpsest.context_policies.calibration.fit import fit_ruler
 
-    fitted = fit_ruler(timeline)
-    if fitted.is_fitted or any(item.kind in ("system", "tools") for item in timeline.items):
-        return fitted
-    return replace(fitted, unseen_tokens=tokens_beside() or fitted.unseen_tokens)
+    fitted_ruler = fit_ruler(timeline)
+    if fitted_ruler.is_fitted or any(item.kind in ("system", "tools") for item in timeline.items):
+        return fitted_ruler
+    return replace(fitted_ruler, unseen_tokens=separate_tokens() or fitted_ruler.unseen_tokens)
 
 
-def listed_policies(policies: Sequence[PolicyLike] | PolicyLike) -> list[PolicyLike]:
+def list_of_policies(policies: Sequence[PolicyLike] | PolicyLike) -> list[PolicyLike]:
     """Return one or several policies as a list."""
     if isinstance(policies, Sequence) and not isinstance(policies, str):
         return [*policies]
@@ -119,11 +120,11 @@ class SessionReview(NotedSession):
         get_policy: GetPolicy,
         price_of: PriceOf,
         sent_requests: SentRequests | None = None,
-        children_of: ChildrenOf = no_children,
+        subagent_timelines_of: SubagentTimelinesOf = no_subagents,
         *,
         references: References | None = None,
         references_of: Callable[[Timeline], References] = References.of,
-        keep_review: Keep | None = None,
+        keep_review: KeepReview | None = None,
         ruler: Ruler | None = None,
         problems: Sequence[Problem] = (),
         price: PriceWords | None = None,
@@ -136,10 +137,12 @@ class SessionReview(NotedSession):
         """
         self.timeline = timeline
         known_sentences = {problem.sentence for problem in problems}
-        imported = (Problem("", text) for text in timeline.unread if text not in known_sentences)
-        self.problems = (*problems, *imported)
-        """Places of the recording that could not be read, now or when it was imported."""
-        self._children_of = children_of
+        import_problems = (
+            Problem("", text) for text in timeline.unread if text not in known_sentences
+        )
+        self.problems = (*problems, *import_problems)
+        """Places of the recording that could not be read when it was opened or imported."""
+        self._subagent_timelines_of = subagent_timelines_of
         self._get_policy = get_policy
         self._price_of = price_of
         self.note_files = note_files or no_notes()
@@ -162,7 +165,7 @@ class SessionReview(NotedSession):
 
     @cached_property
     def replays(self) -> "SimulationCache":
-        """The newest replays, so that the same policy is not replayed again."""
+        """The cache of the newest replays, so that the same policy is not replayed again."""
         from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 
         return SimulationCache(self.timeline)
@@ -178,15 +181,15 @@ class SessionReview(NotedSession):
     @cached_property
     def ruler(self) -> Ruler:
         """The ruler that counts tokens: the given ruler, else one fitted to the reported usage."""
-        fitted = self._ruler
-        if fitted is None:
-            fitted = _session_ruler_with(self.timeline, self.sent)
+        ruler = self._ruler
+        if ruler is None:
+            ruler = _session_ruler_with(self.timeline, self.sent)
             self._store_known_values()
-        return _with_lifetime(fitted, self._given_prices(None).lifetime)
+        return _with_lifetime(ruler, self._given_prices(None).lifetime)
 
     def ruler_at(self, price: PriceLike = None, lifetime: str | float | None = None) -> Ruler:
         """Return the ruler with the lifetime of the cache that ``price`` or ``lifetime`` gives."""
-        return _with_lifetime(self.ruler, self._lifetime(price, lifetime))
+        return _with_lifetime(self.ruler, self._lifetime_seconds(price, lifetime))
 
     def _store_known_values(self) -> None:
         if self._keep is not None:
@@ -212,23 +215,27 @@ class SessionReview(NotedSession):
         """Return the prices of a subagent for a session without prices, so that dollars and units are not mixed."""
         if given_prices(price_text or "").for_all or not self.timeline.requests:
             return units
-        for child in self._children_of(self.timeline.session):
-            child_profile = profile_of(child, price_text, self._price_of)
-            if child_profile.unit == "USD":
+        for subagent in self._subagent_timelines_of(self.timeline.session):
+            subagent_profile = profile_of(subagent, price_text, self._price_of)
+            if subagent_profile.unit == "USD":
                 own_models = (request.model or NAMELESS_MODEL for request in self.timeline.requests)
-                unknown = tuple(dict.fromkeys((*own_models, *child_profile.unpriced_models)))
-                return replace(child_profile, unpriced_models=unknown, matches_recorded=False)
+                unknown = tuple(dict.fromkeys((*own_models, *subagent_profile.unpriced_models)))
+                return replace(subagent_profile, unpriced_models=unknown, matches_recorded=False)
         return units
 
     def replay_price(
         self, price: PriceLike = None, lifetime: str | float | None = None
     ) -> PriceProfile:
         """Return the prices of a replay; with a given lifetime of the cache, its writes are priced for that lifetime."""
-        seconds = self._lifetime(price, lifetime)
+        seconds = self._lifetime_seconds(price, lifetime)
         profile = self.price(price)
-        return profile if seconds is None else with_writes_kept(profile, hourly=seconds >= HOUR)
+        return (
+            profile
+            if seconds is None
+            else with_writes_kept(profile, hourly=seconds >= HOUR_SECONDS)
+        )
 
-    def _lifetime(self, price: PriceLike, lifetime: str | float | None) -> float | None:
+    def _lifetime_seconds(self, price: PriceLike, lifetime: str | float | None) -> float | None:
         """Return the lifetime in seconds: that of the call, that in its price, or the review's default; None without any."""
         if lifetime is not None:
             return lifetime_seconds(lifetime)
@@ -261,14 +268,14 @@ class SessionReview(NotedSession):
         from palimpsest.review.comparison.own_rule import own_rule
 
         rule_text = (
-            self._own_rule_words if engine else _own_rule_text(own_rule(self.timeline, self.ruler))
+            self._own_rule_phrase if engine else _rule_phrase(own_rule(self.timeline, self.ruler))
         )
         return proof_of(self.timeline, self.ruler_at(price), self.replay_price(price), rule_text)
 
     @cached_property
-    def _own_rule_words(self) -> str:
+    def _own_rule_phrase(self) -> str:
         """A phrase on the recorded compactions that the agent's own rule predicts; empty where it is not known."""
-        return _own_rule_text(self.own_rule())
+        return _rule_phrase(self.own_rule())
 
     # Tables
 
@@ -299,7 +306,7 @@ class SessionReview(NotedSession):
         return self.subagents_at()
 
     def subagents_at(self, price: PriceLike = None) -> Subagents:
-        """Return the subagents at other prices than the recorded ones."""
+        """Return the subagents, with their costs at a price."""
         runs = self.subagent_runs(price)
         return subagents_of(self.timeline, self.ruler, self.price(price), runs)
 
@@ -307,30 +314,32 @@ class SessionReview(NotedSession):
         """Return the subagents alone, without the totals of the session."""
         profile, user_prices = self.price(price), self._given_prices(price)
 
-        def measures(child: Timeline) -> tuple[Ruler, PriceProfile]:
+        def ruler_and_prices(child: Timeline) -> tuple[Ruler, PriceProfile]:
             sent_requests = None if self.sent is None else self.sent.of_session(child.session)
             ruler = _session_ruler_with(child, sent_requests)
             return ruler, with_models_of(profile, child, self._price_of, user_prices)
 
-        return subagent_runs(self.timeline, self._children_of, self.ruler, measures)
+        return subagent_runs(
+            self.timeline, self._subagent_timelines_of, self.ruler, ruler_and_prices
+        )
 
     def subagent_reviews(self) -> Iterator["SessionReview"]:
-        """Yield a review of each session that calls of this one started, directly or through others."""
+        """Yield a review of each subagent of the session, also of those that its subagents started."""
         for run in self.subagent_runs():
-            child = run.timeline.session
+            subagent_id = run.timeline.session
             yield SessionReview(
                 run.timeline,
                 self._get_policy,
                 self._price_of,
-                None if self.sent is None else self.sent.of_session(child),
-                self._children_of,
+                None if self.sent is None else self.sent.of_session(subagent_id),
+                self._subagent_timelines_of,
                 price=self._price_text,
                 note_files=self.note_files,
             )
 
     @property
     def requests_with_subagents(self) -> ReportTable:
-        """One row for each request of the session and of its subagents, on one time axis."""
+        """One row for each request of the session and its subagents, in the order of sending."""
         return requests_with_subagents(self.timeline, self.subagents)
 
     def breaks(self, price: PriceLike = None) -> CacheBreaks:
@@ -339,7 +348,7 @@ class SessionReview(NotedSession):
         >>> len(session.breaks())
         0
         """
-        return kept_breaks(self.timeline, self.price(price))
+        return breaks_at_price(self.timeline, self.price(price))
 
     def cache_use(self, price: PriceLike = None) -> "CacheUse":
         """Return how the cache served the requests: fresh tokens, reads by pause, whether an hour's cache would pay.
@@ -380,14 +389,14 @@ class SessionReview(NotedSession):
         from palimpsest.review.tables.explanation import explanation
 
         try:
-            index = self._item(item)
+            index = self._item_index(item)
             timeline, policy_text = self.timeline, ""
             if policy != RECORDED:
                 simulation = self._replay_under(policy)
                 timeline = simulation.timeline
                 policy_text = f"Under {one_line(simulation.policy_name)}: "
             uses, factor = [*self.references.used_names(index)], self.ruler.factor
-            sentence = explanation(timeline, index, request - 1, factor=factor, uses=uses)
+            sentence = explanation(timeline, index, request - 1, factor=factor, using_requests=uses)
         except IndexError as error:
             raise UserError(str(error)) from error
         return f"{policy_text}{sentence}"
@@ -413,7 +422,7 @@ class SessionReview(NotedSession):
         fields = {"request": request, "item": item, **place}
         return link_of_fields(self.timeline.session, fields, price, lifetime)
 
-    def _item(self, item: int | str) -> int:
+    def _item_index(self, item: int | str) -> int:
         if isinstance(item, int):
             return item - 1
         for candidate in self.timeline.items:
@@ -425,7 +434,7 @@ class SessionReview(NotedSession):
         )
 
     def _item_number(self, item: int | str) -> int:
-        return self._item(item) + 1
+        return self._item_index(item) + 1
 
     def _broken_requests(self) -> Sequence[int]:
         return [cache_break.request for cache_break in self.breaks()]
@@ -453,9 +462,9 @@ class SessionReview(NotedSession):
     def difference(
         self, first: int, second: int, policy: PolicyLike = RECORDED, *, price: PriceLike = None
     ) -> "RequestDifference":
-        """Return the items that came, went and changed between two requests, from 1, and the cost of that.
+        """Return the items added, removed and changed between two requests, from 1, and the cost of these changes.
 
-        The reported usage of a request that follows the other is a fact; all else is an estimate.
+        The usage that the second request reports is a fact where it is sent right after the first; all else is an estimate.
 
         >>> session.difference(1, 1).changes
         ()
@@ -483,7 +492,7 @@ class SessionReview(NotedSession):
     ) -> "CompactionLosses":
         """Return the compactions, recorded or of a policy, with the names that each lost and that were needed later.
 
-        ``summary`` is that of ``request``; ``price`` that of ``breaks``, for what fetching again would cost.
+        ``summary`` is as in ``request``; ``price`` is that at which fetching the lost results again is estimated.
 
         >>> len(session.compactions())
         0
@@ -495,25 +504,25 @@ class SessionReview(NotedSession):
 
         if not self.timeline.requests:
             return CompactionLosses(self.timeline.title or self.timeline.session, RECORDED, ())
-        simulation, uses = self._replay_under(policy, summary), self.references.by_name
+        simulation, uses = self._replay_under(policy, summary), self.references.uses_by_name
         return compaction_losses(simulation, uses, self.price(price), self._summary_writers(price))
 
     def _summary_writers(self, price: PriceLike) -> "dict[str, SummarySession]":
         """Return the sessions that wrote summaries, with their tokens and cost."""
         from palimpsest.review.request_contents.compaction_losses import (
             SummarySession,
-            summary_writers,
+            writer_ids_by_summary,
         )
 
-        writer_ids = frozenset(summary_writers(self.timeline).values())
+        writer_ids = frozenset(writer_ids_by_summary(self.timeline).values())
         runs = self.subagent_runs(price) if writer_ids else ()
         writers = {}
         for run in runs:
-            session, totals = run.timeline.session, run.totals
-            if session in writer_ids:
-                numbers = totals.requests, totals.input, totals.output, totals.cost
+            session_id, totals = run.timeline.session, run.totals
+            if session_id in writer_ids:
+                counts = totals.requests, totals.input, totals.output, totals.cost
                 basis: Basis = "fact" if totals.cost_is_fact else "estimate"
-                writers[session] = SummarySession(session, *numbers, basis)
+                writers[session_id] = SummarySession(session_id, *counts, basis)
         return writers
 
     def _replay_under(self, policy: PolicyLike, summary: str | None = None) -> "Simulation":
@@ -545,7 +554,7 @@ class SessionReview(NotedSession):
     # Policies
 
     def policy(self, policy: PolicyLike, **numbers: Any) -> ContextPolicy | None:
-        """Return a policy by its name or itself, with the given numbers instead of its defaults.
+        """Return the policy that a name or a value stands for, with the given numbers instead of its defaults.
 
         None stands for ``raw``, which shows every item whole. Raises UserError for an unknown name, and for what is no policy.
         """
@@ -589,14 +598,14 @@ class SessionReview(NotedSession):
         choice = None if summary is None else SummaryChoice.parse(summary)
         comparison = compare_policies(
             self.timeline,
-            [with_summaries(self.policy(entry), choice) for entry in listed_policies(policies)],
+            [with_summaries(self.policy(entry), choice) for entry in list_of_policies(policies)],
             ruler or self.ruler_at(price, lifetime),
             self.replay_price(price, lifetime),
             window=window,
             references=self.references,
             summaries=choice,
             cache=self.replays,
-            own_rule=self._own_rule_words,
+            own_rule=self._own_rule_phrase,
         )
         self._store_known_values()
         return comparison
@@ -614,7 +623,7 @@ class SessionReview(NotedSession):
         summary: str | None = None,
         **numbers: Sequence[Any],
     ) -> "PolicySweep":
-        """Return one policy with several values of one of its numbers.
+        """Return a table that compares several values of one number of a policy.
 
         ``sweep("opencode.prune.protect", [10_000, 20_000])`` and ``sweep("opencode.prune", protect=[...])`` are
         the same; a policy of one's own may be given itself. A list of windows is a number of the policy, like the others.
@@ -640,18 +649,18 @@ class SessionReview(NotedSession):
         return PolicySweep(swept_policy, number, swept_values, comparison)
 
 
-def _own_rule_text(own: "OwnRule | None") -> str:
-    return "" if own is None else own.sentence_end
+def _rule_phrase(rule: "OwnRule | None") -> str:
+    return "" if rule is None else rule.sentence_end
 
 
 def _session_ruler_with(timeline: Timeline, sent_requests: SentRequests | None) -> Ruler:
-    def sent_beside() -> int:
-        from palimpsest.review.request_contents.request_blocks import tokens_beside
+    def recorded_separate_tokens() -> int:
+        from palimpsest.review.request_contents.request_blocks import separate_tokens
 
         requests = sent_requests
-        return 0 if requests is None else tokens_beside(requests.system, requests.tools_text)
+        return 0 if requests is None else separate_tokens(requests.system, requests.tools_text)
 
-    return session_ruler(timeline, sent_beside)
+    return session_ruler(timeline, recorded_separate_tokens)
 
 
 def _with_lifetime(ruler: Ruler, seconds: float | None) -> Ruler:
@@ -669,11 +678,11 @@ def _sweep_arguments(
     if isinstance(policy, str) and values is not None and not numbers:
         from palimpsest.context_policies.registry import split_policy_number
 
-        name, number = split_policy_number(policy)
-        if not name:
-            name, _, number = policy.rpartition(".")
-        if name:
-            return name, number, tuple(values)
+        policy_name, number = split_policy_number(policy)
+        if not policy_name:
+            policy_name, _, number = policy.rpartition(".")
+        if policy_name:
+            return policy_name, number, tuple(values)
     if values is None and len(numbers) == 1:
         number, number_values = next(iter(numbers.items()))
         return policy, number, tuple(number_values)

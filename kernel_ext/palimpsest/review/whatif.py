@@ -35,7 +35,7 @@ def whatif(
     summary_tokens: int = SUMMARY_TOKENS,
     exact: bool = False,
 ) -> WhatIf:
-    """Compare a session with its simulation under a policy; None is the recorded one.
+    """Return a session beside its simulation under a policy; None stands for the recorded policy.
 
     With ``exact`` each request of a session that was recorded here is rebuilt, which takes seconds; this works
     for the engine's own policies. Raises UserError with one sentence.
@@ -51,7 +51,7 @@ def whatif(
 
 
 def engine_policy(policy: str | Policy | ContextPolicy | None) -> Policy | None:
-    """Return the engine's own policy that a name or value means; raises UserError for a policy of any other kind."""
+    """Return the engine's policy that a name or value stands for, None for None; raises UserError for a policy of any other kind."""
     if policy is None or isinstance(policy, Policy):
         return policy
     preset = get(policy)
@@ -69,9 +69,9 @@ def is_policy_of_review(policy: str | Policy | ContextPolicy) -> bool:
     """
     if not isinstance(policy, str):
         return not isinstance(policy, Policy)
-    pieces = policy.split()
-    name = pieces[0].partition("@")[0].partition("|")[0] if pieces else ""
+    policy_words = policy.split()
+    preset_name = policy_words[0].partition("@")[0].partition("|")[0] if policy_words else ""
     names = {preset.preset for preset in presets()} - (
-        {*ENGINE_PRESETS} if len(pieces) == 1 else set()
+        {*ENGINE_PRESETS} if len(policy_words) == 1 else set()
     )
-    return policy in OWN_POLICIES or name in (names | {*OWN_POLICIES, RAW_NAME, RECORDED})
+    return policy in OWN_POLICIES or preset_name in (names | {*OWN_POLICIES, RAW_NAME, RECORDED})

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from palimpsest.model.adapter import usage
 from palimpsest.model.adapter.provider_calls import ProviderCalls
 from palimpsest.model.adapter.stream_joiner import StreamJoiner
-from palimpsest.model.errors.classification import ended_early, overflow_error, refusal_code
+from palimpsest.model.errors.classification import early_end_error, overflow_error, refusal_code
 from palimpsest.model.errors.explanations import auth_sentence
 from palimpsest.model.errors.overflow_detection import is_overflow
 from palimpsest.model.errors.retry import HOPELESS_CODES
@@ -103,7 +103,7 @@ class ScriptedModel:
         for event in joiner.end_stream(finish):
             yield event
         tokens = self._usage(answer, joiner, request)
-        yield StepFinished(joiner.reason(finish), tokens, tokens.cost(request.model.price))
+        yield StepFinished(joiner.finish_reason(finish), tokens, tokens.cost(request.model.price))
 
     def _usage(self, answer: ModelAnswer, joiner: StreamJoiner, request: ModelRequest) -> Usage:
         prompt = prompt_text(request.messages, request.tools)
@@ -134,7 +134,7 @@ class ScriptedModel:
                 message = "The connection broke in the middle of the answer."
                 raise ModelFailed(ApiError(message=message, retryable=True))
             case EndEarly():
-                raise ModelFailed(ended_early())
+                raise ModelFailed(early_end_error())
             case StreamError():
                 raise ModelFailed(ApiError(message=action.message, retryable=True))
             case ProviderRun():

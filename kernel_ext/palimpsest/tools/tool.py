@@ -116,11 +116,11 @@ class PythonOutcome:
     was_interrupted: bool = False
     images: tuple[Attachment, ...] = ()
     """Figures as ``data:image/png`` attachments, for the model."""
-    rich: tuple[str, ...] = ()
+    displayed_mimes: tuple[str, ...] = ()
     """MIME types of the rich results that the cell displays itself."""
     shown_results: tuple[ShownResult, ...] = ()
     """The rich results that no cell displays, without figures."""
-    inputs: Mapping[str, str] = field(default_factory=dict)
+    input_checksums: Mapping[str, str] = field(default_factory=dict)
     """Checksums, before the run, of the variables that the code reads, by name."""
     notes: tuple[str, ...] = ()
     """Sentences on changes that the code left in the process, with the code that undoes each."""
@@ -157,7 +157,7 @@ class ShownVariables:
 
 
 WithoutPage = Literal["refuse", "write"]
-"""What becomes of changes of cells where no page shows the notebook, which another editor may have open."""
+"""Whether cells of a notebook that no page shows are changed in its file; another editor may have it open."""
 
 NAMES_AND_TYPES = ShownVariables()
 
@@ -212,7 +212,7 @@ class NoPage(UserError):
     """No open page shows the notebook, so its cells can be changed by nobody."""
 
 
-NOT_RUN: Mapping[str, str] = {
+NOT_RUN_SENTENCES: Mapping[str, str] = {
     "changed": "The cell was changed since you last saw it, so it was not run. Read it, then decide anew.",
     "missing": "There is no such cell in the notebook any more, so nothing was run.",
     "hidden": "There is no such cell in the notebook, so nothing was run.",
@@ -225,7 +225,7 @@ class CellNotRun(UserError):
     """A page did not run a cell; ``result`` says why, with the cell's present source if that has changed."""
 
     def __init__(self, result: CellResult) -> None:
-        super().__init__(NOT_RUN[result.problem or "missing"])
+        super().__init__(NOT_RUN_SENTENCES[result.problem or "missing"])
         self.result = result
 
 
@@ -241,7 +241,7 @@ class NotebookChanger(Protocol):
 
     async def change(
         self,
-        notebook: str,
+        notebook_path: str,
         changes: Sequence[CellChange],
         origin: CellOrigin | None,
         session_id: str | None = None,
@@ -251,9 +251,9 @@ class NotebookChanger(Protocol):
         """Make the changes in the notebook with this path, and return one result for each."""
 
     async def run(
-        self, notebook: str, cell: str, source: str, *, abort: Abort, session_id: str
+        self, notebook_path: str, cell_id: str, source: str, *, abort: Abort, session_id: str
     ) -> CellRun:
-        """Run a cell as a person would, if it has this source, and return its recorded run.
+        """Run the cell with this id as a person would, if it has this source, and return its recorded run.
 
         Raises CellNotRun with the page's result where it did not run, and Aborted where it was withdrawn before it began;
         the run of a stopped cell has the status ``stopped``.
@@ -281,14 +281,14 @@ class NotebookReader(Protocol):
         """Return the run of the page's message with this id; None where none was recorded."""
 
     async def page(self, request: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
-        """Return the notebooks of open pages; None where no page answers in time."""
+        """Ask the open pages for cells, and return their notebooks; None where no page answers within ``seconds``."""
 
     def hide_next(self) -> None:
         """Hide the next cell that runs from the agent."""
 
 
 class AskFunction(Protocol):
-    """Asks for permission.
+    """Asks the user, where no rule answers, whether a call may run.
 
     Contract: returns when the call may run: the user's answer, or None where the rules answered; raises PermissionDenied
     otherwise.
@@ -334,7 +334,7 @@ class RecallArchive(Protocol):
     async def find(self, name: str) -> ArchivedText:
         """Return the text of a name; raises UserError with a sentence for the model."""
 
-    async def hidden(self) -> Sequence[ArchivedText]:
+    async def hidden_texts(self) -> Sequence[ArchivedText]:
         """Return all texts that the model sees only in part or not at all, oldest first."""
 
 
@@ -380,7 +380,7 @@ class ToolContext:
     def scrubber(self) -> Callable[[str], str]:
         """Return a function that removes this kernel's own keys from a text.
 
-        Only values that the environment has as keys are removed here; text that looks like a key is
+        Keys are removed that are values of the environment's variables; text that only looks like a key is
         redacted when the output is journaled (``store/log_lines.py``), before the model sees it.
         """
         values = secret_values(self.environment)

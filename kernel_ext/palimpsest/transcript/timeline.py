@@ -28,6 +28,8 @@ COPIED = "copied"
 """Key in the recorded facts of a message that another session holds too; its request is counted in that session."""
 CHARS4 = "chars/4"
 """The estimator of most agents: four characters are a token, rounded up for each message."""
+CHARS_PER_TOKEN = 4
+"""Characters of a token where no tokenizer counts."""
 SECTION_KINDS = frozenset({"system", "tools"})
 """Kinds of the items that come before a conversation; their hashes show that they changed."""
 GONE_STATES: frozenset[ItemState] = frozenset({"out", "reverted", "summarised"})
@@ -313,7 +315,7 @@ class Timeline:
             tokens = tokens_by_text.get(item.hash) if item.hash else None
             if tokens is None:
                 text = self.read(item.index) if item.text == "kept" else ""
-                tokens = count(text) if text else -(-item.chars // 4)
+                tokens = count(text) if text else -(-item.chars // CHARS_PER_TOKEN)
                 tokens_by_text[item.hash] = tokens
             weights.append(tokens)
         return weights
@@ -334,8 +336,8 @@ class Timeline:
             if item.block != block:
                 block, chars, tokens = item.block, 0, 0
             chars += item.chars
-            quarters.append(-(-chars // 4) - tokens)
-            tokens = -(-chars // 4)
+            quarters.append(-(-chars // CHARS_PER_TOKEN) - tokens)
+            tokens = -(-chars // CHARS_PER_TOKEN)
         self.earlier["quarters"] = self.items, quarters
         return quarters
 
@@ -351,10 +353,10 @@ class Timeline:
         if not moved_items:
             return own_order
         # Items have odd numbers in their own order; a moved one comes just before the item that it names.
-        places = [*range(1, 2 * len(self.items), 2)]
+        sort_keys = [*range(1, 2 * len(self.items), 2)]
         for index, before in moved_items:
-            places[index] = 2 * before
-        order = sorted(own_order, key=places.__getitem__)
+            sort_keys[index] = 2 * before
+        order = sorted(own_order, key=sort_keys.__getitem__)
         return own_order if order == [*own_order] else tuple(order)
 
     @cached_property
@@ -391,10 +393,10 @@ class Timeline:
             for transition in self.transitions[unchanged_count:]:
                 transitions[transition.item] = [*transitions.get(transition.item, ()), transition]
         else:
-            lists: dict[int, list[Transition]] = {}
+            transitions_by_item: dict[int, list[Transition]] = {}
             for transition in self.transitions:
-                lists.setdefault(transition.item, []).append(transition)
-            transitions.update(lists)
+                transitions_by_item.setdefault(transition.item, []).append(transition)
+            transitions.update(transitions_by_item)
         self.earlier["by item"] = self.transitions, transitions
         return transitions
 
@@ -403,8 +405,8 @@ class Timeline:
         transitions = self.by_item.get(item)
         if not transitions:
             return None
-        place = bisect_right(transitions, request, key=lambda transition: transition.request)
-        newest = transitions[place - 1] if place else None
+        position = bisect_right(transitions, request, key=lambda transition: transition.request)
+        newest = transitions[position - 1] if position else None
         return None if newest is None or newest.state == "whole" else newest
 
     def state(self, item: int, request: int) -> ItemState | None:

@@ -259,9 +259,11 @@ export interface AskCompaction {
 export interface AskComparison {
   subagent?: string;
   ask: 'comparison';
-  /** The other one's recorded file or folder, from the kernel's start directory; None for a session of the project. */
+  /**
+   * Path of the other session's recording, relative to the kernel's start directory; None for a session of the project.
+   */
   path?: string;
-  /** The other one's id; empty for the first session with a request of the recording. */
+  /** Id of the other session; empty for the first session with a request in the recording. */
   session: string;
   price?: string;
   /** ``stamp`` of the comparison that the front end has: where nothing is newer, the answer contains none. */
@@ -304,7 +306,7 @@ export interface AskRequest {
   };
   /** Only blocks that contain this text, ignoring case; empty for all. */
   find: string;
-  /** The first block that is wanted. */
+  /** Index of the first block that is sent, among those that match. */
   first: number;
 }
 /** Ask which items hold a text, whichever request shows them. */
@@ -318,13 +320,14 @@ export interface AskSearch {
 export interface AskTrack {
   subagent?: string;
   ask: 'track';
-  /** A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages. */
+  /** A policy's name as ``policies.get`` reads it, followed by its numbers, with ``|`` between stages. */
   policy: string;
   /** Numbers of a single preset, as its sliders name them. */
   numbers: {
     [k: string]: number;
   };
   price?: string;
+  /** Tokens of the window that is assumed; 0 for the recorded window. */
   window: number;
 }
 /** Ask which names of an item the answers from a request on used. */
@@ -535,6 +538,7 @@ export interface Branch {
   cost?: number;
   /** An estimate in units of an uncached input token, where ``cost`` is None; None where no tokens are reported. */
   units?: number;
+  /** Number of decisions about the context since the branches part. */
   decisions: number;
   /** The beginning of the newest answer on one line; empty where there is none. */
   answer: string;
@@ -546,7 +550,7 @@ export interface Branch {
   window: number;
   /** Number of estimates among ``sizes``. */
   estimates: number;
-  /** The branch from which this one was forked; empty for the first branch. */
+  /** Id of the branch from which this one was forked; empty for the first branch. */
   parent: string;
   parent_title: string;
   /** Number of requests that it shares with the parent branch. */
@@ -570,11 +574,12 @@ export interface BranchTable {
   left_out: number;
   figures: BranchFigure[];
 }
-/** A request that read less from the cache than the one before left there: a fact. */
+/** A request that read less from the cache than the request before had left there: a fact. */
 export interface BreakView {
   request: number;
   turn: number;
   cause: string;
+  /** All causes, with their numbers. */
   words: string;
   expected: number;
   read: number;
@@ -849,7 +854,7 @@ export interface SegmentCut {
   /** The text to insert where the cut fell into a code fence. */
   joint: string;
 }
-/** States that are already decided for the next request, such as of an item that the user restored. */
+/** The states of items that are already decided for the next request, such as after the user restored one. */
 export interface ComingColumns {
   item: number[];
   state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
@@ -872,8 +877,10 @@ export interface CommandReply {
 }
 /** The summary of a session that a page shows before it has the session's messages. */
 export interface SessionHead {
+  /** The session's id. */
   session: string;
   title: string;
+  /** The path of its notebook. */
   notebook?: string;
   read_only: boolean;
   seq: number;
@@ -1081,7 +1088,7 @@ export interface CompactionText {
   undone?: number;
   /** The items that the summary covers. */
   items: number[];
-  /** Estimated tokens of each of these items in the request before. */
+  /** Estimated tokens of each of ``items`` in the request before. */
   item_tokens: number[];
   /** At most ``MAX_TEXT_CHARS`` characters; data, not markup. */
   summary: string;
@@ -1095,7 +1102,7 @@ export interface CompactionText {
   lost: LostWord[];
   /** Estimated cost of fetching the needed names again, in the money of the view's price. */
   refetching: number;
-  /** Number of requests for that. */
+  /** Number of requests for fetching them again. */
   fetches: number;
   sentences: string[];
 }
@@ -1115,7 +1122,7 @@ export interface LostWord {
   /** The requests, from 0, whose answers used the name after it was lost and before it was shown again. */
   needed: number[];
 }
-/** One figure of both sessions, as text. */
+/** One figure, as text, with its value in each session. */
 export interface ComparedFigure {
   key: string;
   name: string;
@@ -1127,7 +1134,7 @@ export interface ComparedFigure {
 /** A file that calls of one or both sessions named. */
 export interface ComparedFile {
   path: string;
-  /** What the first session did with it; empty where it named it in no call. */
+  /** What the first session did with the file; empty where none of its calls names the file. */
   first: 'changed' | 'read' | '';
   second: 'changed' | 'read' | '';
 }
@@ -1154,7 +1161,7 @@ export interface ComparedSession {
 }
 /** What one session did in the first step in which it differs from the other. */
 export interface ComparedStep {
-  /** Its request; None where another session counts it. */
+  /** Index of the request, from 0; None for a step copied from another session. */
   request?: number;
   /** The action as a phrase on one line. */
   words: string;
@@ -1221,12 +1228,12 @@ export interface Facts {
 }
 /** The tool definitions, item by item: an item of tools holds those that its request offered. */
 export interface DefinitionColumns {
-  /** The item that holds it; one whose text is no list of definitions has none here. */
+  /** The item that holds the definition. */
   item: number[];
   name: string[];
-  /** Its share of the item's tokens, by length; the definitions of an item share all of them. */
+  /** The definition's share of the item's tokens, by length; the shares of all definitions add up to them. */
   tokens: number[];
-  /** How it differs from the definitions that were offered before. */
+  /** Whether the definition is new or changed since the previous tools. */
   change: ('' | 'new' | 'changed')[];
 }
 /** Delete a session and the sessions that its tasks began, for good. */
@@ -1288,7 +1295,7 @@ export interface ExportedFile {
 export interface Extensions {
   hooks: HookStatus[];
   servers: McpServerStatus[];
-  /** Hooks that cannot be loaded. */
+  /** Sentences on hooks that cannot be loaded. */
   remarks: string[];
 }
 /** A hook as ``%agent hooks`` lists it. */
@@ -1349,6 +1356,7 @@ export interface Fork {
   id: string;
   type: 'fork';
   session?: string;
+  /** The id of the message before which the copy ends. */
   message?: string;
   /** The request's number in the session, from 1, or its id. */
   request?: number | string;
@@ -1400,7 +1408,7 @@ export interface Hello {
 export interface HygienePolicy {
   rule: 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'palimpsest';
 }
-/** An image. */
+/** An image of a session, for a page. */
 export interface Image {
   /** A ``data:`` URL, small enough for a page. */
   image: string;
@@ -1416,6 +1424,7 @@ export interface ImportProgressNotice {
   kind: 'import-progress';
   /** The id of the import's command. */
   id: string;
+  /** Bytes that were read so far. */
   bytes: number;
   /** Bytes of the source; 0 while they are not known. */
   total: number;
@@ -1457,7 +1466,7 @@ export interface Inspect {
   client: string;
 }
 /**
- * What an inspector shows of a session; what is not given is as it opens.
+ * What an inspector shows of a session; a field that is not given is as when the inspector opens.
  *
  * Requests and items count from 1 in Python and in a link, and from 0 in a page.
  */
@@ -1468,7 +1477,7 @@ export interface InspectorPlace {
   item?: number;
   /** The tool definition of that item whose card is open, from 1. */
   definition?: number;
-  /** The request that the shown one is compared with; by default the one before. */
+  /** The request with which the shown request is compared; by default the request before it. */
   against?: number;
   /**
    * The first and the last request to which grid, tables and sums are narrowed.
@@ -1477,16 +1486,18 @@ export interface InspectorPlace {
    * @maxItems 2
    */
   range?: [unknown, unknown];
-  /** The session that a call of this one started, which is shown instead: the other fields are of that session. */
+  /** Id of a subagent that is shown instead of the session; the other fields are about the subagent. */
   subagent?: string;
-  /** The session that is shown beside it: the id of one, or the path of a recorded file. */
+  /** A second session that is shown beside the first: its id, or the path of a recorded file. */
   beside?: string;
-  /** ``second`` where the other fields are of the session beside it; by default they are of the first. */
+  /**
+   * ``second`` where the other fields are about the session ``beside``; by default they are about the first session.
+   */
   side?: 'second';
   tab?: 'compared' | 'timeline' | 'items' | 'requests' | 'cost' | 'wastes' | 'notes';
-  /** The policy of the second track, with its numbers behind it. */
+  /** The policy of the second track: its name, followed by its numbers. */
   policy?: string;
-  /** The prices and the lifetime that were chosen on the page, as its questions name them. */
+  /** The prices and the lifetime of the cache that were chosen on the page, in the words of ``given_prices``. */
   price?: string;
   /** Whether grid, window, difference and request show the policy instead of the recording. */
   what_if: boolean;
@@ -1717,11 +1728,11 @@ export interface SettingRow {
  */
 export interface MarkColumns {
   request: number[];
-  /** The item that it stands after; -1 where that is not known. */
+  /** The item that the mark stands after; -1 where that is not known. */
   item: number[];
-  /** Of an item of tools the definition that it stands after, from 0; -1 for other items. */
+  /** For an item of tools the definition, from 0, that the mark stands after; -1 for other items. */
   definition: number[];
-  /** The place as it was sent, such as ``message 7, block 2``; empty where the item is known. */
+  /** The mark's place as it was sent, such as ``message 7, block 2``; empty where the item is known. */
   place: string[];
   /** ``5m`` or ``1h``; empty where the client left it to the provider. */
   lifetime: string[];
@@ -2101,6 +2112,7 @@ export interface NewSession {
   id: string;
   type: 'new';
   title?: string;
+  /** The id of the session to which it belongs, as one that a task began. */
   parent?: string;
   /** Permission rules in the form of the settings, for this session only; checked when they are loaded. */
   permission?:
@@ -2623,14 +2635,16 @@ export interface ReleaseRequest {
 export interface RenameNotebook {
   id: string;
   type: 'rename';
+  /** The path before. */
   was: string;
+  /** The path now. */
   notebook: string;
 }
 /** The requests of a session, in order. */
 export interface RequestColumns {
   id: string[];
   turn: number[];
-  /** Number of items that existed when it was sent; it could show the items below this number. */
+  /** Number of items that existed when the request was sent: it could show the items below this number. */
   items: number[];
   /** Milliseconds since 1970. */
   started: (number | null)[];
@@ -2777,7 +2791,9 @@ export interface RulerView {
   estimator: string;
   unseen: number;
   factor: number;
+  /** Whether it was fitted to reported usage. */
   measured: boolean;
+  /** A sentence on it. */
   words: string;
 }
 /** Run a cell as a person would, if it still has this source. */
@@ -2792,7 +2808,7 @@ export interface RunCellNotice {
 /** An item that holds a searched text. */
 export interface SearchedItem {
   item: number;
-  /** How often its whole text holds it. */
+  /** How often its whole text holds the searched one. */
   count: number;
   /** The text around the first place, at most ``MAX_EXCERPT_CHARS`` characters; data, not markup. */
   excerpt: string;
@@ -2801,9 +2817,9 @@ export interface SearchedItem {
 export interface SearchedTexts {
   /** At most ``MAX_SEARCHED``. */
   items: SearchedItem[];
-  /** Number of all of them. */
+  /** Number of all items that hold the text. */
   total: number;
-  /** What of the texts could not be searched, in a sentence. */
+  /** A sentence on texts that could not be searched; empty where there are none. */
   note: string;
 }
 /** The session that was opened or begun, or whose turn ended. */
@@ -2819,7 +2835,7 @@ export interface SessionCompacted {
 export interface SessionComparison {
   first: ComparedSession;
   second: ComparedSession;
-  /** Steps from the beginning in which both do the same. */
+  /** Number of steps from the beginning in which both do the same. */
   shared: number;
   /** Where they part, in a sentence. */
   sentence: string;
@@ -2828,7 +2844,7 @@ export interface SessionComparison {
   figures: ComparedFigure[];
   files: ComparedFile[];
   notes: string[];
-  /** Of an answer of a kernel: by this a later question names it; another comparison has another one. */
+  /** In a kernel's answer the comparison's name, by which a later question tells that the page has the comparison. */
   stamp: string;
 }
 /** A session began. */
@@ -2925,7 +2941,7 @@ export interface SessionError {
 }
 /** The field that all questions have. */
 export interface SessionQuery {
-  /** The id of a session that calls of this one started, directly or through others, which is asked about instead. */
+  /** Id of a subagent, of the session or of its subagents, that is asked about instead of the session. */
   subagent?: string;
 }
 /** The present state of a session, in numbered pieces; a piece may arrive more than once. */
@@ -3124,19 +3140,22 @@ export interface StorageRow {
   id: string;
   title: string;
   bytes: number;
+  /** When it was last used, in milliseconds since 1970. */
   updated: number;
   /** Number of sessions that are deleted together. */
   with_children: number;
   /** Why it is never deleted. */
   why?: string;
 }
-/** A session that a call of this one started. */
+/** A subagent: a session that a call of this session started. */
 export interface SubagentView {
   session: string;
   title: string;
-  /** The request of the parent whose answer started it; -1 where it is not known. */
+  /** The parent's request whose answer started the subagent; -1 where it is not known. */
   request: number;
-  /** The item of the call of this session that started it; -1 where another subagent did, or that is not known. */
+  /**
+   * The item of this session's call that started the subagent; -1 where another subagent did, or the call is not known.
+   */
   call: number;
   requests: number;
   tokens: number;
@@ -3163,7 +3182,7 @@ export interface TimelineView {
   /** Whether the session can be written: its items can be pinned, left out and restored. */
   own: boolean;
   parent?: string;
-  /** The last record of the journal that it shows; a live view asks for newer ones. */
+  /** Number of the last record of the journal in the view; a live view asks for newer records. */
   seq: number;
   /** Views of the same epoch have the same ruler, so that one can be a patch of another; empty in a file. */
   epoch: string;
@@ -3192,9 +3211,9 @@ export interface TimelineView {
   /** For each request the items, ascending, with a name that its answer used. */
   used: number[][];
   subagents: SubagentView[];
-  /** Items of calls that started a session which is not there. */
+  /** Items of the calls whose subagent's session is not stored. */
   missing_subagents: number[];
-  /** The session that was asked for this one as its subagent; empty where it was asked for itself. */
+  /** The session through which this one was asked for, as its subagent; empty where it was asked for directly. */
   within: string;
   /** Sentences with numbers about the whole session. */
   totals: string[];
@@ -3251,7 +3270,7 @@ export interface Waste {
   request: number;
   /** Whether the waste is known from reported usage; else it is an estimate. */
   is_fact: boolean;
-  /** Whether its cost was recorded, or follows recorded prices; else it is an estimate, even for reported tokens. */
+  /** Whether the cost was recorded, or follows recorded prices; else it is an estimate, even for reported tokens. */
   cost_is_fact: boolean;
   /** The wasted item, from 0; None for a whole request. */
   item?: number;
@@ -3321,7 +3340,7 @@ export interface UsedNames {
   request: number;
   /** At most ``MAX_USED_NAMES``, in the answer's order; data, not markup. */
   names: string[];
-  /** Number of all of them. */
+  /** Number of all names of the item that the answer used. */
   total: number;
 }
 /** The answer to one question: one of its fields is set, or ``error``. */
@@ -3380,7 +3399,7 @@ export interface WriteNote {
   session?: string;
   /** A recorded file or folder, from the kernel's start directory; the note is written beside it. */
   path?: string;
-  /** The note to change or to remove; empty for a new one. */
+  /** The id of the note to change or to remove; empty for a new one. */
   note: string;
   remove: boolean;
   /** None leaves the text of a note that is changed, as with tag and verdict. */

@@ -17,7 +17,7 @@ OURS = PRESETS["palimpsest"]
 
 def long_answers() -> list[str]:
     """Return the models in litellm's list whose answers may be as long as half of the window, or longer."""
-    whole = json.loads(litellm_table.path().read_text("utf-8"))
+    whole = json.loads(litellm_table.table_path().read_text("utf-8"))
     lengths = []
     for key, value in whole.items():
         reads, writes = value.get("max_input_tokens"), value.get("max_output_tokens")

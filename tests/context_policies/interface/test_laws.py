@@ -14,7 +14,7 @@ from tests.sample_size import sample_size
 
 from palimpsest.context_policies import registry
 from palimpsest.context_policies.interface import laws
-from palimpsest.context_policies.interface.laws import PLACEHOLDER_CHARS, PolicyBreach
+from palimpsest.context_policies.interface.laws import MAX_PLACEHOLDER_CHARS, PolicyBreach
 from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import (
     Change,
@@ -58,7 +58,7 @@ def decided(timeline: Timeline, policy: ContextPolicy) -> Sequence[Transition]:
 @given(timeline=timelines())
 def test_every_policy_keeps_to_the_laws(timeline: Timeline) -> None:
     for policy in POLICIES:
-        checked = CheckedPolicy(policy, placeholder=PLACEHOLDER_CHARS, pins=False)
+        checked = CheckedPolicy(policy, placeholder=MAX_PLACEHOLDER_CHARS, pins=False)
 
         assert decided(timeline, checked) == decided(timeline, policy), policy.name
 

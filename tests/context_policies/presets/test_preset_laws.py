@@ -41,7 +41,7 @@ WITHOUT_WINDOW = (
 )
 """Presets that act also where no window is known, as their projects do."""
 RULER = Ruler(unseen_tokens=100)
-BY_HAND: list[tuple[str, ItemState]] = [("undo", "reverted"), ("user/exclude", "out")]
+PHRASE_BY_RULE: list[tuple[str, ItemState]] = [("undo", "reverted"), ("user/exclude", "out")]
 """What a person does to items, by the rules that a timeline calls it."""
 GONE = {"out", "summarised", "reverted"}
 EAGER = {
@@ -229,7 +229,7 @@ def edited(draw: st.DrawFn) -> Timeline:
         for item in timeline.items
         for last in [len(timeline.requests) - 1]
         if item.kind != "system" and item.entered <= last and draw(st.integers(0, 3)) == 0
-        for rule, state in [draw(st.sampled_from(BY_HAND))]
+        for rule, state in [draw(st.sampled_from(PHRASE_BY_RULE))]
     ]
     return replace(
         timeline, transitions=tuple(sorted(moves, key=lambda transition: transition.request))

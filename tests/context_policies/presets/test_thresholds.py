@@ -366,4 +366,4 @@ def test_codex_counts_its_nine_tenths_in_whole_tokens(window: int) -> None:
     """Its source divides integers, so that no fraction of a token lifts or lowers the threshold."""
     policy = CodexCompact(window=window)
 
-    assert policy.limit(window) == window * 9 // 10
+    assert policy.threshold_tokens(window) == window * 9 // 10

@@ -83,7 +83,7 @@ def test_each_argument_of_a_command_has_a_help(name: str) -> None:
     assert all(field.description or given[taken].options["help"] for taken, field in fields.items())
 
 
-@pytest.mark.parametrize("listed", MODULES, ids=lambda one: one.module)
+@pytest.mark.parametrize("listed", MODULES, ids=lambda one: one.name)
 def test_the_list_of_modules_says_what_each_brings(listed: OperationModule) -> None:
     found = OperationIndex.of_modules([listed])
 
@@ -100,7 +100,7 @@ def test_every_module_is_listed() -> None:
         "operation",
     }
 
-    assert files == {module.module for module in MODULES}
+    assert files == {module.name for module in MODULES}
 
 
 def test_what_has_two_interfaces_has_one_handler() -> None:

@@ -11,7 +11,7 @@ from tests.recordings.formats.sample_files import sample
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.inspector.answer_queue import (
-    MAX_PARALLEL,
+    MAX_PARALLEL_QUESTIONS,
     SUPERSEDED,
     AnswerQueue,
     SessionQuestions,
@@ -91,7 +91,7 @@ async def test_one_question_is_answered_at_once_whatever_session_it_is_about() -
     await asyncio.gather(*asked)
 
     assert len(source.asked) == 6
-    assert source.most <= MAX_PARALLEL
+    assert source.most <= MAX_PARALLEL_QUESTIONS
 
 
 async def test_what_a_damaged_log_does_to_an_answer_is_one_sentence() -> None:

@@ -8,20 +8,28 @@ from collections.abc import Iterator
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from tests.waiting import LAST_RESORT_SECONDS
+from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 from palimpsest.frontends.kernel.code_execution import run_unsuspended
-from palimpsest.frontends.kernel.interrupts import InterruptHold, Interrupts
+from palimpsest.frontends.kernel.interrupts import InterruptHold, Interruptible, Interrupts
 from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted
 from palimpsest.frontends.kernel.main_thread import MainThread, blocking
 
 
-class Waiting:
-    """A running piece of code that may be interrupted anywhere."""
+def wait_interruptibly(seconds: float = LAST_RESORT_SECONDS) -> None:
+    """Block the thread, as a question does."""
+    threading.Event().wait(seconds)
 
-    interrupted = has_reached_job = False
-    is_interruptible_anywhere = True
-    task: "asyncio.Task[float] | None" = None
+
+def signal_interruptibly() -> None:
+    """Get a signal where it may interrupt."""
+    signal.raise_signal(signal.SIGINT)
+
+
+class Waiting(Interruptible):
+    """A running piece that a signal may interrupt inside one function."""
+
+    interruptible_code = wait_interruptibly.__code__
 
 
 @pytest.fixture
@@ -66,7 +74,7 @@ def test_a_wait_that_a_signal_came_too_early_for_ends(
 
     number_only(interrupts)
     with pytest.raises(KeyboardInterrupt):
-        threading.Event().wait(LAST_RESORT_SECONDS)
+        wait_interruptibly()
 
     interrupts.running_piece = None
     assert running.interrupted
@@ -83,7 +91,7 @@ def test_code_that_began_right_after_a_signal_and_never_awaits_ends(
     )
 
     class Awaiting(Waiting):
-        is_interruptible_anywhere = False
+        interruptible_code = None
 
     async def work() -> float:
         running = Awaiting()
@@ -106,11 +114,12 @@ def test_a_signal_that_was_met_is_not_sent_again(
     interrupts, _, told = caught
     for _ in range(2):
         running = Waiting()
+        running.interruptible_code = signal_interruptibly.__code__
         interrupts.running_piece = running
         with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+            signal_interruptibly()
         interrupts.running_piece = running = Waiting()
-        threading.Event().wait(0.5)
+        wait_interruptibly(0.5)
         assert not running.interrupted
     assert told
 
@@ -128,13 +137,14 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
 
     first = interrupts.install(stop)
     assert first is not None
-    interrupts.running_piece = Waiting()
 
     # The engine receives the signal first, so one run of the handler gets both.
     def hear() -> None:
         number_only(interrupts)
         threading.Event().wait(LAST_RESORT_SECONDS)
 
+    interrupts.running_piece = heard = Waiting()
+    heard.interruptible_code = hear.__code__
     with pytest.raises(KeyboardInterrupt):
         hear()
     first.restore_handler()
@@ -143,7 +153,7 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
     second = interrupts.install(lambda: told.append("second"))
     assert second is not None
     try:
-        threading.Event().wait(0.5)
+        wait_interruptibly(0.5)
     finally:
         interrupts.running_piece = None
         second.restore_handler()
@@ -151,6 +161,24 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
         signal.signal(signal.SIGINT, before)
     assert told == ["first"]
     assert not running.interrupted
+
+
+def test_a_second_signal_raises_nothing_in_what_catches_the_first(
+    caught: tuple[Interrupts, InterruptHold, list[str]],
+) -> None:
+    interrupts, _, told = caught
+    running = Waiting()
+    running.interruptible_code = signal_interruptibly.__code__
+    interrupts.running_piece = running
+    try:
+        signal_interruptibly()
+    except KeyboardInterrupt:
+        running.interrupted = False
+        signal.raise_signal(signal.SIGINT)
+    interrupts.running_piece = None
+
+    assert running.interrupted
+    eventually(lambda: told)
 
 
 class SignalWhilePrepared:

@@ -3,8 +3,8 @@
 import pytest
 
 from palimpsest.frontends.cell_turn.cell_batches import (
-    ALLOWANCE_SECONDS,
     MAX_GAP_SECONDS,
+    MIN_LEAD_SECONDS,
     CellBatches,
 )
 
@@ -63,7 +63,7 @@ def test_cells_that_a_person_runs_one_by_one_are_alone(ahead: float) -> None:
 
     batches = []
     for _ in range(3):
-        clock.now += MAX_GAP_SECONDS + ALLOWANCE_SECONDS
+        clock.now += MAX_GAP_SECONDS + MIN_LEAD_SECONDS
         batches.append(clock.run(sent=clock.now, after=0.01))
 
     assert batches == [(1, False), (2, False), (3, False)]

@@ -9,8 +9,8 @@ from tests.harness.kernel import Kernel
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
 from palimpsest.frontends.operation_text.policy_text import (
-    policy_changes,
-    policy_sections,
+    difference_table,
+    number_tables,
     policy_summary,
 )
 from palimpsest.transcript.context_values.policies import Policy
@@ -25,7 +25,7 @@ harness = load(get_ipython(), *[says('Well.')] * 9)
 def test_what_differs_comes_first_with_who_said_so() -> None:
     policy = policy_with_changes(PRESETS["opencode-1.18"], {"prune.protect_tokens": 10_000})
 
-    changes = policy_changes(
+    changes = difference_table(
         policy, {"policy.prune.protect_tokens": "project's file x"}, is_chosen=False
     )
 
@@ -43,20 +43,20 @@ def test_what_differs_comes_first_with_who_said_so() -> None:
     assert "opencode-1.18 with 1 number changed, from the settings" in policy_summary(
         policy, is_chosen=False
     )
-    assert policy_changes(Policy(), {}, is_chosen=True) is None
+    assert difference_table(Policy(), {}, is_chosen=True) is None
 
 
 def test_a_short_name_is_found_as_the_origin() -> None:
     policy = policy_with_changes(Policy(), {"truncate.max_lines": 10})
 
-    changes = policy_changes(policy, {"tool_output.max_lines": "user's file y"}, is_chosen=False)
+    changes = difference_table(policy, {"tool_output.max_lines": "user's file y"}, is_chosen=False)
 
     assert changes is not None
     assert changes.rows[0][3] == "user's file y"
 
 
 def test_every_number_is_shown_with_its_meaning() -> None:
-    shown = [row for section in policy_sections(Policy()) for row in section.rows]
+    shown = [row for section in number_tables(Policy()) for row in section.rows]
 
     assert ("prune.rule", "batch") in [row[:2] for row in shown]
     assert all(row[2] for row in shown)

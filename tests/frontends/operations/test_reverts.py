@@ -10,7 +10,7 @@ from palimpsest.frontends.operation_text.revert_text import diff_text, revert_te
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.mime_bundle import (
     SEGMENT_MIME,
-    Frame,
+    TurnFacts,
     saved_changes,
     segment_bundle,
     turn_changes,
@@ -90,7 +90,7 @@ async def test_a_cell_says_and_saves_what_its_turn_changed(tmp_path: Path) -> No
     turn = [
         message for message in messages if getattr(message.info, "parent_id", "") == messages[0].id
     ]
-    frame = Frame(session.id, messages[0].id, (0, 9), changes=changes)
+    frame = TurnFacts(session.id, messages[0].id, (0, 9), changes=changes)
 
     made = segment_bundle(
         turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes.of_records(()), scrub=str

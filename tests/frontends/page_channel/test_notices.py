@@ -8,7 +8,11 @@ import pytest
 from tests.builders import SESSION, Builder
 
 from palimpsest.frontends.operation_text.session_head import head_of
-from palimpsest.frontends.page_channel.notices import NOTICE_CHARS, records_since, session_states
+from palimpsest.frontends.page_channel.notices import (
+    MAX_NOTICE_CHARS,
+    records_since,
+    session_states,
+)
 from palimpsest.session.engine import Snapshot
 from palimpsest.store.session_state.state import State, apply_records
 from palimpsest.transcript.messages import Message
@@ -40,7 +44,7 @@ class FakeSession:
     read_only: bool = False
     stepping: bool = False
     held: tuple[()] = ()
-    opening_words: str = ""
+    opening_notice: str = ""
     density: str = "quiet"
     state: State = field(init=False)
 
@@ -68,7 +72,7 @@ def test_numbered_pieces_hold_each_message_once(characters: int) -> None:
     assert [notice.last for notice in told] == [*[False] * (len(told) - 1), True]
     sent: list[Message] = [message for notice in told for message in notice.messages]
     assert tuple(sent) == session.state.messages()
-    assert len(told) > characters // (2 * NOTICE_CHARS)
+    assert len(told) > characters // (2 * MAX_NOTICE_CHARS)
 
 
 @pytest.mark.parametrize("characters", SIZES)

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from palimpsest.frontends.page_channel.page_cells import PageCells
-from palimpsest.frontends.page_channel.page_presence import FORGOTTEN_SECONDS
+from palimpsest.frontends.page_channel.page_presence import MAX_REMEMBERED_SECONDS
 from palimpsest.frontends.protocol.connection import CellsRequestNotice, TellCells
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageCell, PageNotebook
 
@@ -87,7 +87,7 @@ async def test_a_silent_page_is_not_waited_for_again_until_it_is_heard() -> None
 async def test_a_page_that_was_not_heard_for_long_or_that_left_is_not_waited_for() -> None:
     pages = Pages()
     pages.cells.record_message("asleep")
-    pages.now += FORGOTTEN_SECONDS + 1
+    pages.now += MAX_REMEMBERED_SECONDS + 1
     pages.cells.record_message("left")
     pages.cells.record_leave("left")
 

@@ -214,7 +214,7 @@ async def test_a_refusal_is_one_sentence(refusal: str, sentence: str) -> None:
 async def test_a_page_that_does_not_answer_is_not_waited_for_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(page_changes, "ANSWER_SECONDS", 0.01)
+    monkeypatch.setattr(page_changes, "MAX_ANSWER_SECONDS", 0.01)
     pages = ChangingPages()
     await pages.show("a", book())
 

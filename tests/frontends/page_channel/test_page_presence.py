@@ -11,8 +11,8 @@ from tests.waiting import eventually
 
 from palimpsest.frontends.page_channel import page_presence
 from palimpsest.frontends.page_channel.page_presence import (
-    FORGOTTEN_SECONDS,
-    PING_SECONDS,
+    MAX_REMEMBERED_SECONDS,
+    MAX_SILENT_SECONDS,
     PagePresence,
 )
 from palimpsest.model.script import calls, says
@@ -20,7 +20,7 @@ from palimpsest.session.open_sessions.unattended_refusal import CHECK_SECONDS, r
 from palimpsest.testing import ScriptedModel
 
 ONE = "calls('python', code='x = 6 * 7').says('')"
-AS_BEFORE = f"presence.PING_SECONDS, presence.ANSWER_SECONDS = {PING_SECONDS}, {page_presence.ANSWER_SECONDS}"
+AS_BEFORE = f"presence.MAX_SILENT_SECONDS, presence.MAX_ANSWER_SECONDS = {MAX_SILENT_SECONDS}, {page_presence.MAX_ANSWER_SECONDS}"
 QUESTION = calls("question", questions=[{"question": "Which one?", "options": []}])
 
 
@@ -45,7 +45,7 @@ def test_a_page_that_was_just_heard_is_there_and_is_not_pinged() -> None:
     page = Page()
     page.presence.record_message("a", None)
 
-    assert (page.after(PING_SECONDS - 1), page.pings) == (True, 0)
+    assert (page.after(MAX_SILENT_SECONDS - 1), page.pings) == (True, 0)
 
 
 def test_a_page_that_does_not_answer_a_ping_is_gone_after_five_seconds() -> None:
@@ -74,7 +74,7 @@ def test_a_page_that_was_not_heard_for_long_is_pinged_no_more() -> None:
     page = Page()
     page.presence.record_message("a", None)
 
-    assert (page.after(FORGOTTEN_SECONDS + 1), page.pings) == (False, 0)
+    assert (page.after(MAX_REMEMBERED_SECONDS + 1), page.pings) == (False, 0)
 
 
 def test_of_a_page_that_knows_no_pings_the_watch_counts() -> None:
@@ -123,7 +123,7 @@ class TestInAKernel:
     def test_a_dead_page_does_not_hold_a_cell_up(self, kernel: Kernel) -> None:
         kernel.script(ONE, "says('Without it.')")
         kernel.run(f"import {page_presence.__name__} as presence")
-        kernel.run("presence.PING_SECONDS = presence.ANSWER_SECONDS = 1")
+        kernel.run("presence.MAX_SILENT_SECONDS = presence.MAX_ANSWER_SECONDS = 1")
         kernel.request(type="watch", client="dead", pings=True)
 
         run_id = kernel.send("answer = %agent --new hi")
@@ -137,8 +137,8 @@ class TestInAKernel:
     def test_a_page_that_answers_pings_is_waited_for(self, kernel: Kernel) -> None:
         kernel.script(ONE, "says('Done.')")
         # This test answers within a second, except on a machine that has more to do than it can.
-        kernel.run(f"import {page_presence.__name__} as presence; presence.ANSWER_SECONDS = 60")
-        kernel.run("presence.PING_SECONDS = 1")
+        kernel.run(f"import {page_presence.__name__} as presence; presence.MAX_ANSWER_SECONDS = 60")
+        kernel.run("presence.MAX_SILENT_SECONDS = 1")
         kernel.request(type="watch", client="alive", pings=True)
 
         run_id = kernel.send("answer = %agent --new hi")

@@ -372,14 +372,14 @@ def test_a_request_that_is_not_the_one_asked_for_runs_nothing(
     request_fields: dict[str, Any],
 ) -> None:
     loaded.run(
-        "import palimpsest.frontends.page_channel.requested_runs as runs\nruns.BEGIN_SECONDS = 0.1"
+        "import palimpsest.frontends.page_channel.requested_runs as runs\nruns.MAX_BEGIN_SECONDS = 0.1"
     )
     script_run(loaded, page, "smuggled = 2")
     page.run_fields = request_fields
 
     outer_id = loaded.send("%%agent\nrun it")
     inner, outer = page.finish_run(), loaded.finish(outer_id)
-    loaded.run("runs.BEGIN_SECONDS = 60.0")
+    loaded.run("runs.MAX_BEGIN_SECONDS = 60.0")
 
     assert inner.status == "aborted"
     assert outer.status == "ok"

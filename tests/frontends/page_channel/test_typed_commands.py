@@ -21,7 +21,7 @@ from palimpsest.frontends.operations.turns import Cancel, Compact, Retry
 from palimpsest.frontends.page_channel.typed_commands import (
     TypedCommand,
     commands_of_other_agents,
-    panel_words,
+    panel_text,
     typed_command,
 )
 from palimpsest.transcript.errors import UserError
@@ -96,7 +96,7 @@ def test_what_an_operation_says_of_others_is_said_of_the_panels() -> None:
     said = "%agent fork goes on from it; write %agent -- fork x, or %agent --new and %agenta."
 
     assert (
-        panel_words(said) == "/fork goes on from it; write -- fork x, or %agent --new and %agenta."
+        panel_text(said) == "/fork goes on from it; write -- fork x, or %agent --new and %agenta."
     )
 
 

@@ -70,7 +70,7 @@ def test_a_child_that_shows_a_value_waits_for_no_lock_of_its_parents(kernel: Ker
         "import os, threading\nfrom IPython.display import HTML\n"
         "locked, ended = threading.Event(), threading.Event()\n"
         "def lock(_): locked.set(); ended.wait()\n"
-        "journal = harness.frontend.channel.current.journal\n"
+        "journal = harness.frontend.channel.current_session.journal\n"
         "threading.Thread(target=journal.read_state, args=(lock,)).start(); locked.wait()\n"
         "pid = os.fork()\nif pid:\n    os.waitpid(pid, 0)\n    ended.set()\nHTML('<b>shown</b>')"
     )

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from palimpsest.frontends.turn_output.cell_output import SLOW_SECONDS, CellOutput
+from palimpsest.frontends.turn_output.cell_output import LONG_INTERVAL_SECONDS, CellOutput
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.messages import AssistantMessage, Message, MessagePath, MessageTime
@@ -48,7 +48,7 @@ class Feed:
     turn_id = "msg_0"
     session = None
     notes = OutlineNotes()
-    change_count = steps = notable_count = 0
+    change_count = ended_step_count = notable_count = 0
     is_told = True
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class FastFeed(Feed):
     """A feed in which each look finds another step, and nothing that is shown at once."""
 
     def snapshot(self) -> Snapshot:
-        self.steps += 1
+        self.ended_step_count += 1
         self.change_count += 1
         return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.change_count)
 
@@ -145,7 +145,7 @@ def test_steps_that_follow_each_other_fast_are_shown_together() -> None:
         feed.newest = answer(ENDED, text=f"Step {number}.")
         story.refresh()
         now[0] += 0.02
-    now[0] += SLOW_SECONDS
+    now[0] += LONG_INTERVAL_SECONDS
     story.refresh()
 
     assert 4 <= len(shown) <= 22
@@ -172,7 +172,7 @@ def test_a_long_text_is_closed_while_it_grows_also_where_a_page_watches() -> Non
             ENDED, text="\n\n".join(f"No. {n} {'x' * 990}" for n in range(paragraph))
         )
         story.refresh()
-        now[0] += SLOW_SECONDS
+        now[0] += LONG_INTERVAL_SECONDS
     segments = [segment for segment, _ in shown]
     sent = sum(len(text) for _, text in shown)
 

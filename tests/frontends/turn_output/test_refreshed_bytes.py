@@ -25,7 +25,7 @@ class Turn:
     turn_id = "msg_0"
     session = None
     notes = OutlineNotes()
-    change_count = steps = notable_count = 0
+    change_count = ended_step_count = notable_count = 0
 
     def __init__(self, tool: str, output: str, seconds: int = STEP_SECONDS) -> None:
         self._build, self._tool, self._output = Builder(), tool, output
@@ -52,7 +52,7 @@ class Turn:
         """Let a step begin and end."""
         self.begin(words)
         self.change_count += 1
-        self.steps += 1
+        self.ended_step_count += 1
         self.cell.refresh()
 
     def begin(self, words: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from palimpsest.frontends.turn_output.restored_outputs import ShownCall, turn_pieces
+from palimpsest.frontends.turn_output.restored_outputs import OutputPlace, turn_pieces
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -48,7 +48,7 @@ def figures(mime: str, url: str) -> tuple[dict[str, str], ...]:
         density="quiet",
         read_image=lambda url: url.removeprefix("blob:"),
     )
-    return next(piece.figures for piece in pieces if isinstance(piece, ShownCall))
+    return next(piece.figures for piece in pieces if isinstance(piece, OutputPlace))
 
 
 @pytest.mark.parametrize("start", ["", "blob:"])

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.mime_bundle import Frame, segment_bundle
+from palimpsest.frontends.turn_output.mime_bundle import TurnFacts, segment_bundle
 from palimpsest.frontends.turn_output.segments import (
-    SEGMENT_CHARS,
+    MAX_SEGMENT_CHARS,
     Segment,
     cut_after_call,
     cut_when_long,
@@ -98,7 +98,9 @@ def test_a_long_text_is_cut_between_blocks() -> None:
     assert "".join(texts) == whole
     assert all(piece.startswith("Paragraph") for piece in texts)
     paragraph = len(whole) / 100
-    assert all(SEGMENT_CHARS <= len(piece) < SEGMENT_CHARS + 2 * paragraph for piece in texts[:-1])
+    assert all(
+        MAX_SEGMENT_CHARS <= len(piece) < MAX_SEGMENT_CHARS + 2 * paragraph for piece in texts[:-1]
+    )
 
 
 def test_a_long_listing_stays_in_the_output_in_which_it_was_written() -> None:
@@ -208,7 +210,7 @@ def test_a_text_is_searched_for_secrets_once_for_all_formats() -> None:
         return words
 
     turn = [message(text(1, "The mean is 43.92."), call(2))]
-    frame = Frame(session="s", turn="t", seq=(1, 2))
+    frame = TurnFacts(session="s", turn="t", seq=(1, 2))
     made = segment_bundle(turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes(), scrub=scrub)
 
     assert "43.92" in made["text/markdown"]

@@ -32,7 +32,7 @@ class Feed:
 
     def __init__(self, *messages: Message) -> None:
         self.change_count = 0
-        self.problems = 0
+        self.problem_count = 0
         self.notes = OutlineNotes()
         self.told = True
         self.status: Idle | Busy = Idle()

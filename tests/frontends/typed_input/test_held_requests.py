@@ -61,15 +61,31 @@ def test_what_is_typed_changes_it_first(stepping: Kernel) -> None:
     assert "1,234" in stepping.run("%agent policy").markdown()
 
 
-def test_stop_sends_nothing(stepping: Kernel) -> None:
+SLOW_END = """
+import time
+from palimpsest.session.controls.step_mode import StepMode
+remove_now = StepMode.remove
+def remove_later(step_mode, request):
+    time.sleep(0.3)
+    remove_now(step_mode, request)
+StepMode.remove = remove_later
+"""
+
+
+def test_stop_sends_nothing_and_asks_nothing_again(stepping: Kernel) -> None:
     stepping.script("says('never')")
+    # On a loaded machine, the engine notices a stop later than the cell looks for open questions.
+    stepping.run(SLOW_END)
     run_id = stepping.send("%%agent\nGo on.", stdin=True)
     stepping.question()
     stepping.answer("3")
     run = stepping.finish(run_id)
+    stepping.run("StepMode.remove = remove_now")
 
     assert run.status == "error"
     assert stepping.requests() == "[]"
+    with pytest.raises(TimeoutError):
+        stepping.question(timeout=0.01)
 
 
 def test_the_stop_button_ends_a_held_turn(stepping: Kernel) -> None:

@@ -10,10 +10,10 @@ from tests.harness.kernel import Kernel
 from tests.sample_size import thinned
 
 from palimpsest.frontends.user_cells.cell_recorder import (
-    HEAD_CHARS,
+    MAX_HEAD_CHARS,
     MAX_OUTPUTS,
     MAX_RUNS,
-    TAIL_CHARS,
+    MAX_TAIL_CHARS,
 )
 
 pytestmark = pytest.mark.slow
@@ -180,7 +180,7 @@ def test_a_huge_output_keeps_its_ends(kernel: Kernel) -> None:
     text = run["outputs"][0][1]
     assert text.startswith("first")
     assert text.endswith("last\n")
-    assert len(text) <= HEAD_CHARS + TAIL_CHARS + 60
+    assert len(text) <= MAX_HEAD_CHARS + MAX_TAIL_CHARS + 60
 
 
 def test_many_outputs_are_counted(kernel: Kernel) -> None:
@@ -232,8 +232,8 @@ def test_a_widget_callback_prints_into_its_cell(kernel: Kernel) -> None:
 def test_old_runs_are_forgotten(kernel: Kernel) -> None:
     kernel.run(
         "class Info:\n    raw_cell = 'x = 1'; store_history = True; silent = False; cell_id = None\n"
-        f"running = RECORDER._running\nfor n in range({MAX_RUNS + 50}):\n"
-        "    RECORDER._running = []; RECORDER.begin(Info())\nRECORDER._running = running"
+        f"running = RECORDER._running_runs\nfor n in range({MAX_RUNS + 50}):\n"
+        "    RECORDER._running_runs = []; RECORDER.begin(Info())\nRECORDER._running_runs = running"
     )
 
     assert int(kernel.value("len(RECORDER.recorded_runs().runs)")) == MAX_RUNS

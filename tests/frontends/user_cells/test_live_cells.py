@@ -22,7 +22,7 @@ DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 PATIENCE = """import palimpsest.frontends.page_channel.page_cells as pages
 import palimpsest.session.turn_setup.notebook_updates as updates
 import palimpsest.tools.notebook.notebook_tool as tool
-pages.OTHER_PAGES_SECONDS = updates.PAGE_SECONDS = tool.MAX_PAGE_SECONDS = {seconds}"""
+pages.MAX_OTHER_PAGES_SECONDS = updates.PAGE_SECONDS = tool.MAX_PAGE_SECONDS = {seconds}"""
 """How long pages are waited for: these answer in time, except on a machine that has more to do than it can."""
 
 

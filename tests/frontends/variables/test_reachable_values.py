@@ -537,7 +537,7 @@ class Endless:
 
 
 def test_a_text_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.frontends.variables.variables.LLM_SECONDS", 0.05)
+    monkeypatch.setattr("palimpsest.frontends.variables.variables.MAX_DESCRIPTION_SECONDS", 0.05)
 
     assert "took longer than 0.05 s" in describe_variable(shell(x=Endless()), "x")
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest.frontends.variables.variable_fingerprints import (
-    WHOLE_BYTES,
+    MAX_WHOLE_BYTES,
     Fingerprint,
     Fingerprints,
 )
@@ -103,7 +103,7 @@ def test_any_change_of_plain_values_is_noticed(values: list[Any], data: st.DataO
 
 
 def test_a_large_array_is_sampled_and_says_so() -> None:
-    large = np.zeros(WHOLE_BYTES // 8 + 1_000_000)
+    large = np.zeros(MAX_WHOLE_BYTES // 8 + 1_000_000)
     before = look(large)
 
     large[:] = 1

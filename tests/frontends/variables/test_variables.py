@@ -325,7 +325,7 @@ def test_a_class_describes_its_object_where_it_is_named(found: Any, words: str) 
 def test_a_description_by_its_class_is_short_holds_no_key_and_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("palimpsest.frontends.variables.variables.LLM_SECONDS", 0.05)
+    monkeypatch.setattr("palimpsest.frontends.variables.variables.MAX_DESCRIPTION_SECONDS", 0.05)
     key = "sk-" + "ant-api03-abcDEF0123456789_-x"
 
     assert len(describe_variable(shell(model=Model("x" * 50_000)), "model")) < 4_100

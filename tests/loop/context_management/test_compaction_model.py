@@ -186,7 +186,7 @@ async def test_a_model_that_is_only_busy_is_not_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.001)
-    monkeypatch.setattr("palimpsest.model.errors.retry.CAP_SECONDS", 0.001)
+    monkeypatch.setattr("palimpsest.model.errors.retry.MAX_DELAY_SECONDS", 0.001)
     writes = ScriptedModel(*[fails(503, "Busy.")] * 8)
     _, works, session = await two_models(
         tmp_path, writes, writer=WRITER.model_copy(update={"window": 8_000})

@@ -8,7 +8,7 @@ import pytest
 from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.session.extensions.test_hooks import notices
 
-from palimpsest.loop.model_requests.refused_tools import refused_tool
+from palimpsest.loop.model_requests.refused_tools import refused_tool_name
 from palimpsest.model.adapter.litellm_model import LOADER
 from palimpsest.model.script import says
 from palimpsest.testing import FaultServer
@@ -109,6 +109,6 @@ SPECS = tuple(
 def test_a_refusal_names_one_tool(provider: str, said: str, tool: str | None) -> None:
     info = ModelInfo(ref=ModelRef(provider=provider, name="m"), window=1, output_limit=1)
 
-    assert refused_tool(ApiError(message=said, status=400), SPECS, info) == tool
-    assert refused_tool(ApiError(message=said, status=500), SPECS, info) is None
-    assert refused_tool(ApiError(message=said, status=400), (), info) is None
+    assert refused_tool_name(ApiError(message=said, status=400), SPECS, info) == tool
+    assert refused_tool_name(ApiError(message=said, status=500), SPECS, info) is None
+    assert refused_tool_name(ApiError(message=said, status=400), (), info) is None

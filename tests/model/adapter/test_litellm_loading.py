@@ -53,11 +53,11 @@ CANCELLED = """
     from palimpsest.model.adapter.litellm_model import LOADER
 
     async def hasty():
-        getting = asyncio.create_task(LOADER.get())
+        getting = asyncio.create_task(LOADER.imported_litellm())
         await asyncio.sleep(0)
         getting.cancel()
         await asyncio.gather(getting, return_exceptions=True)
-        assert (await LOADER.get()).__name__ == "litellm"
+        assert (await LOADER.imported_litellm()).__name__ == "litellm"
 
     asyncio.run(hasty())
 """
@@ -126,7 +126,7 @@ def test_a_module_of_that_name_that_is_there_is_taken_as_it_is(
     level, frozen = logging.getLogger("LiteLLM").level, gc.get_freeze_count()
     loader = LitellmLoader()
 
-    assert loader._import() is theirs
+    assert loader._import_litellm() is theirs
     assert not loader.is_imported_by_us
     assert (dict(os.environ), vars(theirs)) == (environment, held)
     assert (logging.getLogger("LiteLLM").level, gc.get_freeze_count()) == (level, frozen)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from palimpsest.model.adapter.raw_stream import StreamTap
-from palimpsest.model.adapter.stream_joiner import OPENS, StreamJoiner
+from palimpsest.model.adapter.stream_joiner import THINK_OPEN, StreamJoiner
 from palimpsest.model.adapter.tool_call_joiner import tool_called
 from palimpsest.model.direct.anthropic_events import AnthropicEvents
 from palimpsest.model.interface import (
@@ -105,7 +105,7 @@ class Words(str):
     __slots__ = ()
 
     def __radd__(self, before: str) -> str:
-        assert len(before) <= len(OPENS)  # what may begin a tag is held back
+        assert len(before) <= len(THINK_OPEN)  # what may begin a tag is held back
         return str.__add__(before, self)
 
 
@@ -158,8 +158,10 @@ def test_finishes_have_six_names() -> None:
     joiner = StreamJoiner("openai")
     list(joiner.delta_events(piece(0, "a", "one", "{}")))
 
-    with_calls = [joiner.reason(word) for word in ("stop", "tool_calls", "odd", "length")]
-    without = [StreamJoiner("x").reason(word) for word in ("STOP", "tool_calls", "odd", "SAFETY")]
+    with_calls = [joiner.finish_reason(word) for word in ("stop", "tool_calls", "odd", "length")]
+    without = [
+        StreamJoiner("x").finish_reason(word) for word in ("STOP", "tool_calls", "odd", "SAFETY")
+    ]
 
     assert with_calls == ["tool-calls", "tool-calls", "tool-calls", "length"]
     assert without == ["stop", "stop", "unknown", "content-filter"]

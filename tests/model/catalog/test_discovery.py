@@ -40,9 +40,9 @@ def test_a_key_chooses_its_provider() -> None:
 
 
 def test_a_local_model_needs_a_window_and_tools() -> None:
-    small = LocalModel("small", 8_192, tools=True)
-    mute = LocalModel("mute", 32_768, tools=False)
-    good = LocalModel("good", 32_768, tools=True)
+    small = LocalModel("small", 8_192, calls_tools=True)
+    mute = LocalModel("mute", 32_768, calls_tools=False)
+    good = LocalModel("good", 32_768, calls_tools=True)
 
     assert choose_model({}, having(small, mute, good)).id == "ollama/good"
     assert choose_model({}, having(small, mute)).id == "rehearsal/rehearsal"
@@ -50,7 +50,7 @@ def test_a_local_model_needs_a_window_and_tools() -> None:
 
 
 def test_lists_what_is_available_and_why() -> None:
-    local = LocalModel("good", 32_768, tools=True)
+    local = LocalModel("good", 32_768, calls_tools=True)
     found = known_models({"ANTHROPIC_API_KEY": "x"}, {"my/model": {"window": 5_000}}, having(local))
 
     names = [item.info.ref.id for item in found]
@@ -71,8 +71,8 @@ def test_asks_a_local_ollama_for_its_models(local_server: str) -> None:
 
     info = model_info("ollama/qwen", environment=environment)
 
-    assert local_servers.models(environment).models == (
-        LocalModel("qwen:latest", 32_768, tools=True),
+    assert local_servers.ollama_models(environment).models == (
+        LocalModel("qwen:latest", 32_768, calls_tools=True),
     )
     assert choose_model(environment).id == "ollama/qwen:latest"
     assert (info.window, info.window_assumed, info.price.input) == (32_768, False, 0.0)
@@ -88,7 +88,7 @@ def test_a_server_of_ones_own_is_asked_for_its_model(local_server: str) -> None:
 def test_an_ollama_that_nobody_named_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_servers, "DEFAULT_BASE", GONE)
 
-    assert local_servers.models({}) == LocalModels(missing_reason="silent")
+    assert local_servers.ollama_models({}) == LocalModels(missing_reason="silent")
     assert choose_model({}).id == "rehearsal/rehearsal"
     assert list(unresponsive_servers({})) == []
 
@@ -179,7 +179,7 @@ async def test_a_length_of_nothing_is_not_taken_for_a_model_without_a_limit() ->
     async with serving(listed, answer(json.dumps(facts))) as host:
         found = await asyncio.to_thread(model_info, "ollama/odd", environment={"OLLAMA_HOST": host})
 
-    assert found.window == local_servers.USUAL_WINDOW
+    assert found.window == local_servers.DEFAULT_WINDOW
 
 
 def test_a_server_of_the_settings_answers_before_the_rehearsal() -> None:

@@ -122,7 +122,7 @@ FACTS = (
 def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:
     LOADER.wait_for_litellm()
     litellm = sys.modules["litellm"]
-    whole: dict[str, dict[str, Any]] = json.loads(litellm_table.path().read_text("utf-8"))
+    whole: dict[str, dict[str, Any]] = json.loads(litellm_table.table_path().read_text("utf-8"))
     names = [
         ("bedrock" if value["litellm_provider"] == "bedrock_converse" else value["litellm_provider"].split("-")[0]
          if value["litellm_provider"].startswith("vertex_ai-") else value["litellm_provider"], key)

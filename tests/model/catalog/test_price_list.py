@@ -19,7 +19,7 @@ import sys
 sys.modules["litellm"] = None
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog.model_info import model_info
-assert litellm_table.path() == litellm_table.COPY
+assert litellm_table.table_path() == litellm_table.COPY
 print(litellm_table.list_name())
 for name in sys.argv[1:]:
     print(model_info(name, environment={}).model_dump_json())
@@ -46,9 +46,9 @@ def test_the_shipped_list_is_that_of_the_installed_litellm() -> None:
 
 
 def test_the_shipped_list_has_the_limits_abilities_and_prices_of_every_model() -> None:
-    listed = json.loads(litellm_table.path().read_text(encoding="utf-8"))
+    listed = json.loads(litellm_table.table_path().read_text(encoding="utf-8"))
     shipped = json.loads(litellm_table.COPY.read_text(encoding="utf-8"))
-    chat = {key: one for key, one in listed.items() if one.get("mode") in litellm_table.MODES}
+    chat = {key: one for key, one in listed.items() if one.get("mode") in litellm_table.CHAT_MODES}
     ref = ModelRef(
         provider="openai", name="any"
     )  # whose limits are read in every way that there is

@@ -8,7 +8,7 @@ from tests.model.adapter_requests import info, request, run
 from tests.sample_size import thinned
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
-from palimpsest.model.direct.direct_model import AGENT, DirectModel
+from palimpsest.model.direct.direct_model import USER_AGENT, DirectModel
 from palimpsest.model.errors.retry import is_retryable
 from palimpsest.model.interface import StreamEvent
 from palimpsest.model.script import (
@@ -159,4 +159,4 @@ def test_the_setting_goes_back_to_litellm(way: bool) -> None:  # noqa: FBT001 - 
             answer = session.prompt("Hello?")
 
     assert "Hello." in str(answer)
-    assert (server.requests[0].headers["user-agent"] == AGENT) is way
+    assert (server.requests[0].headers["user-agent"] == USER_AGENT) is way

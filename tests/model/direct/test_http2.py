@@ -77,7 +77,7 @@ async def test_a_connection_is_used_again_and_closed_by_a_stop(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     # On a loaded machine the end of an answer may come later than a user would wait for it.
-    monkeypatch.setattr(http_clients, "GRACE_SECONDS", 60.0)
+    monkeypatch.setattr(http_clients, "MAX_REST_SECONDS", 60.0)
     model = DirectModel(LitellmModel(), read_timeout_seconds=60.0)
     async with serving_http2(tmp_path) as server:
         asked = request(info("openai", api_base=server.base))

@@ -64,7 +64,7 @@ async def test_a_connection_is_used_again_after_a_whole_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # On a loaded machine the end of an answer may come later than a user would wait for it.
-    monkeypatch.setattr(http_clients, "GRACE_SECONDS", 60.0)
+    monkeypatch.setattr(http_clients, "MAX_REST_SECONDS", 60.0)
     async with KeepingServer(ANSWER).listening() as server:
         asked = request(info("openai", api_base=server.base))
         for _ in range(3):

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from palimpsest.model.errors.explanations import (
-    broken_off,
+    broken_answer_sentence,
     money_sentence,
     refusal_text,
     silent_sentence,
@@ -20,7 +20,7 @@ def test_the_messages_that_the_page_is_tested_on_are_the_kernels() -> None:
     assert (
         refusal_text(WHERE, 429, "Slow down.", None, is_page=False) == messages["too many requests"]
     )
-    assert broken_off(WHERE, "gone", connection=True) == messages["a broken connection"]
+    assert broken_answer_sentence(WHERE, "gone", connection=True) == messages["a broken connection"]
     assert silent_sentence("openai", WHERE) == messages["a silent server"]
     assert (
         refusal_text(WHERE, 404, "Nothing here", None, is_page=False)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from palimpsest.model.wire.tool_call_text import (
     allowed_ids,
-    arguments,
+    arguments_json,
     tool_name,
     uninterpreted_text,
 )
@@ -30,13 +30,15 @@ def written(provider: str, *identifiers: str) -> list[str]:
 
 
 def test_ordinary_inputs_stay_as_they_were_written() -> None:
-    assert arguments({"b": [1, 2.5, None], "a": "企鹅"}) == '{"a": "企鹅", "b": [1, 2.5, null]}'
+    assert (
+        arguments_json({"b": [1, 2.5, None], "a": "企鹅"}) == '{"a": "企鹅", "b": [1, 2.5, null]}'
+    )
 
 
 def test_what_json_lacks_becomes_words() -> None:
     given = {"x": [math.nan, -math.inf], "half \ud83d": "\udc27", "pair": (1,)}
 
-    assert json.loads(arguments(given)) == {
+    assert json.loads(arguments_json(given)) == {
         "x": ["nan", "-inf"],
         "half \ufffd": "\ufffd",
         "pair": [1],
@@ -45,7 +47,7 @@ def test_what_json_lacks_becomes_words() -> None:
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text()), max_size=2))
 def test_the_short_way_to_write_an_input_leads_to_the_same_json(value: dict[str, Any]) -> None:
-    assert arguments(value) == joined_surrogates(
+    assert arguments_json(value) == joined_surrogates(
         json.dumps(value, ensure_ascii=False, sort_keys=True)
     )
 

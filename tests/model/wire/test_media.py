@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.model.valid_bodies import JPEG, PDF, PNG
 
-from palimpsest.model.wire.media import media
+from palimpsest.model.wire.media import media_content
 from palimpsest.transcript.context_values.neutral_messages import MediaBlock
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef
@@ -19,7 +19,7 @@ def sent(
 ) -> Any:
     ref = ModelRef(provider=provider, name="some-model")
     info = ModelInfo(ref=ref, window=8_000, output_limit=1_000, vision=vision)
-    piece = media(MediaBlock(mime=mime, url=url, filename="a"), info, profile(ref))
+    piece = media_content(MediaBlock(mime=mime, url=url, filename="a"), info, profile(ref))
     match piece["type"]:
         case "image_url":
             return piece["image_url"]["url"]

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.model.adapter.provider_blocks import MARK, restored_body, translatable_messages
+from palimpsest.model.adapter.provider_blocks import (
+    BLOCK_MARK,
+    restored_body,
+    translatable_messages,
+)
 from palimpsest.model.wire.native_blocks import NATIVE_ITEM
 from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -109,7 +113,7 @@ def test_a_block_passes_litellm_unchanged(block: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["provider block 0: {}", MARK[:-4] + "{}", "provider block "],
+    ["provider block 0: {}", BLOCK_MARK[:-4] + "{}", "provider block "],
     # The mark is another in each process, and tests are told apart by their names.
     ids=["guessed", "cut mark", "beginning"],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from palimpsest.model.wire.provider_messages import (
     can_think,
-    canonical,
+    canonical_json,
     message_hash,
     prompt_text,
     provider_messages,
@@ -359,4 +359,4 @@ BODY = st.fixed_dictionaries(
 def test_the_short_ways_to_write_a_message_lead_to_the_same_json(body: dict[str, object]) -> None:
     plain = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
-    assert canonical(body) == joined_surrogates(plain).encode()
+    assert canonical_json(body) == joined_surrogates(plain).encode()

@@ -21,7 +21,7 @@ from tests.recordings.formats.imported import (
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context.visible_messages import View
-from palimpsest.recordings.formats.pi import BRANCH_SUMMARY, KeptMessages, PiImporter
+from palimpsest.recordings.formats.pi import BRANCH_SUMMARY, FirstKeptMessages, PiImporter
 from palimpsest.recordings.reading.recorded import CompactionRead
 from palimpsest.recordings.reading.sources import discard_report
 from palimpsest.store.interface import Problem
@@ -291,7 +291,7 @@ def test_an_entry_that_no_broken_line_explains_begins_a_branch(tmp_path: Path) -
 
 @pytest.mark.parametrize("has_ids", [False, True])
 def test_the_first_message_kept_is_the_first_one_at_or_after_an_entry(*, has_ids: bool) -> None:
-    chance, kept = random.Random(3), KeptMessages()
+    chance, kept = random.Random(3), FirstKeptMessages()
     expected: dict[object, str | None] = {}
     waiting: list[object] = []
     for number in range(1, 400):
@@ -307,8 +307,8 @@ def test_the_first_message_kept_is_the_first_one_at_or_after_an_entry(*, has_ids
     kept.add_entry(last := "e400" if has_ids else 400)
     expected[last] = None
 
-    assert {name: kept.first_at(name) for name in expected} == expected
+    assert {name: kept.first_id_at(name) for name in expected} == expected
     assert None in expected.values()
     unknown = (0, 401, "e401", "a", None, True, -1, 1.5, 10**30)
-    assert [kept.first_at(name) for name in unknown] == [None] * len(unknown)
-    assert kept.first_at("7") == (None if has_ids else expected[7])
+    assert [kept.first_id_at(name) for name in unknown] == [None] * len(unknown)
+    assert kept.first_id_at("7") == (None if has_ids else expected[7])

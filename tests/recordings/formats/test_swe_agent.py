@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.recordings.formats.recording import Shown, common_prefix, read_all, requests_of, unpacked
 
-from palimpsest.recordings.formats.swe_agent import NO_MODELS, SweAgentImporter
+from palimpsest.recordings.formats.swe_agent import NO_MODEL_SENTENCES, SweAgentImporter
 from palimpsest.recordings.reading.recorded import (
     GapRead,
     MessageRead,
@@ -86,7 +86,7 @@ def test_outputs_are_whole_and_their_elisions_are_named(tmp_path: Path) -> None:
     assert begin.system is not None
     assert begin.system.startswith("SETTING: You are an autonomous programmer")
     assert begin.model == ""
-    assert GapRead(NO_MODELS["replay"]) in recorded
+    assert GapRead(NO_MODEL_SENTENCES["replay"]) in recorded
     reduced = [reduction for reduction in recorded if isinstance(reduction, ReducedRead)]
     assert len(reduced) == 8
     assert {reduction.rule for reduction in reduced} == {"last_n_observations"}

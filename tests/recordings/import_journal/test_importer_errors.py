@@ -123,7 +123,7 @@ def test_what_was_read_before_the_error_is_kept_and_a_second_error_is_added(
 def test_a_long_log_is_begun_anew(project: Path, tmp_path: Path) -> None:
     store = JsonlStore(open_project_folder(project))
     log = project / ".palimpsest" / "errors.log"
-    log.write_text("x" * (importer_errors.MAX_BYTES + 1))
+    log.write_text("x" * (importer_errors.MAX_LOG_BYTES + 1))
 
     bring(_BrokenReader([BEGIN]), store, tmp_path)
 
@@ -168,7 +168,7 @@ def test_a_message_of_any_length_leaves_the_line_and_a_title_stays_one_line(
 
     logged = (project / ".palimpsest" / "errors.log").read_text(encoding="utf-8")
     assert 'raise ValueError("x" * 1_000_000)' in logged
-    assert len(logged) < importer_errors.MAX_CHARS
+    assert len(logged) < importer_errors.MAX_TRACEBACK_CHARS
     assert problem.what.isprintable()
 
 

@@ -19,7 +19,7 @@ from tests.sample_size import thinned
 from tests.store.foreign_sessions import sample as opencode_sample
 
 import palimpsest
-from palimpsest.recordings.formats.built_in import BUILT_IN, IMPORTER_PATHS, REGISTRY
+from palimpsest.recordings.formats.built_in import BUILT_IN, IMPORTER_CLASSES, REGISTRY
 from palimpsest.recordings.import_journal.folder_search import COMPRESSED_SENTENCE
 from palimpsest.recordings.import_journal.registry import ImporterRegistry, installed_importers
 from palimpsest.recordings.reading.importer import Importer
@@ -76,7 +76,7 @@ def test_no_importer_is_imported_behind_the_one_that_recognises_a_recording(
         "print(*[name for name in sys.modules if name.startswith('palimpsest.recordings.')])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    modules = [f"palimpsest.recordings.{name.rpartition('.')[0]}" for name in IMPORTER_PATHS]
+    modules = [f"palimpsest.recordings.{name.rpartition('.')[0]}" for name in IMPORTER_CLASSES]
 
     assert {*modules} & {*ran.stdout.split()} == {*modules[:2]}
 
@@ -84,7 +84,7 @@ def test_no_importer_is_imported_behind_the_one_that_recognises_a_recording(
 def test_the_built_in_importers_are_made_once_each() -> None:
     importers = [*BUILT_IN]
 
-    assert len(importers) == len(IMPORTER_PATHS)
+    assert len(importers) == len(IMPORTER_CLASSES)
     assert all(known is again for known, again in zip(importers, BUILT_IN, strict=True))
 
 

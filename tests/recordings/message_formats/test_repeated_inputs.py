@@ -31,7 +31,7 @@ def result(call: str, text: str = "out") -> InputMessage:
 def asked(inputs: RepeatedInputs, *messages: InputMessage, answer: InputMessage) -> list[Recorded]:
     """Return what a request and its answer add."""
     found = list(inputs.changes_of_input(messages, None))
-    return [*found, inputs.answer(MessageRead("a", "assistant", answer.parts))]
+    return [*found, inputs.add_answer(MessageRead("a", "assistant", answer.parts))]
 
 
 def test_a_message_that_is_repeated_is_told_once() -> None:

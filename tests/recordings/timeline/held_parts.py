@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
-from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.recordings.timeline.message_items import part_id_of
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.neutral_messages import Block, ResultBlock, TextBlock
 from palimpsest.transcript.parts import CompactionPart, Part, ToolPart
@@ -70,4 +70,4 @@ def differences(store: Store, session_id: str) -> list[str]:
 
 
 def _name(item: TimelineItem) -> str:
-    return part_of(item) + (RESULT_SUFFIX if item.kind == "output" else "")
+    return part_id_of(item) + (RESULT_SUFFIX if item.kind == "output" else "")

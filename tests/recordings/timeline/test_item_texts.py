@@ -52,7 +52,7 @@ def texts_of(*events: Event, names: tuple[str, ...]) -> list[str]:
         collected.update(record)
     later = ItemTexts(store, SESSION, names.__getitem__)
     for texts in (collected, later):
-        texts.blobs = {"system/1/0": blob.sha256}
+        texts.blob_by_item = {"system/1/0": blob.sha256}
     found = [collected(index) for index in range(len(names))]
     assert found == [later(index) for index in range(len(names))]
     return found

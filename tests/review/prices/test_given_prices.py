@@ -301,7 +301,7 @@ def test_a_session_without_a_price_is_in_the_money_of_its_subagents() -> None:
         parent,
         get,
         lambda _model: None,
-        children_of=lambda session: [child] if session == "ses_parent" else [],
+        subagent_timelines_of=lambda session: [child] if session == "ses_parent" else [],
     )
 
     subagents = review.subagents

@@ -9,7 +9,7 @@ from tests.context_policies.pi_session import SONNET, pi_timeline
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.review.recorded_sessions.recording import open_recording
-from palimpsest.review.tables.cache_breaks import avoided_by, cache_breaks
+from palimpsest.review.tables.cache_breaks import cache_breaks, remedy_text
 from palimpsest.review.tables.links import link_to
 from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Usage
@@ -138,7 +138,7 @@ def test_a_request_in_between_that_reported_nothing_is_not_passed_over_in_silenc
     assert after_an_aborted.words == (
         "473 s passed since request 159, the last with reported usage; the cache is kept for 300 s"
     )
-    assert avoided_by(pi_timeline(), after_an_aborted, SONNET) == (
+    assert remedy_text(pi_timeline(), after_an_aborted, SONNET) == (
         "a request to keep the cache warm (~0.03 USD)"
     )
 

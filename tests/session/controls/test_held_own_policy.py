@@ -207,7 +207,7 @@ async def test_one_that_takes_too_long_is_shown_so_and_a_stop_does_not_wait_for_
 ) -> None:
     harness, model = make(tmp_path, says("Well."), says("So."))
     object.__setattr__(
-        harness.services.rules, "policy_stage", lambda one: live_policy(one, seconds=seconds)
+        harness.services.rules, "policy_stage", lambda one: live_policy(one, max_seconds=seconds)
     )
     session = await harness.session()
     await session.use_policy(never_ends)
@@ -219,7 +219,7 @@ async def test_one_that_takes_too_long_is_shown_so_and_a_stop_does_not_wait_for_
     await answering
 
     object.__setattr__(
-        harness.services.rules, "policy_stage", lambda one: live_policy(one, seconds=30)
+        harness.services.rules, "policy_stage", lambda one: live_policy(one, max_seconds=30)
     )
     await session.use_policy(never_ends)
     again = asyncio.ensure_future(session.prompt("Hello.", PromptOptions()))

@@ -13,7 +13,7 @@ from tests.session.revert.test_revert import writes
 from tests.waiting import LAST_RESORT_SECONDS, request_ended
 
 from palimpsest.frontends.operation_text.command_output import TitledTable
-from palimpsest.frontends.operation_text.session_list import list_lines
+from palimpsest.frontends.operation_text.session_list import session_list_lines
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.recordings.reconstruction.requests import Rebuilt, rebuild_all
@@ -456,7 +456,7 @@ async def test_the_list_says_what_a_session_is_about(tmp_path: Path) -> None:
     while not (found := await here.workspace.page(Query())).sessions[0].about:
         """The list is read from the disk, which the writer has not reached yet."""
 
-    [section] = list_lines(found, Query(), session.id)
+    [section] = session_list_lines(found, Query(), session.id)
 
     assert isinstance(section, TitledTable)
     assert section.header[-1] == "about"

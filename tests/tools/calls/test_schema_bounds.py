@@ -16,9 +16,9 @@ from palimpsest.tools.calls.json_schema import SchemaTooLargeError, shown_schema
 from palimpsest.tools.calls.linear_patterns import is_matched, pattern_weight
 from palimpsest.tools.calls.schema_validation import (
     TOO_LARGE_INPUT,
+    input_check,
     schema_arguments,
     schema_problem,
-    validator,
 )
 
 pytestmark = pytest.mark.slow
@@ -89,11 +89,11 @@ def test_a_pattern_never_tries_alternatives_one_after_another(
         ),
     }[place]
 
-    within_bounds(lambda: validator(shown_schema(schema))(given))
+    within_bounds(lambda: input_check(shown_schema(schema))(given))
 
 
 def test_what_a_pattern_refuses_is_refused_still() -> None:
-    check = validator(of(type="string", pattern="^[a-z]{2,5}(-[0-9]+)?$"))
+    check = input_check(of(type="string", pattern="^[a-z]{2,5}(-[0-9]+)?$"))
 
     assert check({"x": "abc-12"}) == ""
     assert check({"x": "ABC"}) == "x: 'ABC' does not match '^[a-z]{2,5}(-[0-9]+)?$'"
@@ -107,7 +107,7 @@ def test_a_pattern_that_cannot_be_bounded_is_left_to_the_server_and_named_to_the
 ) -> None:
     schema = of(type="string", pattern=pattern)
 
-    assert within_bounds(lambda: validator(schema)({"x": "a" * 50_000})) == ""
+    assert within_bounds(lambda: input_check(schema)({"x": "a" * 50_000})) == ""
     assert schema_problem(schema)
 
 
@@ -167,8 +167,8 @@ def test_an_input_is_checked_in_bounded_time_whatever_the_schema_is(
 ) -> None:
     offered = shown_schema(schema)
 
-    within_bounds(lambda: validator(offered)({"x": given}))
-    strict = within_bounds(lambda: validator(offered, is_strict=True)({"x": given}))
+    within_bounds(lambda: input_check(offered)({"x": given}))
+    strict = within_bounds(lambda: input_check(offered, is_strict=True)({"x": given}))
 
     assert len(strict) <= 500
 
@@ -177,8 +177,8 @@ def test_an_input_is_checked_in_bounded_time_whatever_the_schema_is(
 def test_what_is_too_much_is_valid_for_a_server_and_said_to_a_model_that_answers() -> None:
     schema, many = of(type="array", items={"enum": list(range(5_000))}), {"x": [4_999] * 500}
 
-    assert validator(schema)(many) == ""
-    assert validator(schema, is_strict=True)(many) == TOO_LARGE_INPUT
+    assert input_check(schema)(many) == ""
+    assert input_check(schema, is_strict=True)(many) == TOO_LARGE_INPUT
     with pytest.raises(ValidationError, match="too large to be checked"):
         schema_arguments("Answer", schema, is_strict=True).model_validate(many)
 
@@ -231,7 +231,7 @@ def test_a_reference_fetches_nothing(ref: str, monkeypatch: pytest.MonkeyPatch) 
     for schema in (of(**{"$ref": ref}), of(allOf=[{"$dynamicRef": ref}]), of(**{"$id": ref})):
         # "#" is the whole schema, which is that of an object; the others name nothing here.
         given = {"x": {}} if ref == "#" else {"x": 1}
-        assert validator(shown_schema(schema))(given) == ""
+        assert input_check(shown_schema(schema))(given) == ""
 
 
 def test_recursive_types_are_cut_where_they_come_again() -> None:
@@ -295,7 +295,7 @@ def test_small_schemas_are_checked_as_the_standard_says(schema: dict[str, Any], 
     """Within the bounds the verdict is that of jsonschema's own validator."""
     expected = jsonschema.Draft202012Validator(schema).is_valid(value)
 
-    assert (validator(schema)(value) == "") is expected
+    assert (input_check(schema)(value) == "") is expected
 
 
 NODE = {

@@ -95,7 +95,9 @@ async def test_refused_code_does_not_run(harness: ToolHarness) -> None:
 
 async def test_figures_are_attached_and_rich_results_named(harness: ToolHarness) -> None:
     harness.python = FakeKernel(
-        PythonOutcome("", "", None, None, images=(IMAGE,), rich=("image/png", "text/html"))
+        PythonOutcome(
+            "", "", None, None, images=(IMAGE,), displayed_mimes=("image/png", "text/html")
+        )
     )
 
     outcome = await harness.call("python", code="plot()")

@@ -13,8 +13,8 @@ from palimpsest.tools.registration.builtin_tools import (
     DEFAULT_RULES,
     DENY_RULES_BY_MODE,
     BuiltinTool,
-    changing_rules,
     is_reserved_name,
+    rules_denying_changes,
 )
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "tools.md").read_text("utf-8")
@@ -56,7 +56,7 @@ def test_a_new_tool_that_changes_something_is_denied_by_its_row_alone() -> None:
         SimpleNamespace(name="paint", permission="paint"), "allow", changes_something=True
     )
 
-    assert changing_rules((looks, paints)) == rules_of("paint", "deny")
+    assert rules_denying_changes((looks, paints)) == rules_of("paint", "deny")
 
 
 def test_what_runs_code_or_writes_files_changes_something() -> None:

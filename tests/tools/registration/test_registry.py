@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, Field
 from tests.harness.tools import ToolHarness
 
-from palimpsest.tools.calls.json_schema import clean_schema
+from palimpsest.tools.calls.json_schema import model_schema
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, PLAN_MODE_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Tool, ToolContext
@@ -138,8 +138,8 @@ def test_schemas_hold_no_references_and_no_titles() -> None:
         "properties": {"title": {"type": "string"}, "size": {"type": "integer"}},
     }
 
-    assert clean_schema(Leaf) == leaf
-    assert clean_schema(Branch) == {
+    assert model_schema(Leaf) == leaf
+    assert model_schema(Branch) == {
         "type": "object",
         "required": ["leaf"],
         "properties": {

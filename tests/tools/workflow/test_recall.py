@@ -16,7 +16,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import from_config
-from palimpsest.tools.workflow.recall import MAX_CHARS, split_rows
+from palimpsest.tools.workflow.recall import MAX_OUTPUT_CHARS, split_rows
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short_id
@@ -170,9 +170,9 @@ async def test_what_comes_back_is_bounded(begin: Begin) -> None:
     lines = await recalled(session, model, name=name, limit=500)
     excerpt = await recalled(session, model, name=name, pattern="word")
 
-    assert len(lines) < MAX_CHARS + 200
+    assert len(lines) < MAX_OUTPUT_CHARS + 200
     assert "Go on with offset 16.)" in lines
-    assert len(excerpt) < MAX_CHARS + 200
+    assert len(excerpt) < MAX_OUTPUT_CHARS + 200
     assert "(250 rows match, and not all are shown; narrow the search.)" in excerpt
 
 

@@ -19,7 +19,7 @@ from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import View, marker, place_of, summary_text, turn_spans
 from palimpsest.paused_collection import collection_paused
-from palimpsest.transcript.context_values.decisions import Decision, pinned_parts
+from palimpsest.transcript.context_values.decisions import Decision, pinned_part_ids
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
@@ -184,7 +184,7 @@ def _kept_numbers(
         for message, shown_tokens in zip(next_request.messages, next_request.tokens, strict=True)
         if message.message_id in tail_ids
     )
-    pinned_ids = pinned_parts(view.messages, view.decisions)
+    pinned_ids = pinned_part_ids(view.messages, view.decisions)
     return {
         "turns": len(turn_spans(kept_messages)),
         "tokens": sum(tokens),

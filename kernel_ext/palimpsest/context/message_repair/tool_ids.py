@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.provider_profile.profile import (
     MAX_SHORT_ID_CHARS,
-    NINE_CHARS,
+    NINE_ID_CHARS,
     letters_and_digits,
 )
 
@@ -43,9 +43,9 @@ def tool_id(identifier: str, mode: Mode) -> str:
         return plain_id or ("sanitizedtoolid" if identifier else "defaulttoolid")
     if not identifier:
         return "defaultid"
-    if len(plain_id) >= NINE_CHARS:
-        return plain_id[:NINE_CHARS]
-    return _short_hash(plain_id or "sanitized", NINE_CHARS)
+    if len(plain_id) >= NINE_ID_CHARS:
+        return plain_id[:NINE_ID_CHARS]
+    return _short_hash(plain_id or "sanitized", NINE_ID_CHARS)
 
 
 def write_tool_ids(
@@ -143,7 +143,7 @@ class _UniqueIds:
 
     def _make_nine(self, seed: str) -> str:
         number = 0
-        while not self.is_free(new_id := _short_hash(f"{seed}:{number}", NINE_CHARS)):
+        while not self.is_free(new_id := _short_hash(f"{seed}:{number}", NINE_ID_CHARS)):
             number += 1
         return self.unique_id(new_id)
 

@@ -20,7 +20,7 @@ from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,
     effective_reductions,
-    pinned_parts,
+    pinned_part_ids,
 )
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage, parts_of
@@ -127,7 +127,7 @@ class MessageOutputs:
 
     @cached_property
     def _pinned_ids(self) -> frozenset[str]:
-        return pinned_parts(self.view.messages, self.view.decisions)
+        return pinned_part_ids(self.view.messages, self.view.decisions)
 
     @cached_property
     def _effective_decisions(self) -> EffectiveDecisions:

@@ -20,7 +20,7 @@ from palimpsest.transcript.context_values.decisions import (
     PICTURES_RULE,
     Decision,
     EffectiveDecisions,
-    pinned_parts,
+    pinned_part_ids,
 )
 from palimpsest.transcript.context_values.neutral_messages import MediaBlock, NeutralMessages
 from palimpsest.transcript.messages import Messages
@@ -128,7 +128,7 @@ def keep_picture_limits(
     ``messages`` are those of the request; ``learned`` are the limits in the provider's newest refusal.
     """
     known_limits = stricter_limits(limits_of(model), learned_limits(view.decisions, model), learned)
-    if not model.vision or not known_limits.any_of_pictures:
+    if not model.vision or not known_limits.has_picture_limits:
         return ()
     pictures = tuple(sent_pictures(view, messages, model))
     sent_forms = _sent_forms(pictures, known_limits, shrink) if pictures else {}
@@ -171,7 +171,7 @@ def sent_pictures(view: View, messages: NeutralMessages, model: ModelInfo) -> It
         return
     effective = EffectiveDecisions(view.decisions)
     message_ids = _message_ids(view.messages, {str(block.part_id) for _, block in blocks})
-    protected_ids = pinned_parts(view.messages, view.decisions) | effective.restored_ids
+    protected_ids = pinned_part_ids(view.messages, view.decisions) | effective.restored_ids
     last_index_by_part: dict[str, int] = {}
     for message_id, block in blocks:
         part_id = str(block.part_id)

@@ -33,7 +33,7 @@ from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages import View, fold, summary_text
-from palimpsest.transcript.context_values.decisions import PIN, REQUEST_KINDS, pinned_parts
+from palimpsest.transcript.context_values.decisions import PIN, REQUEST_KINDS, pinned_part_ids
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     MediaBlock,
@@ -70,7 +70,7 @@ ATTACHED_TEXT = "The user attached {name}."
 
 def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
     """Add all missing pinned parts to the messages, after the summary if there is one."""
-    pinned_ids = pinned_parts(view.messages, view.decisions)
+    pinned_ids = pinned_part_ids(view.messages, view.decisions)
     visible_ids = {
         block.part_id for message in messages for block in message.blocks if reaches_model(block)
     }

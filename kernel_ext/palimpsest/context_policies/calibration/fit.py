@@ -19,20 +19,20 @@ from palimpsest.context_policies.prompt_cache.cache_walk import (
     RequestSize,
     UnmeasuredRequest,
 )
-from palimpsest.context_policies.prompt_cache.ruler import Prefix, Ruler
+from palimpsest.context_policies.prompt_cache.ruler import CacheUnit, Ruler
 from palimpsest.context_policies.replay.growing_replay import recorded_replay
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.transcript.timeline import CHARS4, Timeline, TimelineRequest
 
-MAX_MEASURED = 4
+MAX_MEASUREMENTS = 4
 """Number of newest measures of a recorded session that are kept, one for each ruler."""
-MIN_GROWTH = 1_000
+MIN_GROWTH_TOKENS = 1_000
 """Minimum estimated tokens by which the requests must have grown altogether for a factor to be fitted."""
-MIN_SEGMENT = 3
+MIN_SEGMENT_REQUESTS = 3
 """Minimum requests of one model, each of which only appended to the one before, for detecting a contradicting report."""
-ODD_SHARE = 0.5
+MIN_CONTRADICTION_SHARE = 0.5
 """Share of a request's tokens by which its report must differ from the expectation to be contradicting."""
-ODD_SPREADS = 10
+MIN_CONTRADICTION_SPREADS = 10
 """Minimum difference of a contradicting report, as a multiple of its segment's median deviation."""
 
 
@@ -62,17 +62,17 @@ def recorded_simulation(timeline: Timeline, ruler: Ruler) -> Simulation:
     measurements: list[tuple[Ruler, Simulation]] = replay.timeline.derived_value(
         "measured", lambda _: []
     )
-    measured = next((measure for other, measure in measurements if other == ruler), None)
-    if measured is None:
-        measured = replace(replay, ruler=ruler, sizes=_measure(replay, ruler))
-        measurements[:] = [*measurements[1 - MAX_MEASURED :], (ruler, measured)]
-    return measured
+    measurement = next((measure for other, measure in measurements if other == ruler), None)
+    if measurement is None:
+        measurement = replace(replay, ruler=ruler, sizes=_measure(replay, ruler))
+        measurements[:] = [*measurements[1 - MAX_MEASUREMENTS :], (ruler, measurement)]
+    return measurement
 
 
 def _measure(replay: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
     """Return the request sizes of a replayed recording by another ruler; such a replay requests no summaries."""
     requests, earlier = replay.timeline.requests, replay.timeline.earlier
-    previous: _Measured = earlier.get("measured", NOTHING_MEASURED)
+    previous: _EarlierMeasurement = earlier.get("measured", NOTHING_MEASURED)
     begins_alike = (
         previous.ruler == ruler
         and previous.requests == requests[: len(previous.requests)]
@@ -80,17 +80,21 @@ def _measure(replay: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
     )
     sizes = list(previous.sizes) if begins_alike else []
     walk = previous.walk.copy() if begins_alike else CacheWalk(ruler.scale)
-    for replayed in replayed_requests(replay, len(sizes)):
-        if replayed.request is requests[-1]:  # its answer may still be written
-            count = len(sizes)
-            earlier["measured"] = _Measured(
-                ruler, requests[:count], replay.sizes[:count], tuple(sizes), walk.copy()
+    for unmeasured in replayed_requests(replay, len(sizes)):
+        if unmeasured.request is requests[-1]:  # its answer may still be written
+            measured_count = len(sizes)
+            earlier["measured"] = _EarlierMeasurement(
+                ruler,
+                requests[:measured_count],
+                replay.sizes[:measured_count],
+                tuple(sizes),
+                walk.copy(),
             )
-        sizes.append(walk.measured_size(replayed, ruler.request_ruler(replayed.request.index)))
+        sizes.append(walk.measured_size(unmeasured, ruler.request_ruler(unmeasured.request.index)))
     return tuple(sizes)
 
 
-class _Measured(NamedTuple):
+class _EarlierMeasurement(NamedTuple):
     """The sizes of all requests but the last of a recorded session, by a ruler, with the walk after them."""
 
     ruler: Ruler
@@ -100,19 +104,19 @@ class _Measured(NamedTuple):
     walk: CacheWalk
 
 
-NOTHING_MEASURED = _Measured(Ruler(), (), (), (), CacheWalk(Ruler().scale))
+NOTHING_MEASURED = _EarlierMeasurement(Ruler(), (), (), (), CacheWalk(Ruler().scale))
 
 
 def replayed_requests(replay: Simulation, first_request: int = 0) -> Iterator[UnmeasuredRequest]:
     """Yield the unmeasured requests of a replayed recording, beginning with ``first_request``."""
     requests = replay.timeline.requests[first_request:]
     for request, size in zip(requests, replay.sizes[first_request:], strict=True):
-        changed = size.first_changed
-        prefix = None if changed is None else size.prefix
-        yield UnmeasuredRequest(request, size.total, size.output, prefix, changed)
+        first_changed = size.first_changed
+        unchanged_tokens = None if first_changed is None else size.prefix
+        yield UnmeasuredRequest(request, size.total, size.output, unchanged_tokens, first_changed)
 
 
-def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "message") -> Ruler:
+def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: CacheUnit = "message") -> Ruler:
     """Return the ruler of a session; where it reported no usage, the estimate itself, marked as assumed."""
     lifetime = cache_lifetime(timeline)
     assumed_ruler = Ruler(
@@ -139,12 +143,13 @@ def _fit_rulers(timeline: Timeline, assumed_ruler: Ruler) -> Ruler:
         return assumed_ruler
     fit = _fit_to(reports)
     ratios = [
-        (report.reported_tokens - fit.unseen_tokens) / report.estimated
+        (report.reported_tokens - fit.unseen_tokens) / report.estimated_tokens
         for report in reports
-        if report.estimated >= MIN_GROWTH and report.request not in fit.contradicting_requests
+        if report.estimated_tokens >= MIN_GROWTH_TOKENS
+        and report.request_index not in fit.contradicting_requests
     ]
     fits = [
-        _fit_to([report for report in reports if report.request % FIT_COUNT != fold])
+        _fit_to([report for report in reports if report.request_index % FIT_COUNT != fold])
         for fold in range(FIT_COUNT)
     ]
     if len(reports) == 1:
@@ -166,20 +171,24 @@ def _fit_to(reports: Sequence["_Report"]) -> Fit:
     if not reports:
         return Fit()
     contradicting_requests = _contradicting_requests(reports)
-    pairs = _growth(reports, contradicting_requests)
-    scaled = [pair for pair in pairs if pair.estimated > 0]
-    reported_growth = sum(pair.reported_tokens for pair in scaled)
-    estimated_growth = sum(pair.estimated for pair in scaled)
-    is_scaled = reported_growth > 0 and estimated_growth >= MIN_GROWTH
+    growths = _growth(reports, contradicting_requests)
+    positive_growths = [growth for growth in growths if growth.estimated_tokens > 0]
+    reported_growth = sum(growth.reported_tokens for growth in positive_growths)
+    estimated_growth = sum(growth.estimated_tokens for growth in positive_growths)
+    is_scaled = reported_growth > 0 and estimated_growth >= MIN_GROWTH_TOKENS
     factor = reported_growth / estimated_growth if is_scaled else 1.0
-    residual_sum = sum(pair.reported_tokens - factor * pair.estimated for pair in pairs)
-    steps = sum(pair.requests for pair in pairs)
-    added_per_request = 0.0 if is_scaled or not steps else max(residual_sum / steps, 0.0)
-    first_report = next(
-        report for report in reports if report.request not in contradicting_requests
+    residual_sum = sum(
+        growth.reported_tokens - factor * growth.estimated_tokens for growth in growths
     )
-    unseen_tokens = first_report.reported_tokens - first_report.estimated * factor
-    added_before = added_per_request * first_report.request
+    request_count = sum(growth.request_count for growth in growths)
+    added_per_request = (
+        0.0 if is_scaled or not request_count else max(residual_sum / request_count, 0.0)
+    )
+    first_report = next(
+        report for report in reports if report.request_index not in contradicting_requests
+    )
+    unseen_tokens = first_report.reported_tokens - first_report.estimated_tokens * factor
+    added_before = added_per_request * first_report.request_index
     # Growth that would leave nothing for the beginning is no fixed growth per request.
     if added_before < unseen_tokens:
         unseen_tokens -= added_before
@@ -192,10 +201,10 @@ def _fit_to(reports: Sequence["_Report"]) -> Fit:
 class _Report:
     """What one request reported, beside the unscaled estimate of its items."""
 
-    request: int
+    request_index: int
     model: str
-    estimated: float
-    appended: bool
+    estimated_tokens: float
+    only_appended: bool
     """Whether the request only appended to the one before."""
     reported_tokens: int
 
@@ -204,7 +213,7 @@ def _segments(reports: Sequence[_Report]) -> Iterator[list[_Report]]:
     """Yield the segments: one model's requests while the session only appended; other models may answer between."""
     segments: dict[str, list[_Report]] = {}
     for report in reports:
-        if not report.appended:
+        if not report.only_appended:
             yield from segments.values()
             segments = {}
         segments.setdefault(report.model, []).append(report)
@@ -215,26 +224,30 @@ class _Growth(NamedTuple):
     """The growth of a request that only appended to an earlier one."""
 
     reported_tokens: float
-    estimated: float
-    requests: int
+    estimated_tokens: float
+    request_count: int
     """Number of requests over which it grew; more than 1 where some between the two are left out."""
 
 
 def _growth(reports: Sequence[_Report], contradicting_requests: set[int]) -> list[_Growth]:
     """Return the growth of the requests that only appended, without the contradicting ones."""
-    pairs = (
+    growths = (
         _Growth(
             after.reported_tokens - before.reported_tokens,
-            after.estimated - before.estimated,
-            after.request - before.request,
+            after.estimated_tokens - before.estimated_tokens,
+            after.request_index - before.request_index,
         )
         for segment in _segments(reports)
         for before, after in pairwise(
-            [report for report in segment if report.request not in contradicting_requests]
+            [report for report in segment if report.request_index not in contradicting_requests]
         )
     )
     # A session that only appended cannot shrink: here another conversation continues in the same file.
-    return [pair for pair in pairs if pair.estimated >= 0 and pair.reported_tokens >= -MIN_GROWTH]
+    return [
+        growth
+        for growth in growths
+        if growth.estimated_tokens >= 0 and growth.reported_tokens >= -MIN_GROWTH_TOKENS
+    ]
 
 
 def _contradicting_requests(reports: Sequence[_Report]) -> set[int]:
@@ -245,27 +258,37 @@ def _contradicting_requests(reports: Sequence[_Report]) -> set[int]:
     times further than most: a client that sends the old context again after a compaction, or a usage that was added to
     the next report. The scale is the median of all growth, weighted by its estimate, so a few such reports do not move it.
     """
-    segments = [segment for segment in _segments(reports) if len(segment) >= MIN_SEGMENT]
+    segments = [segment for segment in _segments(reports) if len(segment) >= MIN_SEGMENT_REQUESTS]
     ratios = sorted(
         ((after.reported_tokens - before.reported_tokens) / growth, growth)
         for segment in segments
         for before, after in pairwise(segment)
-        if (growth := after.estimated - before.estimated) > 0
+        if (growth := after.estimated_tokens - before.estimated_tokens) > 0
     )
     if not ratios:
         return set()
-    passed = accumulate(weight for _, weight in ratios)
-    half = sum(weight for _, weight in ratios) / 2
-    scale = next(ratio for (ratio, _), summed in zip(ratios, passed, strict=True) if summed >= half)
+    cumulative_weights = accumulate(weight for _, weight in ratios)
+    half_weight = sum(weight for _, weight in ratios) / 2
+    scale = next(
+        ratio
+        for (ratio, _), cumulative_weight in zip(ratios, cumulative_weights, strict=True)
+        if cumulative_weight >= half_weight
+    )
     contradicting_requests: set[int] = set()
     for segment in segments:
-        residuals = [report.reported_tokens - scale * report.estimated for report in segment]
-        middle = median(residuals)
-        spread = ODD_SPREADS * median(abs(residual - middle) for residual in residuals)
+        residuals = [report.reported_tokens - scale * report.estimated_tokens for report in segment]
+        median_residual = median(residuals)
+        max_deviation = MIN_CONTRADICTION_SPREADS * median(
+            abs(residual - median_residual) for residual in residuals
+        )
         for report, residual in zip(segment, residuals, strict=True):
-            largest = max(report.reported_tokens, scale * report.estimated + middle)
-            if abs(residual - middle) > max(ODD_SHARE * largest, spread, MIN_GROWTH):
-                contradicting_requests.add(report.request)
+            larger_total = max(
+                report.reported_tokens, scale * report.estimated_tokens + median_residual
+            )
+            if abs(residual - median_residual) > max(
+                MIN_CONTRADICTION_SHARE * larger_total, max_deviation, MIN_GROWTH_TOKENS
+            ):
+                contradicting_requests.add(report.request_index)
     return contradicting_requests
 
 

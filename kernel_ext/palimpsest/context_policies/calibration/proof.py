@@ -28,10 +28,10 @@ from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import DOUBTFUL
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-MIN_SHARE = 0.95
+MIN_REPRODUCED_SHARE = 0.95
 """Minimum share of requests that a replay must reproduce; results of one that reproduces fewer are marked doubtful."""
-MAX_APART = 0.03
-"""Share by which the replayed money may differ from the reported."""
+MAX_COST_DIFFERENCE = 0.03
+"""Maximum share by which the replayed cost of a reliable replay differs from the reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ProofRow:
     taken: int
     """Cache losses whose size was taken from the recording."""
     cost: float
-    """As replayed, of all requests with usage, including the first."""
+    """The replayed cost of all requests with usage, including the first."""
     reported_cost: float
 
     def row_text(self, unit: str) -> str:
@@ -66,7 +66,7 @@ class Proof:
     replayed_reads: tuple[ReplayedRead, ...] = ()
     unit: str = "USD"
     reasons: tuple[str, ...] = ()
-    """Why some of it is not reproduced, a sentence each."""
+    """Why parts of the recording are not reproduced, a sentence each."""
     own_rule: str = ""
     """How many recorded compactions the agent's own rule predicts, as the end of a sentence."""
 
@@ -98,8 +98,8 @@ class Proof:
     @property
     def share(self) -> float | None:
         """Share of reproduced requests among those without a taken cache loss; None where there are none."""
-        compared = self.requests - self.taken_losses
-        return self.reproduced / compared if compared else None
+        compared_count = self.requests - self.taken_losses
+        return self.reproduced / compared_count if compared_count else None
 
     @property
     def money_apart(self) -> float | None:
@@ -111,7 +111,10 @@ class Proof:
         """Whether replays of this recording are reliable; None where nothing can be compared."""
         if self.share is None:
             return None
-        return self.share >= MIN_SHARE and abs(self.money_apart or 0.0) <= MAX_APART
+        return (
+            self.share >= MIN_REPRODUCED_SHARE
+            and abs(self.money_apart or 0.0) <= MAX_COST_DIFFERENCE
+        )
 
     @property
     def is_doubtful(self) -> bool:
@@ -124,22 +127,22 @@ class Proof:
         if not self.rows:
             return "Replayed as recorded: the recording reports no usage to compare with."
         if not self.requests:
-            text = f"only 1 request reports usage, so no read of the cache can be compared, and {self._only_request}"
+            text = f"only 1 request reports usage, so no read of the cache can be compared, and {self._only_request_text}"
         else:
             text = f"{self.reproduced:,} of {counted_noun(self.requests, 'request')} read what the provider reported"
-            taken = losses_taken_text(self.replayed_reads)
-            text += f", {taken}" if taken else ""
+            taken_text = losses_taken_text(self.replayed_reads)
+            text += f", {taken_text}" if taken_text else ""
             text += f", {_amount(self.cost, self.unit)} of {amount_with_unit(self.reported_cost, self.unit)}"
         own_rule_part = f"; {self.own_rule}" if self.own_rule else ""
-        by_model = ""
+        rows_text = ""
         if len(self.rows) > 1:
-            by_model = f" By model and lifetime: {'; '.join(row.row_text(self.unit) for row in self.rows)}."
-        return f"Replayed as recorded: {text}{own_rule_part}.{by_model}"
+            rows_text = f" By model and lifetime: {'; '.join(row.row_text(self.unit) for row in self.rows)}."
+        return f"Replayed as recorded: {text}{own_rule_part}.{rows_text}"
 
     @property
-    def _only_request(self) -> str:
+    def _only_request_text(self) -> str:
         """What the tokens of the only request with usage come from, as the end of a sentence."""
-        if abs(self.cost - self.reported_cost) <= MAX_APART * self.reported_cost:
+        if abs(self.cost - self.reported_cost) <= MAX_COST_DIFFERENCE * self.reported_cost:
             return "its tokens are taken from that report"
         replayed, reported = (
             amount_with_unit(cost, self.unit) for cost in (self.cost, self.reported_cost)
@@ -151,9 +154,9 @@ class Proof:
         """Why results of the replay are marked as doubtful, in sentences; empty where they are not."""
         if not self.is_doubtful:
             return ""
-        limits = f"below {100 * MIN_SHARE:.0f} % of the requests or beyond {100 * MAX_APART:.0f} % of the money"
-        why = " ".join(self.reasons)
-        return f"{DOUBTFUL} The replay does not reproduce this recording ({limits}), so what rests on it is doubtful. {why}".strip()
+        limits = f"below {100 * MIN_REPRODUCED_SHARE:.0f} % of the requests or beyond {100 * MAX_COST_DIFFERENCE:.0f} % of the money"
+        reasons_text = " ".join(self.reasons)
+        return f"{DOUBTFUL} The replay does not reproduce this recording ({limits}), so what rests on it is doubtful. {reasons_text}".strip()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -199,7 +202,7 @@ def proof_of(timeline: Timeline, ruler: Ruler, price: PriceProfile, own_rule: st
     reads = _replayed_reads(timeline, ruler, pairs)
     proof = Proof(_rows(ruler, price, pairs, reads), reads, price.unit, own_rule=own_rule)
     reasons = missed_reasons(timeline, reads)
-    if abs(proof.money_apart or 0.0) > MAX_APART:
+    if abs(proof.money_apart or 0.0) > MAX_COST_DIFFERENCE:
         reasons += money_reasons(timeline, ruler, price, pairs)
     return replace(proof, reasons=tuple(reasons))
 

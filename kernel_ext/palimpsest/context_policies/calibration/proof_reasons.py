@@ -31,13 +31,13 @@ Outcome = Literal["first", "reproduced", "taken", "missed"]
 MeasuredRequests = Sequence[tuple[TimelineRequest, RequestSize]]
 """The requests with reported usage, each with its replayed size."""
 
-MAX_NAMED = 5
+MAX_LISTED_REQUESTS = 5
 """Maximum requests that a reason lists."""
-FEW_REQUESTS = 3
+MAX_FEW_REQUESTS = 3
 """Number of reporting requests up to which each is predicted from only one or two others."""
-MIN_HIDDEN = 1_000
+MIN_HIDDEN_TOKENS = 1_000
 """Minimum tokens missing from the recording that are given as a reason."""
-PART_APART = 0.01
+MIN_PART_DIFFERENCE = 0.01
 """Share of the money by which one kind of tokens must differ to be given as a reason."""
 LOST_AFTER: Mapping[BreakCause, str] = {
     "model": "another model had answered",
@@ -54,12 +54,12 @@ NO_KNOWN_CAUSE = "without a known cause"
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRead:
-    """A request with reported usage, and whether its read from the cache was reproduced."""
+    """A request with reported usage, by its index, and whether its read from the cache was reproduced."""
 
     request: int
     outcome: Outcome
     reason: str = ""
-    """Why it was missed, or why it lost the cache where the loss was taken; the end of a sentence."""
+    """Why the read was missed, or why the request lost the cache where the loss was taken; the end of a sentence."""
 
 
 def why_missed(
@@ -70,26 +70,36 @@ def why_missed(
     size: RequestSize,
 ) -> str:
     """Return why a request's replayed read differs from the reported one, as far as its numbers show it."""
-    usage, last = request.usage, previous.usage
+    usage, previous_usage = request.usage, previous.usage
     read_tokens = 0 if usage is None else usage.cache_read
-    changed = _change_before(timeline, previous, request, size)
-    if changed:
-        return changed
+    change_reason = _change_before(timeline, previous, request, size)
+    if change_reason:
+        return change_reason
     loss = _loss_of(timeline, request)
     if loss is not None and loss.causes[0].cause in LOST_AFTER:
         return f"lost the cache after {LOST_AFTER[loss.causes[0].cause]}"
-    if last is not None and read_tokens > last.prompt + last.output + last.reasoning:
+    if (
+        previous_usage is not None
+        and read_tokens > previous_usage.prompt + previous_usage.output + previous_usage.reasoning
+    ):
         return "read more than the request before had sent, which no cache of this session explains"
-    if last is not None and last.cache_write and read_tokens > last.cache_read + last.cache_write:
+    if (
+        previous_usage is not None
+        and previous_usage.cache_write
+        and read_tokens > previous_usage.cache_read + previous_usage.cache_write
+    ):
         return "read more than the request before had read and written, which no cache of this session explains"
     if previous.model != request.model:
         return "read otherwise after another model had answered"
-    gap = request.seconds_since(previous)
-    if gap is not None and gap > ruler.request_ruler(request.index).lifetime_seconds:
+    pause_seconds = request.seconds_since(previous)
+    if (
+        pause_seconds is not None
+        and pause_seconds > ruler.request_ruler(request.index).lifetime_seconds
+    ):
         return "read something after a pause longer than the cache is known to be kept"
     if read_tokens < size.read:
         reporting_count = sum(reported is not None for reported in timeline.reported)
-        if not read_tokens and reporting_count <= FEW_REQUESTS:
+        if not read_tokens and reporting_count <= MAX_FEW_REQUESTS:
             return "read nothing, and so few requests do not tell whether prompts are cached"
         return "read less than the request before had left in the cache"
     return "read more than the request before was known to leave in the cache"
@@ -98,8 +108,8 @@ def why_missed(
 def why_taken(timeline: Timeline, request: TimelineRequest) -> str:
     """Return the cause of a cache loss that was taken from the recording, as a phrase with "after"."""
     loss = _loss_of(timeline, request)
-    after = None if loss is None else LOST_AFTER.get(loss.causes[0].cause)
-    return NO_KNOWN_CAUSE if after is None else f"after {after}"
+    phrase = None if loss is None else LOST_AFTER.get(loss.causes[0].cause)
+    return NO_KNOWN_CAUSE if phrase is None else f"after {phrase}"
 
 
 def losses_taken_text(reads: Sequence[ReplayedRead]) -> str:
@@ -116,20 +126,22 @@ def losses_taken_text(reads: Sequence[ReplayedRead]) -> str:
 
 def missed_reasons(timeline: Timeline, reads: Sequence[ReplayedRead]) -> list[str]:
     """Return, for each reason, the requests that were missed for it, and whether losses are frequent."""
-    by_reason: dict[str, list[int]] = {}
+    request_numbers_by_reason: dict[str, list[int]] = {}
     for read in reads:
         if read.outcome == "missed":
-            by_reason.setdefault(read.reason, []).append(read.request + 1)
+            request_numbers_by_reason.setdefault(read.reason, []).append(read.request + 1)
     reasons = [
         f"{counted_noun(len(requests), 'request')} {reason} ({_request_numbers(requests)})."
-        for reason, requests in sorted(by_reason.items(), key=lambda entry: -len(entry[1]))
+        for reason, requests in sorted(
+            request_numbers_by_reason.items(), key=lambda entry: -len(entry[1])
+        )
     ]
-    missed = {read.request for read in reads if read.outcome == "missed"}
-    loss_count = sum(loss.request in missed for loss in unmeasured_losses(timeline))
+    missed_requests = {read.request for read in reads if read.outcome == "missed"}
+    loss_count = sum(loss.request in missed_requests for loss in unmeasured_losses(timeline))
     if loss_count and has_too_many_losses(timeline):
-        followers = sum(read.outcome != "first" for read in reads)
+        compared_count = sum(read.outcome != "first" for read in reads)
         reasons.append(
-            f"{loss_count:,} of {counted_noun(followers, 'request')} lost the cache for no known cause, too many to be taken from the"
+            f"{loss_count:,} of {counted_noun(compared_count, 'request')} lost the cache for no known cause, too many to be taken from the"
             " recording: its cache follows rules that are not known here."
         )
     return reasons
@@ -192,7 +204,10 @@ def _differing_token_kinds(
         reported_sum = sum(map(usage_tokens, usages))
         distance = abs(replayed_sum - reported_sum)
         money = distance * rate / 1e6
-        if distance > 3 * PART_APART * reported_sum or money > PART_APART * reported_money:
+        if (
+            distance > 3 * MIN_PART_DIFFERENCE * reported_sum
+            or money > MIN_PART_DIFFERENCE * reported_money
+        ):
             differences.append(f"{name} {replayed_sum:,.0f} for {reported_sum:,.0f} tokens")
     return differences
 
@@ -202,12 +217,12 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: MeasuredRequests) ->
     plain_sizes = recorded_simulation(timeline, ruler.estimator_only).sizes
     grown_tokens = shown_tokens = 0.0
     for (before, _), (request, size) in pairwise(pairs):
-        more = (request.reported or 0) - (before.reported or 0)
-        if size.first_changed is None and before.model == request.model and more > 0:
-            grown_tokens += more
+        growth = (request.reported or 0) - (before.reported or 0)
+        if size.first_changed is None and before.model == request.model and growth > 0:
+            grown_tokens += growth
             shown_tokens += plain_sizes[request.index].total - plain_sizes[before.index].total
     reasons = []
-    if grown_tokens >= MIN_HIDDEN and grown_tokens > MAX_HIDDEN_RATIO * shown_tokens:
+    if grown_tokens >= MIN_HIDDEN_TOKENS and grown_tokens > MAX_HIDDEN_RATIO * shown_tokens:
         reasons.append(
             f"The prompts grew by {grown_tokens:,.0f} tokens, of which the recording shows about {max(shown_tokens, 0):,.0f}: each is"
             " taken to have grown by the same."
@@ -215,11 +230,14 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: MeasuredRequests) ->
     usages = (request.usage for request, _ in pairs if request.usage is not None)
     answer_tokens = sum(usage.output + usage.reasoning for usage in usages)
     shown_answer_tokens = sum(plain_sizes[request.index].output for request, _ in pairs)
-    if answer_tokens >= MIN_HIDDEN and answer_tokens > MAX_HIDDEN_RATIO * shown_answer_tokens:
+    if (
+        answer_tokens >= MIN_HIDDEN_TOKENS
+        and answer_tokens > MAX_HIDDEN_RATIO * shown_answer_tokens
+    ):
         reasons.append(
             f"The answers had {answer_tokens:,} tokens, of which the recording shows about {shown_answer_tokens:,.0f}."
         )
-    if 1 < len(pairs) <= FEW_REQUESTS:
+    if 1 < len(pairs) <= MAX_FEW_REQUESTS:
         reasons.append(
             f"Only {counted_noun(len(pairs), 'request')} reported usage, and each is counted by the others."
         )
@@ -227,6 +245,6 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: MeasuredRequests) ->
 
 
 def _request_numbers(requests: Sequence[int]) -> str:
-    numbers = ", ".join(f"{request:,}" for request in requests[:MAX_NAMED])
-    more = len(requests) - MAX_NAMED
-    return f"{numbers} and {more:,} more" if more > 0 else numbers
+    numbers = ", ".join(f"{request:,}" for request in requests[:MAX_LISTED_REQUESTS])
+    unlisted_count = len(requests) - MAX_LISTED_REQUESTS
+    return f"{numbers} and {unlisted_count:,} more" if unlisted_count > 0 else numbers

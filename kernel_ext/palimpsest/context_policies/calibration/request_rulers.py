@@ -14,8 +14,8 @@ from typing import NamedTuple
 from palimpsest.context_policies.prompt_cache.break_causes import MAX_REQUESTS_BEHIND
 from palimpsest.context_policies.prompt_cache.cache_lifetime import lifetime_seconds
 from palimpsest.context_policies.prompt_cache.cache_losses import (
-    MIN_LOSS,
     MIN_LOSS_SHARE,
+    MIN_LOSS_TOKENS,
     CacheLoss,
     reads_after_rewriting,
     reporting_requests,
@@ -32,11 +32,11 @@ FIT_COUNT = 5
 """Number of groups of requests; each group is counted by a fit to the others. A fit per request would take quadratic time."""
 MAX_HIDDEN_RATIO = 4
 """Reported tokens of answers per shown token above which the answers contain what the recording does not show."""
-MIN_KNOWN = 2
+MIN_KNOWN_REQUESTS = 2
 """Minimum requests for concluding from all of them that nothing is read from the cache, or that no answer is reported."""
-SAME_SHARE = 0.02
+MAX_REPRODUCED_DIFFERENCE = 0.02
 """Share of the reported read; a replay that differs by no more has reproduced it."""
-MAX_TAKEN = 0.25
+MAX_TAKEN_SHARE = 0.25
 """Share of the requests whose loss may be taken from the recording; above it the cache follows unknown rules."""
 
 
@@ -57,22 +57,33 @@ def request_rulers(
 ) -> tuple[RequestRuler, ...]:
     """Return the ruler of each request; ``fits`` leave out every fifth request each."""
     habits = _Habits()
-    groups = [
+    others_by_fold = [
         _OtherRequests(timeline, replayed_requests, fold, len(fits), habits)
         for fold in range(len(fits))
     ]
-    changes = [0, *accumulate(replay.unchanged_tokens is not None for replay in replayed_requests)]
+    change_counts = [
+        0,
+        *accumulate(unmeasured.unchanged_tokens is not None for unmeasured in replayed_requests),
+    ]
     rulers: list[RequestRuler] = []
     earlier = _EarlierRequests()
-    for replay in replayed_requests:
-        fold = replay.request.index % len(fits)
-        if replay.unchanged_tokens is not None:
-            earlier.changed_at = replay.request.index
+    for unmeasured in replayed_requests:
+        fold = unmeasured.request.index % len(fits)
+        if unmeasured.unchanged_tokens is not None:
+            earlier.changed_at = unmeasured.request.index
         rulers.append(
-            _ruler(timeline, replayed_requests, replay, fits[fold], groups[fold], earlier, changes)
+            _ruler(
+                timeline,
+                replayed_requests,
+                unmeasured,
+                fits[fold],
+                others_by_fold[fold],
+                earlier,
+                change_counts,
+            )
         )
-        if replay.request.reported is not None:
-            earlier.add(replay.request)
+        if unmeasured.request.reported is not None:
+            earlier.add(unmeasured.request)
     return _with_losses(timeline, replayed_requests, rulers)
 
 
@@ -91,11 +102,11 @@ class _EarlierRequests:
         self._by_model.setdefault(request.model, []).append(request.index)
 
     def of_model(self, model: str) -> Sequence[int]:
-        """Return the requests that a model answered."""
+        """Return the indexes of the requests that a model answered."""
         return self._by_model.get(model, ())
 
     def nearest_request(self, model: str, excluded_requests: frozenset[int]) -> int | None:
-        """Return a model's last request since the last change, else the last of all, without contradicting ones; or None."""
+        """Return the index of a model's last request since the last change, else of the last of all, without the excluded ones; None without any."""
 
         def newest_of(indexes: Sequence[int]) -> int | None:
             return next(
@@ -115,24 +126,24 @@ class _OtherRequests:
         self,
         timeline: Timeline,
         replayed_requests: Sequence[UnmeasuredRequest],
-        fit_index: int,
-        fit_count: int,
+        fold: int,
+        fold_count: int,
         habits: "_Habits",
     ) -> None:
         def is_other(request: TimelineRequest) -> bool:
-            return fit_count == 1 or request.index % fit_count != fit_index
+            return fold_count == 1 or request.index % fold_count != fold
 
-        self.seconds = lifetime_seconds(timeline, is_other)
+        self.lifetime_seconds_of = lifetime_seconds(timeline, is_other)
         self._caches: dict[str, _ModelCache] = {}
-        self._answers: dict[str, _Answers] = {}
-        by_model: dict[str, list[TimelineRequest]] = {}
+        self._answers: dict[str, _AnswerTotals] = {}
+        requests_by_model: dict[str, list[TimelineRequest]] = {}
         for request in timeline.requests:
             if request.reported is not None and is_other(request):
-                by_model.setdefault(request.model, []).append(request)
-        for model, model_requests in by_model.items():
+                requests_by_model.setdefault(request.model, []).append(request)
+        for model, model_requests in requests_by_model.items():
             usages = [request.usage for request in model_requests if request.usage is not None]
             self._caches[model] = _ModelCache.of(model, model_requests, habits)
-            self._answers[model] = _Answers(
+            self._answers[model] = _AnswerTotals(
                 len(usages),
                 float(sum(usage.output + usage.reasoning for usage in usages)),
                 sum(replayed_requests[request.index].answer_tokens for request in model_requests),
@@ -142,18 +153,18 @@ class _OtherRequests:
         """Return how prompts of a model are cached, as far as these requests show it."""
         return self._caches.get(model) or _ModelCache.of(model, (), _Habits())
 
-    def answers(self, model: str) -> "_Answers":
+    def answers(self, model: str) -> "_AnswerTotals":
         """Return the totals of a model's answers."""
-        return self._answers.get(model, _Answers(0, 0.0, 0.0))
+        return self._answers.get(model, _AnswerTotals(0, 0.0, 0.0))
 
 
-class _Answers(NamedTuple):
+class _AnswerTotals(NamedTuple):
     """The totals of a model's answers."""
 
-    requests: int
+    request_count: int
     """Number of requests that reported their usage."""
     reported_tokens: float
-    estimated: float
+    estimated_tokens: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +172,14 @@ class _ModelCache:
     """How prompts of a model are cached."""
 
     is_cached: bool
-    uncached: float | None
-    """See ``RequestRuler``."""
+    unwritten_tokens: float | None
+    """Tokens of a prompt that are not written to the cache; None: all that are not read."""
     min_read: int
     """Minimum tokens that were read; 0 where none were."""
     keeps_end: bool
     """Whether the end of a prompt is cached although it was reported as neither read nor written."""
     keeps_answer: bool
+    """Whether an answer is cached after its prompt."""
 
     @classmethod
     def of(
@@ -183,7 +195,8 @@ class _ModelCache:
         keeps_end, keeps_answer = max(habits_tried, key=same_reads.__getitem__)
         return cls(
             # A single other request may have been the first one, which reads nothing.
-            bool(cache_reads) or (len(usages) < MIN_KNOWN and not _left_uncached(usages, rules)),
+            bool(cache_reads)
+            or (len(usages) < MIN_KNOWN_REQUESTS and not _left_uncached(usages, rules)),
             median(written_inputs) if written_inputs else None if usages else 0.0,
             min(cache_reads, default=0),
             keeps_end,
@@ -208,29 +221,33 @@ class _Habits:
     """Counts the requests that read what the one before left, for each possible habit of the cache."""
 
     def __init__(self) -> None:
-        self._matching: dict[int, Sequence[tuple[bool, bool]]] = {}
-        """The habits that explain what a request read, by its number; the same whichever other requests are counted."""
+        self._habits_by_request: dict[int, Sequence[tuple[bool, bool]]] = {}
+        """The habits that explain what a request read, by the request's index."""
         self._caches = {
             habit: _ModelCache(
-                is_cached=True, uncached=0, min_read=0, keeps_end=habit[0], keeps_answer=habit[1]
+                is_cached=True,
+                unwritten_tokens=0,
+                min_read=0,
+                keeps_end=habit[0],
+                keeps_answer=habit[1],
             )
             for habit in product((True, False), (True, False))
         }
 
     def same_reads(
-        self, requests: Sequence[TimelineRequest], step: int
+        self, requests: Sequence[TimelineRequest], read_step: int
     ) -> Mapping[tuple[bool, bool], int]:
         """Return how many requests each habit explains: whether a prompt's end and its answer are cached."""
         counts = dict.fromkeys(self._caches, 0)
         for before, after in pairwise(requests):
             if after.index != before.index + 1:
                 continue
-            matching = self._matching.get(after.index)
+            matching = self._habits_by_request.get(after.index)
             if matching is None:
-                matching = self._matching[after.index] = [
+                matching = self._habits_by_request[after.index] = [
                     habit
                     for habit, cache in self._caches.items()
-                    if _explains(cache, before.usage, after.usage, step)
+                    if _explains(cache, before.usage, after.usage, read_step)
                 ]
             for habit in matching:
                 counts[habit] += 1
@@ -238,18 +255,20 @@ class _Habits:
 
 
 def _explains(
-    cache: _ModelCache, usage_before: Usage | None, usage_after: Usage | None, step: int
+    cache: _ModelCache, usage_before: Usage | None, usage_after: Usage | None, read_step: int
 ) -> bool:
     """Return whether a request read what the one before left in a cache."""
     if usage_before is None or usage_after is None:
         return False
-    cached_tokens = (usage_before.prompt + cache.tokens_beyond(usage_before)) // step * step
+    cached_tokens = (
+        (usage_before.prompt + cache.tokens_beyond(usage_before)) // read_step * read_step
+    )
     return is_same_read(cached_tokens, usage_after.cache_read)
 
 
 def is_same_read(replayed_tokens: float, reported_tokens: int) -> bool:
     """Return whether a replay reads what was reported: within 2 per cent of it."""
-    return abs(replayed_tokens - reported_tokens) <= SAME_SHARE * reported_tokens
+    return abs(replayed_tokens - reported_tokens) <= MAX_REPRODUCED_DIFFERENCE * reported_tokens
 
 
 def _ruler(
@@ -259,7 +278,7 @@ def _ruler(
     fit: Fit,
     other_requests: _OtherRequests,
     earlier_requests: _EarlierRequests,
-    changes: Sequence[int],
+    change_counts: Sequence[int],
 ) -> RequestRuler:
     request = unmeasured.request
     rules, cache = cache_rules(request.model), other_requests.cache(request.model)
@@ -267,11 +286,11 @@ def _ruler(
     nearest_request = earlier_requests.nearest_request(request.model, fit.contradicting_requests)
     unseen_tokens, factor = _scale(timeline, replayed_requests, nearest_request, fit)
     requests_since = 1 if nearest_request is None else request.index - nearest_request
-    first = timeline.requests[reported_requests[0]] if reported_requests else None
+    first_request = timeline.requests[reported_requests[0]] if reported_requests else None
     output_factor, output_added = _answer_scale(other_requests.answers(request.model), factor)
-    of_model = earlier_requests.of_model(request.model)
+    model_requests = earlier_requests.of_model(request.model)
     is_first = not reported_requests and request.reported is not None
-    shared_tokens = _shared_beginning(first, request)
+    shared_tokens = _shared_beginning(first_request, request)
     return RequestRuler(
         unseen_tokens=unseen_tokens,
         factor=factor,
@@ -280,13 +299,13 @@ def _ruler(
         else 0.0,
         output_factor=output_factor,
         output_added=output_added,
-        lifetime_seconds=other_requests.seconds(request.model),
+        lifetime_seconds=other_requests.lifetime_seconds_of(request.model),
         # A read below the known minimum shows that another minimum applies, which is not known.
         min_cached=0 if 0 < cache.min_read < rules.minimum else rules.minimum,
         read_step=rules.step,
         is_cached=cache.is_cached,
-        cached_beyond=_cached_beyond(timeline, changes, cache, of_model),
-        unwritten_tokens=cache.uncached,
+        cached_beyond=_cached_beyond(timeline, change_counts, cache, model_requests),
+        unwritten_tokens=cache.unwritten_tokens,
         shared_beginning=shared_tokens,
         starts_anew_by_thinking=rules.starts_anew_by_thinking,
         factor_limit=None if nearest_request is None else replayed_requests[nearest_request].tokens,
@@ -299,11 +318,14 @@ def _ruler(
 
 
 def _cached_beyond(
-    timeline: Timeline, changes: Sequence[int], cache: _ModelCache, reported_requests: Sequence[int]
+    timeline: Timeline,
+    change_counts: Sequence[int],
+    cache: _ModelCache,
+    reported_requests: Sequence[int],
 ) -> int:
     """Return the tokens that are cached beyond a model's last reported prompt, by the newest prompts still cached.
 
-    ``changes`` are the changes of the context before each request.
+    ``change_counts`` are the changes of the context before each request.
     """
     if not reported_requests:
         return 0
@@ -313,7 +335,7 @@ def _cached_beyond(
     last_prompt = last_usage.prompt
     candidates = [cache.tokens_beyond(last_usage)]
     for after, index in pairwise(reversed(reported_requests)):
-        only_grew = changes[index + 1] == changes[after + 1]
+        only_grew = change_counts[index + 1] == change_counts[after + 1]
         if len(candidates) > MAX_REQUESTS_BEHIND or not only_grew:
             break
         usage = timeline.requests[index].usage
@@ -337,18 +359,18 @@ def _scale(
     return scale.fitted_to(reported, replayed_requests[nearest_request].tokens)
 
 
-def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
+def _answer_scale(answers: _AnswerTotals, factor: float) -> tuple[float, float]:
     """Return the reported tokens of an answer per estimated shown token, and its tokens that are not shown at all."""
     count, reported_tokens, estimated_tokens = answers
     if not count:
         return factor, 0.0
     if reported_tokens and estimated_tokens * MAX_HIDDEN_RATIO >= reported_tokens:
         return reported_tokens / estimated_tokens, 0.0
-    if not reported_tokens and count < MIN_KNOWN:
+    if not reported_tokens and count < MIN_KNOWN_REQUESTS:
         return factor, 0.0
     # The shown text has at most the reported tokens, and 0 where no answer of the model reported any.
-    shown = min(factor, reported_tokens / estimated_tokens) if estimated_tokens else factor
-    return shown, max(reported_tokens - shown * estimated_tokens, 0.0) / count
+    shown_factor = min(factor, reported_tokens / estimated_tokens) if estimated_tokens else factor
+    return shown_factor, max(reported_tokens - shown_factor * estimated_tokens, 0.0) / count
 
 
 def _beginning_tokens(
@@ -362,18 +384,18 @@ def _beginning_tokens(
     rewriting_requests = reads_after_rewriting(timeline)
     if request.index not in rewriting_requests:
         return read_after_change(timeline, request)
-    others = [
+    other_reads = [
         read
         for index, read in rewriting_requests.items()
         if index != request.index and timeline.requests[index].model == request.model
     ]
-    return median(others) if others else float(shared_tokens) or fit.unseen_tokens
+    return median(other_reads) if other_reads else float(shared_tokens) or fit.unseen_tokens
 
 
-def _shared_beginning(first: TimelineRequest | None, request: TimelineRequest) -> int:
-    if first is None or first.usage is None or first.model != request.model:
+def _shared_beginning(first_request: TimelineRequest | None, request: TimelineRequest) -> int:
+    if first_request is None or first_request.usage is None or first_request.model != request.model:
         return 0
-    return first.usage.cache_read
+    return first_request.usage.cache_read
 
 
 def _with_losses(
@@ -385,12 +407,12 @@ def _with_losses(
     if has_too_many_losses(timeline):
         return tuple(rulers)
     changed_rulers = [*rulers]
-    for lost in unmeasured_losses(timeline):
-        ruler = changed_rulers[lost.request]
+    for loss in unmeasured_losses(timeline):
+        ruler = changed_rulers[loss.request]
         if ruler.unchanged_beginning is None:
-            share = _sent_share(timeline, replayed_requests, ruler, lost)
-            changed_rulers[lost.request] = ruler._replace(
-                taken_read=lost.actual_read, taken_share=share
+            sent_share = _sent_share(timeline, replayed_requests, ruler, loss)
+            changed_rulers[loss.request] = ruler._replace(
+                taken_read=loss.actual_read, taken_share=sent_share
             )
     return tuple(changed_rulers)
 
@@ -402,24 +424,26 @@ def _sent_share(
     loss: CacheLoss,
 ) -> float:
     """Return the sent share of a prompt with a cache loss: below 1 where the prompt shrank though no item changed."""
-    request, before = timeline.requests[loss.request], timeline.requests[loss.compared_request]
-    reported_tokens, last_tokens = request.reported or 0, before.reported or 0
+    request, previous = timeline.requests[loss.request], timeline.requests[loss.compared_request]
+    reported_tokens, previous_tokens = request.reported or 0, previous.reported or 0
     only_grew = all(
-        replay.unchanged_tokens is None
-        for replay in replayed_requests[before.index + 1 : request.index + 1]
+        unmeasured.unchanged_tokens is None
+        for unmeasured in replayed_requests[previous.index + 1 : request.index + 1]
     )
-    has_shrunk = last_tokens - reported_tokens > max(MIN_LOSS, MIN_LOSS_SHARE * last_tokens)
-    if not only_grew or not has_shrunk or request.model != before.model:
+    has_shrunk = previous_tokens - reported_tokens > max(
+        MIN_LOSS_TOKENS, MIN_LOSS_SHARE * previous_tokens
+    )
+    if not only_grew or not has_shrunk or request.model != previous.model:
         return 1.0
     scale, estimate = (
         Scale(ruler.unseen_tokens, ruler.factor),
         replayed_requests[request.index].tokens,
     )
-    counted = ruler.request_tokens(estimate, scale) + ruler.added_per_request
-    return min(reported_tokens / counted, 1.0) if counted else 1.0
+    counted_tokens = ruler.request_tokens(estimate, scale) + ruler.added_per_request
+    return min(reported_tokens / counted_tokens, 1.0) if counted_tokens else 1.0
 
 
 def has_too_many_losses(timeline: Timeline) -> bool:
     """Return whether there are so many losses of unknown size that none is taken from the recording."""
-    followers = len(reporting_requests(timeline)) - 1
-    return len(unmeasured_losses(timeline)) > MAX_TAKEN * followers
+    compared_count = len(reporting_requests(timeline)) - 1
+    return len(unmeasured_losses(timeline)) > MAX_TAKEN_SHARE * compared_count

@@ -29,7 +29,7 @@ from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.parts import SUMMARY_PROMPT
 from palimpsest.transcript.timeline import ASKED_FOR, CHARS4, STOPPED, TimelineEvent
 
-MAX_SHARE = 0.5
+MAX_PLACEHOLDER_SHARE = 0.5
 """Maximum size of a placeholder as a share of what it covers: a summary is shorter than the messages."""
 JOINING_RULES = frozenset({"palimpsest", "openclaw-2026.9"})
 """Rules of repair that join an answer with the summary before it into one message."""
@@ -44,8 +44,8 @@ def compact_by_hand(step: EngineStep) -> None:
         and event.kind == "compact"
         and event.cause == "by hand"
     }
-    summary = _recorded_summary(step)
-    if summary is not None and step.view.item(summary).message in manual_summary_ids:
+    summary_item = _recorded_summary(step)
+    if summary_item is not None and step.view.item(summary_item).message in manual_summary_ids:
         compact(step, by_hand=True)
 
 
@@ -55,9 +55,13 @@ def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) 
     covered_items = _covered_items(step, first_kept)
     if not covered_items:
         return False
-    summary = _recorded_summary(step)
-    if summary is not None and not repeated_prompt and _is_reusable(step, summary, first_kept):
-        _show_recorded_summary(step, summary, covered_items, first_kept)
+    summary_item = _recorded_summary(step)
+    if (
+        summary_item is not None
+        and not repeated_prompt
+        and _is_reusable(step, summary_item, first_kept)
+    ):
+        _show_recorded_summary(step, summary_item, covered_items, first_kept)
         return True
     if not repeated_prompt and _has_failed(step, first_kept):
         request = step.request
@@ -70,37 +74,37 @@ def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) 
     if repeated_prompt is not None:
         tokens += sum(map(step.framed_tokens, repeated_prompt.items))
     elif continuation:
-        tokens += MESSAGE_TOKENS + step.sizes.count(continuation)
-    prompt_items = (item for item in step.sizes.prompt_items if item < step.view.count)
-    prompt_tokens = sum(map(step.framed_tokens, prompt_items))
-    tokens_before = step.total - prompt_tokens - step.sizes.remainders[step.request.index]
+        tokens += MESSAGE_TOKENS + step.sizes.count_tokens(continuation)
+    section_items = (index for index in step.sizes.section_items if index < step.view.count)
+    section_tokens = sum(map(step.framed_tokens, section_items))
+    tokens_before = step.total - section_tokens - step.sizes.remainder_tokens[step.request.index]
     tokens_freed = sum(map(step.framed_tokens, covered_items)) + step.summary_tokens
     tokens_after = tokens_before - tokens_freed + tokens
     policy = step.policy.compact
     if policy.judge and tokens_after > policy.max_share_after * tokens_before:
         return False
     _show_placeholder(step, covered_items, tokens, first_kept)
-    continued = step.view.count if continuation or repeated_prompt is not None else -1
-    step.state = step.state._replace(continuation_place=continued)
+    continuation_place = step.view.count if continuation or repeated_prompt is not None else -1
+    step.state = step.state._replace(continuation_place=continuation_place)
     return True
 
 
 def apply_history_limit(step: EngineStep) -> None:
     """Leave out the items before the newest turns that the policy's history limit sends."""
-    limit = step.policy.history_limit
-    if not limit or limit <= 0:
+    max_turns = step.policy.history_limit
+    if not max_turns or max_turns <= 0:
         return
     turn_starts = [message.first_item for message in step.messages() if message.is_from_user]
     dropped_turns = sum(
-        step.state.covered_until <= user < step.state.first_in_limit
-        for user in step.sizes.user_messages
+        step.state.covered_until <= message_start < step.state.first_in_limit
+        for message_start in step.sizes.user_message_starts
     )
-    kept_count = turns_kept(len(turn_starts) + dropped_turns, limit, step.policy.limit)
-    if kept_count >= len(turn_starts) or not turn_starts:
+    kept_turn_count = turns_kept(len(turn_starts) + dropped_turns, max_turns, step.policy.limit)
+    if kept_turn_count >= len(turn_starts) or not turn_starts:
         return
-    first_kept = turn_starts[-kept_count] if kept_count else step.view.count
-    for item in _covered_items(step, first_kept):
-        step.add_change(Change(item, "out"))
+    first_kept = turn_starts[-kept_turn_count] if kept_turn_count else step.view.count
+    for index in _covered_items(step, first_kept):
+        step.add_change(Change(index, "out"))
     step.state = step.state._replace(first_in_limit=first_kept)
 
 
@@ -124,10 +128,12 @@ def _cut_and_repeat(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMess
     turn_starts = [index for index, message in enumerate(history) if message.is_from_user]
     spans = list(zip(turn_starts, [*turn_starts, len(history)][1:], strict=True))
     budget = tail_budget(policy, usable_tokens(step.model, step.policy.overflow))
-    start = tail_start_of_spans(
+    start_message = tail_start_of_spans(
         spans, policy, budget, lambda begin, end: _tokens_in_tail(step, history[begin:end])
     )
-    return (step.view.count if start is None else history[start].first_item), repeated_prompt
+    return (
+        step.view.count if start_message is None else history[start_message].first_item
+    ), repeated_prompt
 
 
 def _tokens_in_tail(step: EngineStep, messages: list[ShownMessage]) -> int:
@@ -135,7 +141,7 @@ def _tokens_in_tail(step: EngineStep, messages: list[ShownMessage]) -> int:
     if step.policy.estimator != CHARS4:
         return sum(step.framed_tokens(item) for message in messages for item in message.items)
     neutral_messages = chain.from_iterable(_neutral_messages(step, message) for message in messages)
-    return tail_tokens(tuple(neutral_messages), step.policy, step.sizes.count)
+    return tail_tokens(tuple(neutral_messages), step.policy, step.sizes.count_tokens)
 
 
 def _neutral_messages(step: EngineStep, message: ShownMessage) -> list[NeutralMessage]:
@@ -174,19 +180,19 @@ def _covered_items(step: EngineStep, first_kept: int) -> list[int]:
     """Return the items before a cut that a summary replaces; a call that waits for its result stays."""
     open_calls = _open_calls(step)
     return [
-        item
-        for item in range(max(step.state.covered_until, step.state.first_in_limit), first_kept)
-        if step.view.item(item).kind not in FIXED_KINDS
-        and not step.view.item(item).pinned
-        and item not in open_calls
-        and step.shown_view.shows(item)
+        index
+        for index in range(max(step.state.covered_until, step.state.first_in_limit), first_kept)
+        if step.view.item(index).kind not in FIXED_KINDS
+        and not step.view.item(index).pinned
+        and index not in open_calls
+        and step.shown_view.shows(index)
     ]
 
 
 def _open_calls(step: EngineStep) -> set[int]:
     """Return the calls of the newest answer that have no result yet."""
     answer = range(*step.previous_request.answer) if step.previous_request else range(0)
-    calls = (item for item in answer if step.view.item(item).kind == "call")
+    calls = (index for index in answer if step.view.item(index).kind == "call")
     return {call for call in calls if result_of_call(step.view, call) is None}
 
 
@@ -194,7 +200,7 @@ def _open_calls(step: EngineStep) -> set[int]:
 
 
 def _recorded_summary(step: EngineStep) -> int | None:
-    """Return the summary that was recorded before this request, and is not shown yet."""
+    """Return the item of the summary that was recorded before this request, and is not shown yet."""
     summaries = [
         index
         for index in range(step.state.item_count, step.view.count)
@@ -206,9 +212,9 @@ def _recorded_summary(step: EngineStep) -> int | None:
     return summaries[-1] if summaries else None
 
 
-def _is_reusable(step: EngineStep, summary: int, first_kept: int) -> bool:
+def _is_reusable(step: EngineStep, summary_item: int, first_kept: int) -> bool:
     """Return whether a recorded summary covers the same messages as a cut, and was requested in the same way."""
-    item = step.view.item(summary)
+    item = step.view.item(summary_item)
     events = (
         event
         for event in step.view.timeline.events
@@ -248,25 +254,25 @@ def covers_same_messages(step: EngineStep, recorded_first_kept: int, first_kept:
     """Return whether summaries that end before ``recorded_first_kept`` and ``first_kept`` cover the same messages."""
     between = range(min(recorded_first_kept, first_kept), max(recorded_first_kept, first_kept))
     return all(
-        step.view.item(item).kind in FIXED_KINDS or step.view.item(item).continues
-        for item in between
+        step.view.item(index).kind in FIXED_KINDS or step.view.item(index).continues
+        for index in between
     )
 
 
 def _show_recorded_summary(
-    step: EngineStep, summary: int, covered_items: list[int], first_kept: int
+    step: EngineStep, summary_item: int, covered_items: list[int], first_kept: int
 ) -> None:
     """Show a recorded summary, and the text that the engine wrote to continue after it."""
     _hide_shown_summary(step)
-    for item in covered_items:
-        step.add_change(Change(item, "summarised", tokens=0))
-    step.add_change(Change(summary, "whole", numbers={"rule": "compact"}))
-    shown_summary = [summary]
-    for item in range(summary + 1, step.view.count):
-        if not step.view.item(item).continues:
+    for index in covered_items:
+        step.add_change(Change(index, "summarised", tokens=0))
+    step.add_change(Change(summary_item, "whole", numbers={"rule": "compact"}))
+    shown_summary = [summary_item]
+    for index in range(summary_item + 1, step.view.count):
+        if not step.view.item(index).continues:
             break
-        step.add_change(Change(item, "whole"))
-        shown_summary.append(item)
+        step.add_change(Change(index, "whole"))
+        shown_summary.append(index)
     _record_new_summary(step, first_kept, summary_place=-1, shown_summary=tuple(shown_summary))
 
 
@@ -276,9 +282,9 @@ def _show_placeholder(
     """Replace the covered items by a placeholder of ``tokens`` tokens."""
     place = step.state.summary_place if step.state.summary_place >= 0 else covered_items[0]
     _hide_shown_summary(step)
-    for item in covered_items:
-        if item != place:
-            step.add_change(Change(item, "summarised", tokens=0))
+    for index in covered_items:
+        if index != place:
+            step.add_change(Change(index, "summarised", tokens=0))
     numbers = {"rule": "compact", "covers": len(covered_items)}
     step.add_change(Change(place, "summarised", tokens=tokens, numbers=numbers))
     _record_new_summary(step, first_kept, summary_place=place, shown_summary=())
@@ -286,9 +292,9 @@ def _show_placeholder(
 
 def _hide_shown_summary(step: EngineStep) -> None:
     """Remove the summary that was shown until now."""
-    place = (step.state.summary_place,) if step.state.summary_place >= 0 else ()
-    for item in (*place, *step.state.shown_summary):
-        step.add_change(Change(item, "summarised", tokens=0))
+    placeholder_items = (step.state.summary_place,) if step.state.summary_place >= 0 else ()
+    for index in (*placeholder_items, *step.state.shown_summary):
+        step.add_change(Change(index, "summarised", tokens=0))
 
 
 def _record_new_summary(
@@ -314,12 +320,18 @@ def _placeholder_tokens(step: EngineStep, covered_items: list[int], first_kept: 
     if step.state.covered_until and not step.policy.compact.merge_summary:
         # The earlier summary is summarised again.
         covered_tokens += step.summary_tokens
-    tokens = min(step.placeholder_tokens, int(covered_tokens * MAX_SHARE))
-    tail = next((message for message in step.messages() if message.first_item >= first_kept), None)
-    is_joined = (
-        tail is not None and not tail.is_from_user and step.policy.hygiene.rule in JOINING_RULES
+    tokens = min(step.placeholder_tokens, int(covered_tokens * MAX_PLACEHOLDER_SHARE))
+    first_tail_message = next(
+        (message for message in step.messages() if message.first_item >= first_kept), None
     )
-    return tokens + (1 if is_joined else 2) * MESSAGE_TOKENS + step.sizes.count(SUMMARY_PROMPT)
+    is_joined = (
+        first_tail_message is not None
+        and not first_tail_message.is_from_user
+        and step.policy.hygiene.rule in JOINING_RULES
+    )
+    return (
+        tokens + (1 if is_joined else 2) * MESSAGE_TOKENS + step.sizes.count_tokens(SUMMARY_PROMPT)
+    )
 
 
 def _continuation_text(step: EngineStep, covered_items: list[int], *, overflow: bool) -> str:
@@ -329,13 +341,14 @@ def _continuation_text(step: EngineStep, covered_items: list[int], *, overflow: 
         return ""
     if policy.continue_text:
         return (policy.refused_text if overflow else "") + policy.continue_text
-    prompts = [item for item in covered_items if step.view.item(item).kind == "user"]
-    is_prompt_covered = bool(prompts) and not any(
-        prompts[-1] < user < step.view.count for user in step.sizes.user_messages
+    prompt_items = [index for index in covered_items if step.view.item(index).kind == "user"]
+    is_prompt_covered = bool(prompt_items) and not any(
+        prompt_items[-1] < message_start < step.view.count
+        for message_start in step.sizes.user_message_starts
     )
     if not is_prompt_covered:
         return CONTINUE
-    return CONTINUE_WITH.format(request=step.view.read(prompts[-1]))
+    return CONTINUE_WITH.format(request=step.view.read(prompt_items[-1]))
 
 
 def without_undone_compactions(state: EngineState, view: PolicyView) -> EngineState:

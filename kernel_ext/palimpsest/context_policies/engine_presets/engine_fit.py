@@ -14,7 +14,7 @@ from palimpsest.context.reduction.truncation import (
     output_caps,
     truncate,
 )
-from palimpsest.context.request_assembly import fit as engine
+from palimpsest.context.request_assembly import fit as live_fit
 from palimpsest.context.request_assembly.fit import (
     FitOutcome,
     FittedRequest,
@@ -28,8 +28,8 @@ from palimpsest.context_policies.engine_presets.engine_compaction import compact
 from palimpsest.context_policies.engine_presets.engine_step import EngineStep
 from palimpsest.context_policies.engine_presets.item_request import ItemRequest
 
-UTF8_BYTES = 4
-"""Maximum bytes of a character."""
+MAX_BYTES_PER_CHAR = 4
+"""Maximum bytes of a character in UTF-8."""
 
 
 def truncate_new_outputs(step: EngineStep) -> int:
@@ -39,21 +39,25 @@ def truncate_new_outputs(step: EngineStep) -> int:
     max_lines, max_bytes = output_caps(policy, facts)
     max_tokens = max_output_tokens(policy, facts)
     # No text has more tokens than bytes, so one within this many bytes needs no count.
-    sure_bytes = max_bytes if max_tokens is None else min(max_bytes, max_tokens)
+    max_uncounted_bytes = max_bytes if max_tokens is None else min(max_bytes, max_tokens)
     # Without a limit in tokens, the decision does not depend on a count, and its token numbers are not used here.
-    count: Callable[[str], int] = (lambda _text: 0) if max_tokens is None else step.sizes.count
+    count_tokens: Callable[[str], int] = (
+        (lambda _text: 0) if max_tokens is None else step.sizes.count_tokens
+    )
     outputs = step.outputs
-    for output in outputs[step.state.considered_outputs :]:
-        item = step.view.item(output)
-        if item.chars < max_lines and item.chars * UTF8_BYTES <= sure_bytes:
+    for output_index in outputs[step.state.considered_outputs :]:
+        item = step.view.item(output_index)
+        if item.chars < max_lines and item.chars * MAX_BYTES_PER_CHAR <= max_uncounted_bytes:
             continue
-        if item.kind != "output" or step.shown_view.state(output) != "whole":
+        if item.kind != "output" or step.shown_view.state(output_index) != "whole":
             continue
-        text, part_id = step.view.read(output), step.sizes.part_ids[output]
-        decision = truncate("", part_id, item.message, text, policy, facts, count)
+        text, part_id = step.view.read(output_index), step.sizes.part_ids[output_index]
+        decision = truncate("", part_id, item.message, text, policy, facts, count_tokens)
         if decision is not None:
             numbers = decision.numbers | {"rule": TRUNCATE_RULE}
-            step.reduce(output, "truncated", apply_truncation(text, decision.numbers), numbers)
+            step.reduce(
+                output_index, "truncated", apply_truncation(text, decision.numbers), numbers
+            )
     return len(outputs)
 
 
@@ -69,38 +73,40 @@ def make_it_fit(step: EngineStep) -> None:
 
 def cause_to_shrink(step: EngineStep) -> Cause:
     """Return why the context must shrink before the next request."""
-    before = step.previous_request
-    if before is None or step.state.summarised_at == step.request.index:
+    previous = step.previous_request
+    if previous is None or step.state.summarised_at == step.request.index:
         return "size"
-    recorded_tokens = step.recorded_sizes.request_tokens[before.index]
-    if before.overflowed and step.state.tokens_as_recorded >= recorded_tokens:
+    recorded_tokens = step.recorded_sizes.request_tokens[previous.index]
+    if previous.overflowed and step.state.tokens_as_recorded >= recorded_tokens:
         return "refused"
     usage = step.previous_usage()
-    full = usage is not None and usage_needs_summary(usage, step.model, step.policy)
-    return "full" if full else "size"
+    is_full = usage is not None and usage_needs_summary(usage, step.model, step.policy)
+    return "full" if is_full else "size"
 
 
 def compact_after_turn(step: EngineStep) -> None:
     """Request a summary if the last answer of a turn reported a full window; cut results where that failed."""
     if cause_to_shrink(step) == "full" and step.attempts.may_request_summary("full", step.policy):
-        running = fit_request(ItemRequest(step), step.attempts, "full")
-        resume_fit(running)
+        running_fit = fit_request(ItemRequest(step), step.attempts, "full")
+        resume_fit(running_fit)
         if not compact(step):
-            resume_fit(running, FitOutcome(ItemRequest(step), summary_failed=True))
+            resume_fit(running_fit, FitOutcome(ItemRequest(step), summary_failed=True))
 
 
 def prune_after_turn(step: EngineStep) -> None:
     """Prune if the policy's rule does so when a turn has ended."""
-    for _ in engine.prune_after_turn(ItemRequest(step)):
+    for _ in live_fit.prune_after_turn(ItemRequest(step)):
         pass
 
 
 def _run_fit(step: EngineStep, cause: Cause) -> FittedRequest[ItemRequest] | None:
-    running = fit_request(ItemRequest(step), step.attempts, cause)
-    outcome = resume_fit(running)
+    running_fit = fit_request(ItemRequest(step), step.attempts, cause)
+    outcome = resume_fit(running_fit)
     while outcome is not None and not isinstance(outcome, FittedRequest):
-        failed = isinstance(outcome, SummaryNeeded) and not compact(step, overflow=outcome.overflow)
-        outcome = resume_fit(running, FitOutcome(ItemRequest(step), summary_failed=failed))
+        has_failed = isinstance(outcome, SummaryNeeded) and not compact(
+            step, overflow=outcome.overflow
+        )
+        outcome = resume_fit(running_fit, FitOutcome(ItemRequest(step), summary_failed=has_failed))
     return outcome
 
 

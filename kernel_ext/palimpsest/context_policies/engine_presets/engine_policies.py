@@ -110,8 +110,8 @@ class EnginePolicy(Preset):
         return {key: value for key, value in numbers.items() if key != "estimator"}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        maker = partial(EnginePolicy.of, self.engine, window=self.window, summary=self.summary)
-        return maker, ()
+        build = partial(EnginePolicy.of, self.engine, window=self.window, summary=self.summary)
+        return build, ()
 
     def start(self, facts: SessionFacts) -> EngineState:
         """Return the initial state: nothing is reduced, and without an assumed window each request has its recorded one."""
@@ -133,12 +133,12 @@ class EnginePolicy(Preset):
             apply_history_limit(step)
             make_it_fit(step)
             tokens_as_recorded = step.tokens_as_recorded
-            checked = step.budget_check
+            budget_check = step.budget_check
             step.state = step.state._replace(
                 used_tokens=step.total,
-                estimated_tokens=checked.tokens,
-                estimate_limit=checked.budget,
-                fits=checked.fits,
+                estimated_tokens=budget_check.tokens,
+                estimate_limit=budget_check.budget,
+                fits=budget_check.fits,
             )
         step.state = step.state._replace(
             considered_outputs=output_count,
@@ -148,15 +148,15 @@ class EnginePolicy(Preset):
         return step.policy_result(step.state)
 
 
-def usable_windows(
+def usable_window_sentences(
     policies: Iterable[ContextPolicy | None], timeline: Timeline, assumed_window: int = 0
 ) -> tuple[str, ...]:
     """Return a sentence on the usable window of each engine policy, where the model's longest answer is not known."""
     first_request = timeline.requests[0]
     facts = SessionFacts(timeline, assumed_window or first_request.window, 0, assumed_window)
     sentences = []
-    for named_policy in policies:
-        policy = getattr(named_policy, "policy", named_policy)
+    for given_policy in policies:
+        policy = getattr(given_policy, "policy", given_policy)
         if isinstance(policy, EnginePolicy) and not first_request.output_limit:
             window = policy.window_of(facts) or DEFAULT_WINDOW
             overflow = policy.engine.overflow
@@ -172,7 +172,7 @@ def usable_windows(
     return tuple(sentences)
 
 
-def _preset(listed: ListedPreset) -> type[EnginePolicy]:
+def _preset_class(listed: ListedPreset) -> type[EnginePolicy]:
     policy = listed.policy
     attributes = {
         "__doc__": listed.summary,
@@ -188,5 +188,5 @@ def _preset(listed: ListedPreset) -> type[EnginePolicy]:
     return type("EnginePreset", (EnginePolicy,), attributes)
 
 
-PRESETS = tuple(map(_preset, LISTED_PRESETS))
+PRESETS = tuple(map(_preset_class, LISTED_PRESETS))
 PRESET_BY_NAME = {preset.preset: preset for preset in PRESETS}

@@ -16,17 +16,17 @@ class EngineState(NamedTuple):
     item_count: int = 0
     """Number of items at the step before."""
     reduction_numbers: Mapping[str, Mapping[str, Any]] = {}
-    """The numbers of the decision about each reduced output, by its item."""
+    """The numbers of the decision about each reduced output, by its index as text."""
     recorded_tokens: Mapping[str, int] = {}
-    """Tokens of the reduced outputs, by the estimator of the recording, if it differs from the policy's."""
+    """Tokens of the reduced outputs, by their indexes as text, counted by the estimator of the recording, if it differs from the policy's."""
     replaced_truncations: Mapping[str, Mapping[str, Any]] = {}
-    """The numbers of the truncation that a ``cache-ttl`` trim replaced, by its item."""
+    """The numbers of the truncation that a ``cache-ttl`` trim replaced, by the output's index as text."""
     covered_until: int = 0
     """The first item after those that a summary replaced."""
     summary_place: int = -1
     """The item that a placeholder summary replaces; -1 where there is none."""
     shown_summary: tuple[int, ...] = ()
-    """A recorded summary that is shown, with the text that continues after it."""
+    """The items of a recorded summary that is shown, and of the text that continues after it."""
     continuation_place: int = -1
     """The item before which a text that continues after a placeholder is shown; -1 where there is none."""
     first_in_limit: int = 0
@@ -44,10 +44,11 @@ class EngineState(NamedTuple):
     estimate_limit: int = 0
     """The limit of ``estimated_tokens``."""
     fits: bool = True
+    """Whether ``estimated_tokens`` are within the limit."""
     summarised_at: int = -1
-    """The newest request before which a summary was written."""
+    """The newest request before which a summary was written; -1 for none."""
     failed_at: int = -1
-    """The newest request before which a summary was requested and failed, as the recorded one did."""
+    """The newest request before which a summary was requested and failed, as the recorded one did; -1 for none."""
 
 
 class ShownMessage(NamedTuple):
@@ -59,5 +60,5 @@ class ShownMessage(NamedTuple):
 
     @property
     def items(self) -> range:
-        """Its items."""
+        """The indexes of its items."""
         return range(self.first_item, self.end)

@@ -18,7 +18,7 @@ from palimpsest.context.request_assembly.fit import FitAttempts
 from palimpsest.context_policies.engine_presets.engine_state import EngineState, ShownMessage
 from palimpsest.context_policies.interface.policy import Change, PolicyResult, PolicyView, Probe
 from palimpsest.context_policies.interface.stage_view import StageView
-from palimpsest.context_policies.items.engine_sizes import EngineSizes, engine_sizes, is_users
+from palimpsest.context_policies.items.engine_sizes import EngineSizes, engine_sizes, is_from_user
 from palimpsest.context_policies.items.reducible import FIXED_KINDS
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy
@@ -39,8 +39,8 @@ class EngineStep:
         """Tokens of a placeholder summary."""
         self.request = view.request
         """The request that is about to be sent."""
-        index = view.request.index
-        self.previous_request = view.timeline.requests[index - 1] if index else None
+        request_index = view.request.index
+        self.previous_request = view.timeline.requests[request_index - 1] if request_index else None
         """The request before ``request``; None before the first."""
         self.sizes: EngineSizes = engine_sizes(view.timeline, policy.estimator)
         self.reduction_numbers = dict(state.reduction_numbers)
@@ -72,46 +72,50 @@ class EngineStep:
         outputs = self.sizes.outputs
         return outputs[: bisect_left(outputs, self.view.count)]
 
-    def media(self, item: int) -> Sequence[int]:
+    def media(self, index: int) -> Sequence[int]:
         """Return the shown images of a result."""
-        return [image for image in self._images_of(item) if self.tokens(image)]
+        return [image for image in self._images_of(index) if self.tokens(image)]
 
-    def _images_of(self, item: int) -> Iterator[int]:
-        """Yield the images of a result."""
+    def _images_of(self, index: int) -> Iterator[int]:
         items = self.view.timeline.items
-        group = items[item].group
-        following_items = range(item + 1, self.view.count) if group else range(0)
+        group = items[index].group
+        following_items = range(index + 1, self.view.count) if group else range(0)
         return takewhile(
-            lambda item: (items[item].kind, items[item].group) == ("media", group), following_items
+            lambda index: (items[index].kind, items[index].group) == ("media", group),
+            following_items,
         )
 
-    def tokens(self, item: int) -> int:
+    def tokens(self, index: int) -> int:
         """Return the tokens of an item's shown text, without its frames."""
-        if self.shown_view.state(item) == "whole":
-            return self.sizes.whole_tokens[item] - self.sizes.frames[item]
-        change = self.changes.get(item)
+        if self.shown_view.state(index) == "whole":
+            return self.sizes.whole_tokens[index] - self.sizes.frame_tokens[index]
+        change = self.changes.get(index)
         if change is None:
-            return self.view.tokens(item)
+            return self.view.tokens(index)
         if change.tokens is not None:
             return change.tokens
-        return 0 if change.state in GONE_STATES else self.sizes.count(change.replacement)
+        return 0 if change.state in GONE_STATES else self.sizes.count_tokens(change.replacement)
 
-    def framed_tokens(self, item: int) -> int:
+    def framed_tokens(self, index: int) -> int:
         """Return the tokens of an item with its frames; 0 where it is not in the request."""
-        return self.tokens(item) + self.sizes.frames[item] if self.shown_view.shows(item) else 0
+        return (
+            self.tokens(index) + self.sizes.frame_tokens[index]
+            if self.shown_view.shows(index)
+            else 0
+        )
 
-    def shown_text(self, item: int) -> str:
+    def shown_text(self, index: int) -> str:
         """Return the shown text of an item."""
-        state, numbers = self.shown_view.state(item), self.reduction_numbers.get(str(item), {})
+        state, numbers = self.shown_view.state(index), self.reduction_numbers.get(str(index), {})
         if state == "whole":
-            return self.view.read(item)
+            return self.view.read(index)
         if state == "truncated" and "head_chars" in numbers:
-            return apply_truncation(self.view.read(item), numbers)
+            return apply_truncation(self.view.read(index), numbers)
         return str(numbers.get("text", ""))
 
-    def is_restored(self, item: int) -> bool:
+    def is_restored(self, index: int) -> bool:
         """Return whether the user restored an output, so that nothing may reduce it."""
-        return item in self.sizes.user_edited and self.shown_view.state(item) == "whole"
+        return index in self.sizes.user_edited_items and self.shown_view.state(index) == "whole"
 
     @property
     def total(self) -> int:
@@ -119,22 +123,26 @@ class EngineStep:
         return self._tokens_at_start + self._added_by_decisions
 
     def _tokens_without_decisions(self) -> int:
-        """Return the tokens of the request without the decisions of this step."""
         sizes, state, view = self.sizes, self.state, self.view
-        extras, covered_until = sizes.engine_extras, state.covered_until
-        total = view.total - state.unseen_tokens + sizes.remainders[view.request.index]
-        total += sizes.extras_until[view.count] - sizes.extras_until[min(covered_until, view.count)]
-        total += sum(extras[index] for index in sizes.prompt_items if index < covered_until)
-        for name in state.reduction_numbers:
-            item = int(name)
-            if item >= covered_until and view.state(item) not in (*GONE_STATES, "whole"):
-                total += sizes.frames[item] - extras[item]
-        hidden = [index for index in sizes.prompt_items if index < view.count]
-        hidden += [item for item in sizes.user_edited if covered_until <= item < view.count]
-        total -= sum(extras[index] for index in hidden if view.state(index) in GONE_STATES)
+        extras, covered_until = sizes.extra_tokens, state.covered_until
+        total = view.total - state.unseen_tokens + sizes.remainder_tokens[view.request.index]
+        total += (
+            sizes.extra_token_sums[view.count]
+            - sizes.extra_token_sums[min(covered_until, view.count)]
+        )
+        total += sum(extras[index] for index in sizes.section_items if index < covered_until)
+        for key in state.reduction_numbers:
+            index = int(key)
+            if index >= covered_until and view.state(index) not in (*GONE_STATES, "whole"):
+                total += sizes.frame_tokens[index] - extras[index]
+        possibly_hidden = [index for index in sizes.section_items if index < view.count]
+        possibly_hidden += [
+            index for index in sizes.user_edited_items if covered_until <= index < view.count
+        ]
+        total -= sum(extras[index] for index in possibly_hidden if view.state(index) in GONE_STATES)
         total += sum(extras[index] for index in state.shown_summary if view.state(index) == "whole")
-        dropped = range(covered_until, min(state.first_in_limit, view.count))
-        return total - sum(extras[index] for index in dropped if view.state(index) == "out")
+        beyond_limit = range(covered_until, min(state.first_in_limit, view.count))
+        return total - sum(extras[index] for index in beyond_limit if view.state(index) == "out")
 
     @cached_property
     def recorded_sizes(self) -> EngineSizes:
@@ -149,19 +157,29 @@ class EngineStep:
         if sizes is self.sizes:
             return self.total
         covered_until, count = min(self.state.covered_until, self.view.count), self.view.count
-        tokens = sizes.wholes_until[count] - sizes.wholes_until[covered_until] + self.summary_tokens
-        shown_items = [item for item in (*sizes.prompt_items, *sizes.user_edited) if item < count]
-        for item in shown_items:
-            is_prompt = item in sizes.prompt_items
-            if is_prompt and item < covered_until:
-                tokens += sizes.whole_tokens[item]
-            if (is_prompt or item >= covered_until) and not self.shown_view.shows(item):
-                tokens -= sizes.whole_tokens[item]
-        for name in self.reduction_numbers:
-            item = int(name)
-            if item >= covered_until and self.shown_view.shows(item):
-                tokens += self.recorded_tokens[name] + sizes.frames[item] - sizes.whole_tokens[item]
-        return tokens + sizes.remainders[self.request.index]
+        tokens = (
+            sizes.whole_token_sums[count]
+            - sizes.whole_token_sums[covered_until]
+            + self.summary_tokens
+        )
+        corrected_items = [
+            index for index in (*sizes.section_items, *sizes.user_edited_items) if index < count
+        ]
+        for index in corrected_items:
+            is_section = index in sizes.section_items
+            if is_section and index < covered_until:
+                tokens += sizes.whole_tokens[index]
+            if (is_section or index >= covered_until) and not self.shown_view.shows(index):
+                tokens -= sizes.whole_tokens[index]
+        for key in self.reduction_numbers:
+            index = int(key)
+            if index >= covered_until and self.shown_view.shows(index):
+                tokens += (
+                    self.recorded_tokens[key]
+                    + sizes.frame_tokens[index]
+                    - sizes.whole_tokens[index]
+                )
+        return tokens + sizes.remainder_tokens[self.request.index]
 
     @cached_property
     def window(self) -> int:
@@ -208,9 +226,9 @@ class EngineStep:
             return self.request.calibration
         if previous is None or previous.usage is None or previous.model != self.model_request.model:
             return 1.0
-        prompt = self._reported_prompt(previous)
-        if prompt is not None:
-            return usage_ratio(with_prompt(previous.usage, prompt), self.state.used_tokens)
+        prompt_tokens = self._reported_prompt_tokens(previous)
+        if prompt_tokens is not None:
+            return usage_ratio(with_prompt(previous.usage, prompt_tokens), self.state.used_tokens)
         return usage_ratio(previous.usage, self.sizes.request_tokens[previous.index])
 
     @property
@@ -230,15 +248,17 @@ class EngineStep:
         usage = (previous.usage or previous.assumed) if previous is not None else None
         if previous is None or usage is None:
             return None
-        prompt = self._reported_prompt(previous)
-        if prompt is not None:
-            return usage if prompt == usage.prompt else with_prompt(usage, prompt)
-        recorded = self.recorded_sizes.request_tokens[previous.index]
-        if self.state.tokens_as_recorded == recorded or not recorded:
+        prompt_tokens = self._reported_prompt_tokens(previous)
+        if prompt_tokens is not None:
+            return usage if prompt_tokens == usage.prompt else with_prompt(usage, prompt_tokens)
+        recorded_request_tokens = self.recorded_sizes.request_tokens[previous.index]
+        if self.state.tokens_as_recorded == recorded_request_tokens or not recorded_request_tokens:
             return usage
-        return with_prompt(usage, round(usage.prompt * self.state.tokens_as_recorded / recorded))
+        return with_prompt(
+            usage, round(usage.prompt * self.state.tokens_as_recorded / recorded_request_tokens)
+        )
 
-    def _reported_prompt(self, previous: TimelineRequest) -> int | None:
+    def _reported_prompt_tokens(self, previous: TimelineRequest) -> int | None:
         """Return the prompt tokens that the provider would have reported for another agent's request.
 
         None for a request of ours, whose recorded count and report give the ratio.
@@ -268,76 +288,83 @@ class EngineStep:
             ):
                 shown_messages[-1] = shown_messages[-1]._replace(end=index + 1)
             else:
-                begins_message = item.continues or is_users(item)
-                shown_messages.append(ShownMessage(index, index + 1, is_from_user=begins_message))
+                shown_messages.append(
+                    ShownMessage(
+                        index, index + 1, is_from_user=item.continues or is_from_user(item)
+                    )
+                )
         return shown_messages
 
     def start_of_turns(self, turns: int) -> int:
         """Return the first item of the newest turns that are shown, each begun by a message of the user."""
         begin = max(self.state.covered_until, self.state.first_in_limit)
-        users = self.sizes.user_messages
-        newest = users[bisect_left(users, begin) : bisect_left(users, self.view.count)]
-        shown_items = [item for item in newest if self.shown_view.shows(item)]
+        message_starts = self.sizes.user_message_starts
+        newest = message_starts[
+            bisect_left(message_starts, begin) : bisect_left(message_starts, self.view.count)
+        ]
+        shown_starts = [index for index in newest if self.shown_view.shows(index)]
         continuations = (self.state.continuation_place, *self.state.shown_summary[1:])
-        shown_items += [item for item in continuations if item >= 0]
-        chosen = sorted(shown_items)[-turns:] if turns else []
-        return chosen[0] if chosen else self.view.count
+        shown_starts += [index for index in continuations if index >= 0]
+        newest_starts = sorted(shown_starts)[-turns:] if turns else []
+        return newest_starts[0] if newest_starts else self.view.count
 
     @property
     def summary_tokens(self) -> int:
         """Tokens of the shown summary, with the text that continues after it."""
-        summary_items = (self.state.summary_place,) if self.state.summary_place >= 0 else ()
-        shown = (*summary_items, *self.state.shown_summary)
-        return sum(self._added_tokens(item) for item in shown)
+        placeholder_items = (self.state.summary_place,) if self.state.summary_place >= 0 else ()
+        summary_items = (*placeholder_items, *self.state.shown_summary)
+        return sum(self._added_tokens(index) for index in summary_items)
 
     # The decisions
 
     def reduce(
-        self, item: int, state: ItemState, shown_text: str, numbers: Mapping[str, Any]
+        self, index: int, state: ItemState, shown_text: str, numbers: Mapping[str, Any]
     ) -> None:
         """Reduce an output; its images are removed where it is cleared."""
-        without_images = state == "cleared" or bool(numbers.get("without_media"))
-        for image in self.media(item) if without_images else ():
+        removes_images = state == "cleared" or bool(numbers.get("without_media"))
+        for image in self.media(index) if removes_images else ():
             self.add_change(Change(image, "cleared", chars=0, tokens=0))
-        numbers_before = self.reduction_numbers.get(str(item), {})
+        numbers_before = self.reduction_numbers.get(str(index), {})
         if numbers_before and numbers_before.get("rule") != numbers.get("rule"):
-            self.replaced_truncations[str(item)] = numbers_before
-        self.reduction_numbers[str(item)] = dict(numbers)
+            self.replaced_truncations[str(index)] = numbers_before
+        self.reduction_numbers[str(index)] = dict(numbers)
         if self.recorded_sizes is not self.sizes:
-            self.recorded_tokens[str(item)] = self.recorded_sizes.count(shown_text)
-        self.add_change(Change(item, state, shown_text, numbers=numbers))
+            self.recorded_tokens[str(index)] = self.recorded_sizes.count_tokens(shown_text)
+        self.add_change(Change(index, state, shown_text, numbers=numbers))
 
-    def restore(self, item: int) -> None:
+    def restore(self, index: int) -> None:
         """Show an output as before a decision that applied to a single request."""
-        numbers = self.replaced_truncations.pop(str(item), None)
-        self.reduction_numbers.pop(str(item), None)
+        numbers = self.replaced_truncations.pop(str(index), None)
+        self.reduction_numbers.pop(str(index), None)
         if numbers:
-            self.reduce(item, "truncated", apply_truncation(self.view.read(item), numbers), numbers)
+            self.reduce(
+                index, "truncated", apply_truncation(self.view.read(index), numbers), numbers
+            )
             return
-        self.add_change(Change(item, "whole"))
-        for image in self._images_of(item):
+        self.add_change(Change(index, "whole"))
+        for image in self._images_of(index):
             self.add_change(Change(image, "whole"))
 
     def add_change(self, change: Change) -> None:
         """Add a decision about an item, if the item may be changed."""
-        item = change.item
-        if self.view.item(item).pinned:
+        index = change.item
+        if self.view.item(index).pinned:
             return
-        tokens_before = self._added_tokens(item)
-        self.changes[item] = change
-        self._added_by_decisions += self._added_tokens(item) - tokens_before
+        tokens_before = self._added_tokens(index)
+        self.changes[index] = change
+        self._added_by_decisions += self._added_tokens(index) - tokens_before
 
     def copy(self) -> "EngineStep":
         """Return a copy, to try other decisions on."""
-        duplicate = copy.copy(self)
-        duplicate.reduction_numbers = {**self.reduction_numbers}
-        duplicate.recorded_tokens = {**self.recorded_tokens}
-        duplicate.replaced_truncations = {**self.replaced_truncations}
-        duplicate.changes = {**self.changes}
-        duplicate.shown_view = StageView(
-            self.view, duplicate.changes, self.policy.estimator, self.policy.estimator
+        changed_copy = copy.copy(self)
+        changed_copy.reduction_numbers = {**self.reduction_numbers}
+        changed_copy.recorded_tokens = {**self.recorded_tokens}
+        changed_copy.replaced_truncations = {**self.replaced_truncations}
+        changed_copy.changes = {**self.changes}
+        changed_copy.shown_view = StageView(
+            self.view, changed_copy.changes, self.policy.estimator, self.policy.estimator
         )
-        return duplicate
+        return changed_copy
 
     def policy_result(self, state: EngineState) -> PolicyResult:
         """Return the decisions of this step, with the state after it."""
@@ -355,13 +382,13 @@ class EngineStep:
         if self.probe is None or probe.nearness > self.probe.nearness:
             self.probe = probe
 
-    def _added_tokens(self, item: int) -> int:
+    def _added_tokens(self, index: int) -> int:
         """Return the tokens that an item adds to the request now."""
-        is_summary = self.shown_view.state(item) == "summarised"
-        return self.tokens(item) if is_summary else self.framed_tokens(item)
+        is_summary = self.shown_view.state(index) == "summarised"
+        return self.tokens(index) if is_summary else self.framed_tokens(index)
 
 
-def with_prompt(usage: Usage, prompt: int) -> Usage:
+def with_prompt(usage: Usage, prompt_tokens: int) -> Usage:
     """Return a usage with another prompt size, without what was read from or written to the cache."""
-    update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
+    update = {"input": prompt_tokens, "cache_read": 0, "cache_write": 0, "total": None}
     return usage.model_copy(update=update)

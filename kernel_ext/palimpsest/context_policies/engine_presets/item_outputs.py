@@ -21,43 +21,45 @@ class ItemOutputs:
     def __init__(self, step: EngineStep) -> None:
         self.step = step
         self.turn_starts: dict[int, int] = {}
-        """The first items of the newest turns."""
+        """The first item of the newest turns, by their number."""
 
     def newest_first(self) -> Iterator["ItemOutput"]:
         step = self.step
-        for item in reversed(step.outputs):
-            if step.shown_view.shows(item) and step.shown_view.state(item) != "cleared":
-                yield ItemOutput(self, item)
+        for index in reversed(step.outputs):
+            if step.shown_view.shows(index) and step.shown_view.state(index) != "cleared":
+                yield ItemOutput(self, index)
 
     @property
     def tokens_at_most(self) -> int:
         """An upper bound of the tokens of the outputs that are not cleared."""
         step = self.step
         sizes, covered_until = step.sizes, min(step.state.covered_until, step.view.count)
-        cleared = (
-            sizes.whole_tokens[int(item)]
-            for item, numbers in step.reduction_numbers.items()
-            if "text" in numbers and int(item) >= covered_until
+        cleared_tokens = (
+            sizes.whole_tokens[int(index)]
+            for index, numbers in step.reduction_numbers.items()
+            if "text" in numbers and int(index) >= covered_until
         )
-        tokens = sizes.outputs_until[step.view.count] - sizes.outputs_until[covered_until]
-        return tokens - sum(cleared)
+        tokens = sizes.output_token_sums[step.view.count] - sizes.output_token_sums[covered_until]
+        return tokens - sum(cleared_tokens)
 
     def older_than(self, turns: int) -> Iterator["ItemOutput"]:
         step = self.step
-        users = step.sizes.user_messages[: bisect_left(step.sizes.user_messages, step.view.count)]
-        if turns > len(users):
+        message_starts = step.sizes.user_message_starts[
+            : bisect_left(step.sizes.user_message_starts, step.view.count)
+        ]
+        if turns > len(message_starts):
             return
-        newest = users[-turns] if turns else step.view.count
-        for item in reversed(step.outputs):
-            if step.sizes.first_items[item] > newest:
+        newest_start = message_starts[-turns] if turns else step.view.count
+        for index in reversed(step.outputs):
+            if step.sizes.first_items[index] > newest_start:
                 continue
-            if item < step.state.covered_until:
+            if index < step.state.covered_until:
                 return
-            if step.shown_view.shows(item):
-                yield ItemOutput(self, item)
+            if step.shown_view.shows(index):
+                yield ItemOutput(self, index)
 
     def newer_call(self, part_id: str) -> NewerCall | None:
-        return self._newer.get(part_id)
+        return self._newer_calls.get(part_id)
 
     def all_chars(self, *, counts_width: bool) -> int:
         step = self.step
@@ -70,24 +72,24 @@ class ItemOutputs:
         return char_sum
 
     def count(self, text: str) -> int:
-        return self.step.sizes.count(text)
+        return self.step.sizes.count_tokens(text)
 
     def reductions_by(self, rule: str) -> dict[str, OutputReduction]:
         step = self.step
         return {
-            (name := step.sizes.part_ids[int(item)]): OutputReduction(
-                name, "clear" if "text" in numbers else "truncate", numbers
+            (part_id := step.sizes.part_ids[int(index)]): OutputReduction(
+                part_id, "clear" if "text" in numbers else "truncate", numbers
             )
-            for item, numbers in step.reduction_numbers.items()
-            if numbers.get("rule") == rule and int(item) >= step.state.covered_until
+            for index, numbers in step.reduction_numbers.items()
+            if numbers.get("rule") == rule and int(index) >= step.state.covered_until
         }
 
     def without_rule(self, rule: str) -> "ItemOutputs":
         reductions = self.reductions_by(rule)
-        without_rule = self.step.copy() if reductions else self.step
-        for name in reductions:
-            without_rule.restore(without_rule.sizes.output_by_part[name])
-        return ItemOutputs(without_rule)
+        changed_step = self.step.copy() if reductions else self.step
+        for part_id in reductions:
+            changed_step.restore(changed_step.sizes.output_by_part_id[part_id])
+        return ItemOutputs(changed_step)
 
     @cached_property
     def user_and_answer_positions(self) -> tuple[int, list[int]]:
@@ -100,7 +102,7 @@ class ItemOutputs:
         return next(prompts, self.step.view.count), answers
 
     @cached_property
-    def _newer(self) -> dict[str, NewerCall]:
+    def _newer_calls(self) -> dict[str, NewerCall]:
         view, covered_until = self.step.shown_view, self.step.state.covered_until
         calls = (
             call
@@ -113,39 +115,39 @@ class ItemOutputs:
 class ItemOutput:
     """An output of a timeline; see ``RequestOutput``."""
 
-    def __init__(self, outputs: ItemOutputs, item: int) -> None:
-        step, timeline_item = outputs.step, outputs.step.view.item(item)
+    def __init__(self, outputs: ItemOutputs, index: int) -> None:
+        step, item = outputs.step, outputs.step.view.item(index)
         self.outputs = outputs
-        self.item = item
-        self.part_id = step.sizes.part_ids[item]
-        self.tool = timeline_item.tool if timeline_item.kind == "output" else timeline_item.kind
-        self.shown_chars = step.shown_view.chars(item)
-        self.tokens = step.tokens(item)
-        self.is_cleared = step.shown_view.state(item) == "cleared"
-        self.pinned = timeline_item.pinned
-        self.is_kept_by_user = timeline_item.pinned or step.is_restored(item)
+        self.index = index
+        self.part_id = step.sizes.part_ids[index]
+        self.tool = item.tool if item.kind == "output" else item.kind
+        self.shown_chars = step.shown_view.chars(index)
+        self.tokens = step.tokens(index)
+        self.is_cleared = step.shown_view.state(index) == "cleared"
+        self.pinned = item.pinned
+        self.is_kept_by_user = item.pinned or step.is_restored(index)
 
     @cached_property
     def whole_text(self) -> str:
-        return self.outputs.step.view.read(self.item)
+        return self.outputs.step.view.read(self.index)
 
     @cached_property
     def shown_text(self) -> str:
-        return self.outputs.step.shown_text(self.item)
+        return self.outputs.step.shown_text(self.index)
 
     @cached_property
     def media_count(self) -> int:
-        return len(self.outputs.step.media(self.item))
+        return len(self.outputs.step.media(self.index))
 
     def is_recent(self, turns: int) -> bool:
         step, turn_starts = self.outputs.step, self.outputs.turn_starts
         if turns not in turn_starts:
             turn_starts[turns] = step.start_of_turns(turns)
-        return step.sizes.first_items[self.item] >= turn_starts[turns]
+        return step.sizes.first_items[self.index] >= turn_starts[turns]
 
     def is_settled(self, answers: int) -> bool:
-        first, answer_starts = self.outputs.user_and_answer_positions
+        first_user_item, answer_starts = self.outputs.user_and_answer_positions
         if answers > len(answer_starts):
             return False
         end = answer_starts[-answers] if answers else math.inf
-        return first < self.outputs.step.sizes.first_items[self.item] < end
+        return first_user_item < self.outputs.step.sizes.first_items[self.index] < end

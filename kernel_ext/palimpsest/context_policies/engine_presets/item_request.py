@@ -90,12 +90,12 @@ class ItemRequest:
         if answer.looked_at is not None:
             self.step.keep_probe(Probe(*answer.looked_at))
         for reduction in answer.reductions:
-            item = self.step.sizes.output_by_part[reduction.part_id]
+            index = self.step.sizes.output_by_part_id[reduction.part_id]
             if reduction.action == "restore":
-                self.step.restore(item)
+                self.step.restore(index)
             else:
                 numbers = {**reduction.numbers, "rule": rule}
-                self.step.reduce(item, STATE_BY_ACTION[reduction.action], reduction.text, numbers)
+                self.step.reduce(index, STATE_BY_ACTION[reduction.action], reduction.text, numbers)
         return (), self
 
     def note_check(self, check: BudgetCheck) -> None:

@@ -25,7 +25,7 @@ DECISION_KEPT = "what a sticky policy decided, it does not take back by itself"
 ONLY_PAST = "it looks only at what came before the request"
 JSON_STATE = "what it remembers can be written as JSON"
 POLICY_STATES = frozenset(get_args(ItemState)) - {"reverted"}
-PLACEHOLDER_CHARS = 80
+MAX_PLACEHOLDER_CHARS = 80
 """Characters of the presets' longest placeholder, which may be longer than a very short result."""
 
 
@@ -39,7 +39,7 @@ class FutureItem(IndexError):
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A law that a decision broke, with the request and item."""
+    """A law that a decision broke, with the indexes of the request and the item."""
 
     law: str
     request: int
@@ -76,13 +76,13 @@ def breaches(
             continue
         item = view.item(change.item)
         change_by_item[change.item] = change
-        for law, broken in (
+        for law, is_broken in (
             (ALLOWED_STATE, change.state not in POLICY_STATES),
             (DECISION_KEPT, sticky and change.state == "whole"),
             (PIN_KEPT, pins_checked and item.pinned and change.state != "whole"),
             (NOT_LONGER, _is_longer(change, view, placeholder_chars)),
         ):
-            if broken:
+            if is_broken:
                 yield Breach(law, request_index, change.item, item.label)
     yield from _call_breaches(change_by_item, view)
 
@@ -104,12 +104,12 @@ def _call_breaches(changes: Mapping[int, Change], view: PolicyView) -> Iterator[
     } - {""}
     if not changed_groups:
         return
-    members: dict[str, list[int]] = {}
+    items_by_group: dict[str, list[int]] = {}
     for index in range(view.count):
         group = view.item(index).group
         if group in changed_groups:
-            members.setdefault(group, []).append(index)
-    for group_items in members.values():
+            items_by_group.setdefault(group, []).append(index)
+    for group_items in items_by_group.values():
         states = (changes[i].state if i in changes else view.state(i) for i in group_items)
         gone_flags = [state in GONE_STATES for state in states]
         first_changed = next(index for index in group_items if index in changes)
@@ -117,14 +117,14 @@ def _call_breaches(changes: Mapping[int, Change], view: PolicyView) -> Iterator[
         if any(gone_flags) and not all(gone_flags):
             yield Breach(CALL_WITH_RESULT, view.request.index, first_changed, label)
         kinds = {view.item(index).kind for index in group_items}
-        if all(gone_flags) and "output" not in kinds and _is_newest(group_items[0], view):
+        if all(gone_flags) and "output" not in kinds and _is_in_newest_answer(group_items[0], view):
             yield Breach(OPEN_CALL, view.request.index, first_changed, label)
 
 
-def _is_newest(index: int, view: PolicyView) -> bool:
+def _is_in_newest_answer(index: int, view: PolicyView) -> bool:
     """Return whether an item belongs to the newest answer; only its calls still wait for results."""
     request_index = view.request.index
     if not request_index:
         return False
-    first, end = view.timeline.requests[request_index - 1].answer
-    return first <= index < end
+    first_item, end = view.timeline.requests[request_index - 1].answer
+    return first_item <= index < end

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.timeline import (
+    CHARS_PER_TOKEN,
     GONE_STATES,
     ItemState,
     Timeline,
@@ -30,13 +31,14 @@ class Change(NamedTuple):
     """A decision: from this request on an item is shown in another state."""
 
     item: int
+    """The index of the item."""
     state: ItemState
     replacement: str = ""
-    """The text that replaces it."""
+    """The text that is shown in place of the item."""
     chars: int | None = None
-    """Its length, where the text itself is not needed."""
+    """The length of what is shown, where the text itself is not needed."""
     tokens: int | None = None
-    """Its size in tokens, if it is no text: a placeholder summary."""
+    """The size of what is shown in tokens, if it is no text: a placeholder summary."""
     numbers: Mapping[str, Any] = {}
 
     @property
@@ -44,17 +46,17 @@ class Change(NamedTuple):
         """Number of characters that are shown instead."""
         return len(self.replacement) if self.chars is None else self.chars
 
-    def tokens_of(self, whole_tokens: int, count: Callable[[str], int] | None) -> int:
-        """Return the shown tokens of an item with ``whole_tokens``; without a ``count`` a token is four characters."""
+    def tokens_of(self, whole_tokens: int, count_tokens: Callable[[str], int] | None) -> int:
+        """Return the shown tokens of an item with ``whole_tokens``; without a ``count_tokens`` a token is four characters."""
         if self.state == "whole":
             return whole_tokens
         if self.tokens is not None:
             return self.tokens
         if self.state in GONE_STATES:
             return 0
-        if count is not None and self.replacement:
-            return count(self.replacement)
-        return -(-self.length // 4)
+        if count_tokens is not None and self.replacement:
+            return count_tokens(self.replacement)
+        return -(-self.length // CHARS_PER_TOKEN)
 
 
 Layer = Mapping[int, Change]

@@ -15,12 +15,14 @@ from palimpsest.context_policies.interface.settings import Preset, version_of
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.errors import ConfigError, UserError
 
-MAX_CHARS = 2_000
+MAX_POLICY_CHARS = 2_000
 """Maximum characters of a policy's text; the longest known one has a few hundred."""
 MAX_STAGES = 8
 """Maximum policies of one pipeline; known ones have at most three."""
-MAX_SUGGESTED = 3
+MAX_SUGGESTED_NAMES = 3
 """Maximum names that a refusal suggests."""
+MIN_SIMILARITY = 0.5
+"""Share of equal letters from which a name is suggested."""
 BOOLEAN_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -39,7 +41,7 @@ def preset_named(
     same_name = [preset for preset in presets if preset.preset == bare_name]
     if not same_name:
         raise UnknownPolicy(
-            f"There is no policy {bare_name!r}{nearest_names(bare_name, [*(preset.preset for preset in presets), *own_names])}"
+            f"There is no policy {bare_name!r}{nearest_names_text(bare_name, [*(preset.preset for preset in presets), *own_names])}"
         )
     if not mark:
         return same_name[-1]
@@ -54,13 +56,13 @@ def preset_named(
 
 def split_policies(text: str) -> list[tuple[str, dict[str, str]]]:
     """Split a text into the name and the written numbers of each policy; raises UnknownPolicy."""
-    if len(text) > MAX_CHARS:
-        raise UnknownPolicy(f"The text of a policy has at most {MAX_CHARS:,} characters.")
-    words = shlex.shlex(text, posix=True, punctuation_chars="|")
-    words.whitespace_split, words.commenters = True, ""
+    if len(text) > MAX_POLICY_CHARS:
+        raise UnknownPolicy(f"The text of a policy has at most {MAX_POLICY_CHARS:,} characters.")
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
+    lexer.whitespace_split, lexer.commenters = True, ""
     stages: list[list[str]] = [[]]
     try:
-        for word in words:
+        for word in lexer:
             if word == "|":
                 stages.append([])
             else:
@@ -107,8 +109,8 @@ def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
     if "estimator" in values:
         counter(values["estimator"])
     try:
-        others = {key: number for key, number in numbers.items() if key in other_numbers}
-        return preset.with_numbers(values, others)
+        other_values = {key: number for key, number in numbers.items() if key in other_numbers}
+        return preset.with_numbers(values, other_values)
     except ConfigError as error:
         raise UnknownPolicy(str(error)) from error
 
@@ -116,8 +118,8 @@ def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
 def unknown_number(policy: str, key: str, known_names: Iterable[str]) -> UnknownPolicy:
     """Return the error for a number that a policy does not have, with the most similar of those that it has."""
     names = [*known_names]
-    known = nearest_names(key, names) if names else ", and no other."
-    return UnknownPolicy(f"The policy {policy!r} has no number {key!r}{known}")
+    suggestion = nearest_names_text(key, names) if names else ", and no other."
+    return UnknownPolicy(f"The policy {policy!r} has no number {key!r}{suggestion}")
 
 
 def refused_number(policy: str, key: str, expected_words: str, given_value: Any) -> UnknownPolicy:
@@ -127,15 +129,17 @@ def refused_number(policy: str, key: str, expected_words: str, given_value: Any)
     )
 
 
-def nearest_names(value: str, known_names: Iterable[str]) -> str:
+def nearest_names_text(value: str, known_names: Iterable[str]) -> str:
     """Return the end of a sentence that refuses a name: the most similar names, else all names."""
     names = sorted(set(known_names))
-    close = difflib.get_close_matches(value, names, MAX_SUGGESTED, 0.5)
-    last = value.rpartition(".")[2]
-    if len(last) > 2:  # a letter or two are in too many names
-        close += [name for name in names if last in name and name not in close][:MAX_SUGGESTED]
-    if close:
-        return f"; did you mean {' or '.join(map(repr, close[:MAX_SUGGESTED]))}?"
+    similar_names = difflib.get_close_matches(value, names, MAX_SUGGESTED_NAMES, MIN_SIMILARITY)
+    last_name_part = value.rpartition(".")[2]
+    if len(last_name_part) > 2:  # a letter or two are in too many names
+        similar_names += [
+            name for name in names if last_name_part in name and name not in similar_names
+        ][:MAX_SUGGESTED_NAMES]
+    if similar_names:
+        return f"; did you mean {' or '.join(map(repr, similar_names[:MAX_SUGGESTED_NAMES]))}?"
     return f". There are: {', '.join(names)}."
 
 
@@ -185,5 +189,5 @@ def _expected_words(preset: Preset, key: str, field_type: Any) -> str:
         return "text"
     if field_type is bool:
         return "true or false"
-    whole = "a whole number" if field_type is int else "a number"
-    return f"{whole} from {preset.smallest_values.get(key, 0):g}"
+    number_kind = "a whole number" if field_type is int else "a number"
+    return f"{number_kind} from {preset.smallest_values.get(key, 0):g}"

@@ -44,12 +44,12 @@ class RecordedPolicy:
 
     def start(self, facts: SessionFacts) -> Transitions:
         """Return the recorded transitions by request."""
-        by_request: dict[int, list[Transition]] = {}
+        transitions_by_request: dict[int, list[Transition]] = {}
         transitions = facts.timeline.transitions
         start = bisect_left(transitions, self.first_request, key=attrgetter("request"))
         for transition in transitions[start:]:
-            by_request.setdefault(transition.request, []).append(transition)
-        return by_request
+            transitions_by_request.setdefault(transition.request, []).append(transition)
+        return transitions_by_request
 
     def step(self, state: Transitions, view: PolicyView) -> PolicyResult:
         """Repeat the transitions recorded before the view's request."""
@@ -57,8 +57,8 @@ class RecordedPolicy:
         changes = [
             change_of(transition) for transition in transitions if transition.item < view.count
         ]
-        fired = any(transition.state not in ("whole", "reverted") for transition in transitions)
-        return PolicyResult(state, changes, fired=fired)
+        has_fired = any(transition.state not in ("whole", "reverted") for transition in transitions)
+        return PolicyResult(state, changes, fired=has_fired)
 
 
 def change_of(transition: Transition) -> Change:

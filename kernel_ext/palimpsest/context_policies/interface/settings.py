@@ -17,7 +17,7 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.transcript.timeline import CHARS4
 
-A_VERSION = re.compile(r"v?\d+(\.\w+)+|(?=\w*\d)[0-9a-f]{7,40}")
+VERSION_PATTERN = re.compile(r"v?\d+(\.\w+)+|(?=\w*\d)[0-9a-f]{7,40}")
 """A version in a preset's source: a dotted number or date, or a commit."""
 PRESETS: "list[type[Preset]]" = []
 """The package's own presets whose modules were imported."""
@@ -61,12 +61,12 @@ class Preset:
     @property
     def name(self) -> str:
         """Its name, with the numbers that differ from the preset's, in the form that ``policies.get`` reads."""
-        changed = [
+        changed_numbers = [
             f"{field.name}={number_text(getattr(self, field.name))}"
             for field in fields(self)
             if getattr(self, field.name) != field.default
         ]
-        return " ".join([self.preset, *changed])
+        return " ".join([self.preset, *changed_numbers])
 
     def with_numbers(
         self,
@@ -79,8 +79,10 @@ class Preset:
     @classmethod
     def own_numbers(cls) -> Mapping[str, Any]:
         """Return the numbers that are its fields, with their defaults."""
-        unused = () if cls.token_source else ("measure",)
-        return {field.name: field.default for field in fields(cls) if field.name not in unused}
+        unused_names = () if cls.token_source else ("measure",)
+        return {
+            field.name: field.default for field in fields(cls) if field.name not in unused_names
+        }
 
     @classmethod
     def other_numbers(cls) -> Mapping[str, Any]:
@@ -122,7 +124,7 @@ def window_to_fit(policy: ContextPolicy | None, facts: SessionFacts) -> int:
 def version_of(preset: type[Preset]) -> str:
     """Return the version or commit that a preset's source names; empty for a service or page without one."""
     words = re.split(r"[\s_@,:()]+", preset.source)
-    return next((word for word in words if A_VERSION.fullmatch(word)), "")
+    return next((word for word in words if VERSION_PATTERN.fullmatch(word)), "")
 
 
 def number_text(value: Any) -> str:

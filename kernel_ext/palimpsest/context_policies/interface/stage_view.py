@@ -23,7 +23,9 @@ class StageView:
         self.changes = None
         """None, since the policies before may decide differently at every request."""
         self._weights = timeline.weights(estimator)
-        self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
+        self._count_tokens = (
+            timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
+        )
 
     @property
     def _changed_items(self) -> list[int]:
@@ -41,13 +43,13 @@ class StageView:
     @cached_property
     def shown_items(self) -> Sequence[int]:
         base = self._base
-        switched = {
+        switched_items = {
             index for index in self._changed_items if self.shows(index) != base.shows(index)
         }
-        if not switched:
+        if not switched_items:
             return base.shown_items
         # What was shown and is switched is hidden now, and the other way round.
-        return sorted(switched.symmetric_difference(base.shown_items))
+        return sorted(switched_items.symmetric_difference(base.shown_items))
 
     def weight(self, index: int) -> int:
         return self._weights[index]
@@ -55,10 +57,10 @@ class StageView:
     def tokens(self, index: int) -> int:
         change = self._layer.get(index)
         if change is None:
-            return self._shown_before(index)
-        return change.tokens_of(self._weights[index], self._count)
+            return self._tokens_before(index)
+        return change.tokens_of(self._weights[index], self._count_tokens)
 
-    def _shown_before(self, index: int) -> int:
+    def _tokens_before(self, index: int) -> int:
         """Return the tokens of an item without this layer's changes, by this view's estimator."""
         tokens = self._base.tokens(index)
         is_whole = self._base.state(index) == "whole" and tokens
@@ -102,10 +104,14 @@ class StageView:
         if reported_tokens is None or not self._layer:
             return reported_tokens
         removed_tokens = sum(
-            self._shown_before(index) - self.tokens(index) for index in self._changed_items
+            self._tokens_before(index) - self.tokens(index) for index in self._changed_items
         )
-        before = self.total + removed_tokens
-        return round(reported_tokens * self.total / before) if before > 0 else reported_tokens
+        total_before = self.total + removed_tokens
+        return (
+            round(reported_tokens * self.total / total_before)
+            if total_before > 0
+            else reported_tokens
+        )
 
     @cached_property
     def _unseen_tokens(self) -> int:

@@ -43,7 +43,7 @@ class Measured(Preset):
     """``reported``: usage of the last answer and the later tokens; ``estimated``: the estimator's count of the whole request."""
 
     def measured_size(self, view: PolicyView) -> tuple[float, str]:
-        """Return the tokens of the request as this preset counts them, and the name of that count."""
+        """Return the tokens of the request as this preset counts them, and the name of the count for a table."""
         if self.measure == "estimated":
             return self.estimate_factor * view.total, ESTIMATED_SIGNAL
         reported_tokens = view.reported(answer=self.with_answer, later_items=self.later_items)
@@ -60,7 +60,7 @@ class Measured(Preset):
 class WindowThreshold(Measured):
     """Common base of the stateless rules that act where a request reaches a threshold of their window."""
 
-    candidates: ClassVar[str]
+    candidates_text: ClassVar[str]
     """Description of the items that the rule may reduce, for the sentence that there are none."""
     window: int = 200_000
     """The window in tokens; 0 takes the recorded one."""
@@ -73,12 +73,14 @@ class WindowThreshold(Measured):
         """Make the rule's changes where the request reaches its threshold."""
         if state <= 0:
             return PolicyResult(state, probe=NO_LIMIT)
-        probe = self.probe_against(view, self.trigger(state))
+        probe = self.probe_against(view, self.threshold_tokens(state))
         if not probe.is_passed:
             return PolicyResult(state, probe=probe)
-        return decided_with_reason(state, self.new_changes(view, probe), probe, self.candidates)
+        return decided_with_reason(
+            state, self.new_changes(view, probe), probe, self.candidates_text
+        )
 
-    def trigger(self, window: int) -> float:
+    def threshold_tokens(self, window: int) -> float:
         """Return the threshold in tokens."""
         raise NotImplementedError
 
@@ -93,7 +95,7 @@ class WindowShare(WindowThreshold):
     window_share: float = 1.0
     """Share of the window over which a request is too large."""
 
-    def trigger(self, window: int) -> float:
+    def threshold_tokens(self, window: int) -> float:
         """Return the share of the window in tokens."""
         return self.window_share * window
 

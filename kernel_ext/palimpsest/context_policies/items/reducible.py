@@ -20,12 +20,12 @@ from palimpsest.transcript.timeline import SECTION_KINDS, ItemState, Timeline
 
 FIXED_KINDS = SECTION_KINDS | {"summary"}
 """Kinds that no policy reduces; requests under another policy do not contain the recorded summaries."""
-PATH_CHARS = 120
+ASSUMED_PATH_CHARS = 120
 """Assumed characters of the path of a file, in an agent's own folder, that stores a whole result."""
 
 
 def is_reducible(view: PolicyView, index: int) -> bool:
-    """Return whether a policy may change this item."""
+    """Return whether a policy may change an item."""
     item = view.item(index)
     return item.kind not in FIXED_KINDS and not item.pinned and view.shows(index)
 
@@ -59,11 +59,11 @@ def shortening_changes(
 
 
 def decided_with_reason(
-    state: Any, changes: Sequence[Change], probe: Probe, candidates: str
+    state: Any, changes: Sequence[Change], probe: Probe, candidates_text: str
 ) -> PolicyResult:
-    """Return a policy's answer; if the threshold was passed without a change, its probe reports that no ``candidates`` exist."""
+    """Return a policy's answer; if the threshold was passed without a change, its probe reports that no ``candidates_text`` exist."""
     if probe.is_passed and not changes:
-        probe = nothing_to_reduce(candidates, probe)
+        probe = nothing_to_reduce(candidates_text, probe)
     return PolicyResult(state, changes, probe, fired=bool(changes))
 
 
@@ -72,10 +72,10 @@ def border_of_newest(view: PolicyView, count: int) -> int:
     outputs = view.outputs
     if view.shown_outputs <= count:
         return 0 if count else len(outputs)
-    border, remaining = len(outputs), count
-    while remaining > 0:
+    border, remaining_count = len(outputs), count
+    while remaining_count > 0:
         border -= 1
-        remaining -= view.shows(outputs[border])
+        remaining_count -= view.shows(outputs[border])
     return border
 
 
@@ -87,12 +87,12 @@ def shown_messages(view: PolicyView) -> list[int]:
             -1 if item.kind in FIXED_KINDS else item.block for item in timeline.items
         ],
     )
-    starts, block = [], -1
+    message_starts, block = [], -1
     for index in view.shown_items:
         if block_of_item[index] not in (block, -1):
             block = block_of_item[index]
-            starts.append(index)
-    return starts
+            message_starts.append(index)
+    return message_starts
 
 
 def shown_chat(view: PolicyView, *, calls_apart: bool = False) -> Sequence[int]:
@@ -103,24 +103,24 @@ def shown_chat(view: PolicyView, *, calls_apart: bool = False) -> Sequence[int]:
 
     The list is valid until the next change of the view.
     """
-    if not _is_remembering(view):
-        return _grown_chat(view, _ShownChat(), calls_apart=calls_apart)
-    chat: _ShownChat = view.kept_values.setdefault(f"shown chat {calls_apart}", _ShownChat())
-    first_changed = min(view.shown_changes[chat.seen_changes :], default=view.count)
-    chat.seen_changes = len(view.shown_changes)
-    del chat.starts[bisect_left(chat.starts, first_changed) :]
-    return _grown_chat(view, chat, calls_apart=calls_apart)
+    if not _caches_values(view):
+        return _extended_chat(view, _ShownChat(), calls_apart=calls_apart)
+    chat: _ShownChat = view.cached_values.setdefault(f"shown chat {calls_apart}", _ShownChat())
+    first_changed_item = min(view.switched_items[chat.seen_changes :], default=view.count)
+    chat.seen_changes = len(view.switched_items)
+    del chat.starts[bisect_left(chat.starts, first_changed_item) :]
+    return _extended_chat(view, chat, calls_apart=calls_apart)
 
 
-class _RememberingView(PolicyView, Protocol):
+class _CachingView(PolicyView, Protocol):
     """A view that says which items were hidden or shown again, and keeps values from one step to the next."""
 
-    shown_changes: list[int]
-    kept_values: dict[str, Any]
+    switched_items: list[int]
+    cached_values: dict[str, Any]
 
 
-def _is_remembering(view: PolicyView) -> TypeGuard[_RememberingView]:
-    return hasattr(view, "kept_values") and hasattr(view, "shown_changes")
+def _caches_values(view: PolicyView) -> TypeGuard[_CachingView]:
+    return hasattr(view, "cached_values") and hasattr(view, "switched_items")
 
 
 @dataclass(slots=True)
@@ -150,13 +150,13 @@ class _ChatColumns(NamedTuple):
         )
 
 
-def _grown_chat(view: PolicyView, chat: _ShownChat, *, calls_apart: bool) -> Sequence[int]:
+def _extended_chat(view: PolicyView, chat: _ShownChat, *, calls_apart: bool) -> Sequence[int]:
     """Return the first items of all messages; those before the newest known message do not change, so they are kept."""
-    starts, shown_items = chat.starts, view.shown_items
+    message_starts, shown_items = chat.starts, view.shown_items
     blocks, are_results, are_calls = view.timeline.derived_value(
         "messages of chat", _ChatColumns.of
     )
-    newest_start = starts.pop() if starts else -1
+    newest_start = message_starts.pop() if message_starts else -1
     block, has_call = -1, False
     for index in shown_items[bisect_left(shown_items, newest_start) :]:
         block_of_item = blocks[index]
@@ -164,10 +164,10 @@ def _grown_chat(view: PolicyView, chat: _ShownChat, *, calls_apart: bool) -> Seq
             continue
         is_call = are_calls[index]
         if block_of_item != block or are_results[index] or (calls_apart and is_call and has_call):
-            starts.append(index)
+            message_starts.append(index)
             block, has_call = block_of_item, False
         has_call = has_call or is_call
-    return starts
+    return message_starts
 
 
 def shown_merged_messages(view: PolicyView) -> list[int]:
@@ -175,11 +175,11 @@ def shown_merged_messages(view: PolicyView) -> list[int]:
 
     Anthropic's and Bedrock's APIs count this way, and the agents built on them.
     """
-    starts: list[int] = []
+    message_starts: list[int] = []
     for index in shown_messages(view):
-        if not (starts and is_result(view, index) and is_result(view, starts[-1])):
-            starts.append(index)
-    return starts
+        if not (message_starts and is_result(view, index) and is_result(view, message_starts[-1])):
+            message_starts.append(index)
+    return message_starts
 
 
 def shown_events(view: PolicyView) -> Sequence[int]:
@@ -189,10 +189,10 @@ def shown_events(view: PolicyView) -> Sequence[int]:
 
 def shown_results_since(view: PolicyView, first_item: int) -> int:
     """Return the number of results in the request from an item on."""
-    newer = view.outputs[bisect_left(view.outputs, first_item) :]
+    newer_results = view.outputs[bisect_left(view.outputs, first_item) :]
     if view.shown_outputs == len(view.outputs):
-        return len(newer)
-    return sum(map(view.shows, newer))
+        return len(newer_results)
+    return sum(map(view.shows, newer_results))
 
 
 def begins_message(view: PolicyView, index: int) -> bool:
@@ -202,10 +202,10 @@ def begins_message(view: PolicyView, index: int) -> bool:
     return view.item(index - 1).block != view.item(index).block
 
 
-def after_first_prompt(view: PolicyView, starts: Sequence[int]) -> int:
-    """Return the index in ``starts`` after the first message that is a prompt; 1 where there is none."""
+def after_first_prompt(view: PolicyView, message_starts: Sequence[int]) -> int:
+    """Return the index in ``message_starts`` after the first message that is a prompt; 1 where there is none."""
     return 1 + next(
-        (index for index, start in enumerate(starts) if view.item(start).kind == "user"), 0
+        (index for index, start in enumerate(message_starts) if view.item(start).kind == "user"), 0
     )
 
 
@@ -217,24 +217,24 @@ def is_result(view: PolicyView, index: int) -> bool:
 
 def tokens_in(view: PolicyView, start: int, end: int) -> int:
     """Return the tokens of the shown items of a range, without system prompt and tools."""
-    items = view.shown_items
+    shown_items = view.shown_items
     return sum(
         view.tokens(index)
-        for index in items[bisect_left(items, start) : bisect_left(items, end)]
+        for index in shown_items[bisect_left(shown_items, start) : bisect_left(shown_items, end)]
         if view.item(index).kind not in FIXED_KINDS
     )
 
 
 def newest_that_fit(
     view: PolicyView,
-    starts: Sequence[int],
+    message_starts: Sequence[int],
     max_tokens: float,
-    count: Callable[[PolicyView, int, int], int] = tokens_in,
+    count_tokens: Callable[[PolicyView, int, int], int] = tokens_in,
 ) -> int:
-    """Return the index in ``starts`` of the oldest of the newest messages that together have at most ``max_tokens``."""
-    end, oldest_that_fits = view.count, len(starts)
-    for start in reversed(starts):
-        max_tokens -= count(view, start, end)
+    """Return the index in ``message_starts`` of the oldest of the newest messages that together have at most ``max_tokens``."""
+    end, oldest_that_fits = view.count, len(message_starts)
+    for start in reversed(message_starts):
+        max_tokens -= count_tokens(view, start, end)
         if max_tokens < 0:
             break
         end, oldest_that_fits = start, oldest_that_fits - 1
@@ -245,36 +245,36 @@ def start_of_unanswered(view: PolicyView) -> int:
     """Return the first item after the newest answer; before the first request, the first item of the newest message."""
     if view.request.index:
         return view.timeline.requests[view.request.index - 1].items
-    last = view.count - 1
-    while last > 0 and view.item(last - 1).block == view.item(last).block:
-        last -= 1
-    return max(last, 0)
+    first_item = view.count - 1
+    while first_item > 0 and view.item(first_item - 1).block == view.item(first_item).block:
+        first_item -= 1
+    return max(first_item, 0)
 
 
-def result_of_call(view: PolicyView, call: int) -> int | None:
+def result_of_call(view: PolicyView, call_index: int) -> int | None:
     """Return the result of a call; None while there is none."""
-    result = view.timeline.derived_value("results and calls", _partners).get(call)
-    return result if result is not None and result < view.count else None
+    result_index = view.timeline.derived_value("results and calls", _partners).get(call_index)
+    return result_index if result_index is not None and result_index < view.count else None
 
 
-def call_of_result(view: PolicyView, result: int) -> int | None:
+def call_of_result(view: PolicyView, result_index: int) -> int | None:
     """Return the call that a result answers; None where the recording has none."""
-    return view.timeline.derived_value("results and calls", _partners).get(result)
+    return view.timeline.derived_value("results and calls", _partners).get(result_index)
 
 
 def _partners(timeline: Timeline) -> Mapping[int, int]:
     """Return for each call the first result after it, and for each result the last call before it."""
     partners: dict[int, int] = {}
-    calls: dict[str, int] = {}
+    newest_calls: dict[str, int] = {}
     open_calls: dict[str, list[int]] = {}
     for item in timeline.items:
         if item.kind == "call":
-            calls[item.group] = item.index
+            newest_calls[item.group] = item.index
             open_calls.setdefault(item.group, []).append(item.index)
         elif item.kind == "output":
             partners |= dict.fromkeys(open_calls.pop(item.group, ()), item.index)
-            if item.group in calls:
-                partners[item.index] = calls[item.group]
+            if item.group in newest_calls:
+                partners[item.index] = newest_calls[item.group]
     return partners
 
 
@@ -289,17 +289,21 @@ def with_partners(view: PolicyView, chosen_items: Iterable[int]) -> list[int]:
     for index in sorted(removable):
         kind = view.item(index).kind
         if kind == "call":
-            result = result_of_call(view, index)
-            if result is None:
+            result_index = result_of_call(view, index)
+            if result_index is None:
                 if view.item(index).turn == view.turn:
                     removable.discard(index)
-            elif result < end and is_reducible(view, result):
-                removable.add(result)
-            elif is_shown(view, result):
+            elif result_index < end and is_reducible(view, result_index):
+                removable.add(result_index)
+            elif is_shown(view, result_index):
                 removable.discard(index)
         elif kind == "output":
-            call = call_of_result(view, index)
-            if call is not None and call not in removable and is_shown(view, call):
+            call_index = call_of_result(view, index)
+            if (
+                call_index is not None
+                and call_index not in removable
+                and is_shown(view, call_index)
+            ):
                 removable.discard(index)
     return sorted(removable)
 

@@ -55,10 +55,10 @@ def is_of_server(tool: str) -> bool:
     return tool.startswith(("mcp_", "mcp.")) or "__" in tool.strip("_")
 
 
-def is_text_command_output(view: PolicyView, result: int) -> bool:
+def is_text_command_output(view: PolicyView, result_index: int) -> bool:
     """Return whether a result is the output of a command that was written as text, so that a user message contains it."""
-    call = call_of_result(view, result)
-    return call is not None and is_text_command(view.item(call))
+    call_index = call_of_result(view, result_index)
+    return call_index is not None and is_text_command(view.item(call_index))
 
 
 def is_text_command(call: TimelineItem) -> bool:
@@ -66,22 +66,24 @@ def is_text_command(call: TimelineItem) -> bool:
     return call.tool == TEXT_COMMAND and call.chars <= len(f"{TEXT_COMMAND}{{}}")
 
 
-def path_of(view: PolicyView, result: int) -> str:
+def path_of(view: PolicyView, result_index: int) -> str:
     """Return the path that the call of a result names; empty where it names none. Each input is parsed once."""
     paths: dict[int, str] = view.timeline.of_items("paths of results", lambda _timeline: {})
-    if (path := paths.get(result)) is None:
-        call = call_of_result(view, result)
-        path = paths[result] = "" if call is None else named_path(input_of(view, call))
+    if (path := paths.get(result_index)) is None:
+        call_index = call_of_result(view, result_index)
+        path = paths[result_index] = (
+            "" if call_index is None else named_path(input_of(view, call_index))
+        )
     return path
 
 
 def named_path(tool_input: Mapping[str, Any]) -> str:
     """Return the path that the input of a call names; empty where it names none."""
-    named = (tool_input.get(name) for name in PATH_NAMES)
-    return next((path for path in named if isinstance(path, str) and path), "")
+    named_values = (tool_input.get(name) for name in PATH_NAMES)
+    return next((path for path in named_values if isinstance(path, str) and path), "")
 
 
-def input_of(view: PolicyView, call: int) -> Mapping[str, Any]:
+def input_of(view: PolicyView, call_index: int) -> Mapping[str, Any]:
     """Return the input of a call; empty where it is no JSON object, or very long."""
-    item = view.item(call)
-    return {} if item.chars > MAX_INPUT_CHARS else call_input(view.timeline, call)
+    item = view.item(call_index)
+    return {} if item.chars > MAX_INPUT_CHARS else call_input(view.timeline, call_index)

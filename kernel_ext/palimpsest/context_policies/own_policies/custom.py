@@ -60,8 +60,10 @@ DECISION_WORDS = {
     "drop": "leaves items out",
 }
 """What a function may do that uses one of ``palimpsest.policies``' decisions, by the decision's name."""
-DECISIONS_PER_ITEM = 4
+MAX_DECISIONS_PER_ITEM = 4
 """Maximum decisions per item; a function that yields more is assumed never to end."""
+MAX_SHOWN_DIGEST_CHARS = 12
+"""Characters of a digest in a policy's source."""
 ALREADY_WHOLE = "whole already"
 
 
@@ -72,7 +74,7 @@ class CustomPolicy:
     function: Callable[..., Iterable[Change | Probe]]
     """A ``PolicyFunction``, which may have numbers after the view."""
     function_name: str
-    """Its name without numbers."""
+    """The policy's name without numbers."""
     sticky: bool = False
     """Whether its decisions stay in effect until replaced; else each request starts from whole items."""
     when: When = "request"
@@ -118,28 +120,29 @@ class CustomPolicy:
                 raise unknown_number(self.function_name, name, self.defaults)
             value = field_value(given_value, type(default))
             if value is None:
-                kind = "a whole number" if isinstance(default, int) else "a number"
-                raise refused_number(self.function_name, name, kind, given_value)
+                expected_words = "a whole number" if isinstance(default, int) else "a number"
+                raise refused_number(self.function_name, name, expected_words, given_value)
             values[name] = value
-        changed = ((name, values[name]) for name in self.defaults if name in values)
+        given_pairs = ((name, values[name]) for name in self.defaults if name in values)
         return replace(
-            self, given_numbers=tuple(pair for pair in changed if pair[1] != self.defaults[pair[0]])
+            self,
+            given_numbers=tuple(pair for pair in given_pairs if pair[1] != self.defaults[pair[0]]),
         )
 
     @property
     def source(self) -> str:
         """The phrase "your function" with its name, and the digest of its text."""
-        return f"your function {self.name}, sha256 {self.digest[:12]}"
+        return f"your function {self.name}, sha256 {self.digest[:MAX_SHOWN_DIGEST_CHARS]}"
 
     @property
     def digest(self) -> str:
         """SHA-256 of its source, of the plain global values that it uses, and of its numbers."""
         code = self.text or self.function.__code__.co_code.hex()
-        values = json.dumps({**self.values, **self.numbers}, sort_keys=True)
+        values = json.dumps({**self.global_values, **self.numbers}, sort_keys=True)
         return hashlib.sha256(f"{code}\n{values}".encode()).hexdigest()
 
     @property
-    def values(self) -> dict[str, Any]:
+    def global_values(self) -> dict[str, Any]:
         """The global numbers and texts that the function uses, by name."""
         variables = inspect.getclosurevars(self.function)
         return {
@@ -150,23 +153,23 @@ class CustomPolicy:
 
     @property
     def decision_words(self) -> tuple[str, ...]:
-        """What it may do with items, as far as its function names a decision: ``("clears items",)``."""
+        """What the policy may do with items, as far as its function names a decision: ``("clears items",)``."""
         names = _names_in(self.function.__code__)
         return tuple(words for name, words in DECISION_WORDS.items() if name in names)
 
     @property
     def sentence(self) -> str:
-        """What it is: how long, what it may do with items, for how long, and its numbers."""
-        lines = code_line_count(self.text)
-        length = f", {counted_noun(lines, 'line')}" if lines else ""
-        does = " or ".join(self.decision_words) or "decides"
-        holds = "it decides anew before each request"
+        """A sentence on the policy: its length, what it may do with items, for how long, and its numbers."""
+        line_count = code_line_count(self.text)
+        length = f", {counted_noun(line_count, 'line')}" if line_count else ""
+        decision_text = " or ".join(self.decision_words) or "decides"
+        duration_text = "it decides anew before each request"
         if self.sticky:
-            holds = "what it decides holds at all later requests"
+            duration_text = "what it decides holds at all later requests"
         numbers = ", ".join(
             f"{name}={number_text(number)}" for name, number in self.numbers.items()
         )
-        return f"a policy of your own{length}: it {does}; {holds}.{f' Its numbers: {numbers}.' if numbers else ''}"
+        return f"a policy of your own{length}: it {decision_text}; {duration_text}.{f' Its numbers: {numbers}.' if numbers else ''}"
 
     def __repr__(self) -> str:
         return visible_line(f"{self.name}, {self.sentence}")
@@ -180,7 +183,7 @@ class CustomPolicy:
             "name": self.name,
             "text": self.text,
             "sha256": self.digest,
-            "values": self.values,
+            "values": self.global_values,
             "numbers": {**self.numbers},
             "sticky": self.sticky,
             "when": self.when,
@@ -206,18 +209,22 @@ class CustomPolicy:
         decisions, probe = self._call_function(past_view)
         if (decisions, probe) != self._call_function(past_view):
             raise Breach(SAME_TWICE, view.request.index).error(self.name)
-        reasons = [(change, self._why_idle(change, view_without_own)) for change in decisions]
-        ineffective_counts = Counter(why for _, why in reasons if why)
+        reasons = [
+            (change, self._reason_without_effect(change, view_without_own)) for change in decisions
+        ]
+        ineffective_counts = Counter(reason for _, reason in reasons if reason)
         decisions = [
-            change._replace(numbers={}) for change, why in reasons if why in ("", ALREADY_WHOLE)
+            change._replace(numbers={})
+            for change, reason in reasons
+            if reason in ("", ALREADY_WHOLE)
         ]
         # Unchanged states were checked before; only a call or result whose partner is gone may break a law now.
-        unchecked = [
+        unchecked_changes = [
             change
             for change in decisions
             if change.state in GONE_STATES or state.get(change.item) != change
         ]
-        for breach in breaches(unchecked, view_without_own, sticky=self.sticky):
+        for breach in breaches(unchecked_changes, view_without_own, sticky=self.sticky):
             raise breach.error(self.name)
         layer = with_changes(state if self.sticky else {}, decisions)
         changes = [change for item, change in layer.items() if state.get(item) != change]
@@ -230,7 +237,7 @@ class CustomPolicy:
             ineffective_counts=ineffective_counts,
         )
 
-    def _why_idle(self, change: Change, view: PolicyView) -> str:
+    def _reason_without_effect(self, change: Change, view: PolicyView) -> str:
         """Return the reason why a decision changes nothing; empty where it changes something."""
         item, state = view.item(change.item), view.state(change.item)
         if self.keeps_pins and item.pinned:
@@ -242,7 +249,6 @@ class CustomPolicy:
         return ALREADY_WHOLE if change.state == state == "whole" else ""
 
     def _without_own_changes(self, state: Layer, view: PolicyView) -> PolicyView:
-        """Return the view without this policy's own changes."""
         shown_whole = {
             item: Change(item, "whole")
             for item, change in state.items()
@@ -251,23 +257,23 @@ class CustomPolicy:
         return StageView(view, shown_whole, self.estimator, self.estimator) if shown_whole else view
 
     def _call_function(self, past_view: PastView) -> tuple[list[Change], Probe | None]:
-        max_decisions = DECISIONS_PER_ITEM * (past_view.count + 1)
-        place = f"at request {past_view.request.index + 1}"
+        max_decisions = MAX_DECISIONS_PER_ITEM * (past_view.count + 1)
+        when_text = f"at request {past_view.request.index + 1}"
         try:
             answers: list[Any] = list(islice(self(past_view) or (), max_decisions + 1))
         except Exception as error:
             files = {self.function.__code__.co_filename}
-            raise failure_of(self.name, files, place, error) from error
+            raise failure_of(self.name, files, when_text, error) from error
         if len(answers) > max_decisions:
             raise PolicyBreach(
-                f"The policy {self.name!r} made over {max_decisions:,} decisions {place}."
+                f"The policy {self.name!r} made over {max_decisions:,} decisions {when_text}."
             )
         invalid_answer = next(
             (answer for answer in answers if not isinstance(answer, Change | Probe)), None
         )
         if invalid_answer is not None:
             raise PolicyBreach(
-                f"The policy {self.name!r} gave {invalid_answer!r:.80} {place}; it gives decisions such as policies.clear(i)."
+                f"The policy {self.name!r} gave {invalid_answer!r:.80} {when_text}; it gives decisions such as policies.clear(i)."
             )
         changes: list[Any] = [answer for answer in answers if isinstance(answer, Change)]
         for change in changes:
@@ -354,8 +360,8 @@ def policy_of_function(
 
 def _names_in(code: CodeType) -> set[str]:
     """Return the names that a function's code uses, and the functions within it."""
-    inner = (const for const in code.co_consts if isinstance(const, CodeType))
-    return {*code.co_names, *(name for const in inner for name in _names_in(const))}
+    inner_codes = (const for const in code.co_consts if isinstance(const, CodeType))
+    return {*code.co_names, *(name for const in inner_codes for name in _names_in(const))}
 
 
 def _text_of(function: PolicyFunction) -> str:

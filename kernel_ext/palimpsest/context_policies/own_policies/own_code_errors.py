@@ -28,55 +28,57 @@ MAX_CODE_CHARS = 100
 _PACKAGE = __name__.partition(".")[0]
 
 
-def start_of(policy: ContextPolicy, facts: SessionFacts) -> Any:
+def initial_state_of(policy: ContextPolicy, facts: SessionFacts) -> Any:
     """Return a policy's state before the first request; raises PolicyBreach where a person's own code fails."""
     try:
         return policy.start(facts)
     except UserError:
         raise
     except Exception as error:
-        raise_as_breach(policy, "before the first request", error)
+        raise_own_code_error(policy, "before the first request", error)
         raise
 
 
-def decided_by(policy: ContextPolicy, state: Any, view: PolicyView) -> PolicyResult:
+def policy_result_of(policy: ContextPolicy, state: Any, view: PolicyView) -> PolicyResult:
     """Return a policy's answer at a request; raises PolicyBreach where a person's own code fails."""
-    place = f"at request {view.request.index + 1}"
+    when_text = f"at request {view.request.index + 1}"
     try:
         policy_result: Any = policy.step(state, view)
     except UserError:
         raise
     except Exception as error:
-        raise_as_breach(policy, place, error)
+        raise_own_code_error(policy, when_text, error)
         raise
     if not isinstance(policy_result, PolicyResult):
         raise PolicyBreach(
-            f"The policy {policy.name!r} gave {policy_result!r:.80} {place}; its step returns a PolicyResult."
+            f"The policy {policy.name!r} gave {policy_result!r:.80} {when_text}; its step returns a PolicyResult."
         )
     return policy_result
 
 
-def raise_as_breach(policy: ContextPolicy, place: str, error: Exception) -> None:
+def raise_own_code_error(policy: ContextPolicy, when_text: str, error: Exception) -> None:
     """Raise an error as PolicyBreach if it came from a person's own code; returns where it did not."""
     files = {*_own_files(policy)}
     if any(frame.f_code.co_filename in files for frame, _ in walk_tb(error.__traceback__)):
-        raise failure_of(policy.name, files, place, error) from error
+        raise failure_of(policy.name, files, when_text, error) from error
 
 
-def failure_of(name: str, files: set[str], place: str, error: Exception) -> PolicyBreach:
-    """Return the sentence on an error: the policy, the request, the line in ``files``, and the error's text."""
+def failure_of(name: str, files: set[str], when_text: str, error: Exception) -> PolicyBreach:
+    """Return a sentence on an error: the policy, ``when_text``, the line in ``files``, and the error's text."""
     lines = [
         (frame, number)
         for frame, number in walk_tb(error.__traceback__)
         if frame.f_code.co_filename in files
     ]
-    where = f", {line_words(*lines[-1])}" if lines else ""
+    code_place = f", {code_place_text(*lines[-1])}" if lines else ""
     text = _error_text(error)
     if isinstance(error, FutureItem):
-        return PolicyBreach(f"The policy {name!r} breaks a law {place}{where}: {ONLY_PAST}. {text}")
-    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    words = one_line(said, MAX_ERROR_CHARS).rstrip(".")
-    return PolicyBreach(f"The policy {name!r} failed {place}{where}: {words}.")
+        return PolicyBreach(
+            f"The policy {name!r} breaks a law {when_text}{code_place}: {ONLY_PAST}. {text}"
+        )
+    error_text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    shown_error = one_line(error_text, MAX_ERROR_CHARS).rstrip(".")
+    return PolicyBreach(f"The policy {name!r} failed {when_text}{code_place}: {shown_error}.")
 
 
 def _error_text(error: Exception) -> str:
@@ -86,16 +88,16 @@ def _error_text(error: Exception) -> str:
         return ""
 
 
-def line_words(frame: FrameType, number: int) -> str:
+def code_place_text(frame: FrameType, number: int) -> str:
     """Return a line's number, its cell or file, and its code where that is known."""
     file = frame.f_code.co_filename
     code = one_line(linecache.getline(file, number), MAX_CODE_CHARS)
-    quoted = f" ({code})" if code else ""
-    return f"line {number} of {_cell_words(frame) or Path(file).name}{quoted}"
+    quoted_code = f" ({code})" if code else ""
+    return f"line {number} of {_cell_name(frame) or Path(file).name}{quoted_code}"
 
 
-def _cell_words(frame: FrameType) -> str:
-    """Return the notebook's cell that a frame's code is from, with its number where IPython has it; empty for a file."""
+def _cell_name(frame: FrameType) -> str:
+    """Return the name of the notebook's cell that a frame's code is from, with its number where IPython has it; empty for a file."""
     file = frame.f_code.co_filename
     if not file.startswith("<") and not Path(file).parent.name.startswith("ipykernel_"):
         return ""

@@ -9,7 +9,7 @@ from palimpsest.context_policies.interface.policy import LaterItems, PolicyView
 from palimpsest.context_policies.items.tool_calls import input_of, named_path, path_of
 from palimpsest.transcript.timeline import ItemState, TimelineItem, TimelineRequest
 
-KNOWN_BEFORE = ("index", "id", "turn", "started", "model", "effort", "window", "reserve", "price")
+KNOWN_FIELDS = ("index", "id", "turn", "started", "model", "effort", "window", "reserve", "price")
 """Fields of a request that are known before it is sent."""
 
 
@@ -31,7 +31,7 @@ class PastView:
     def request(self) -> TimelineRequest:
         """The request that is about to be sent, without its answer."""
         request = self._view.request
-        known_fields: dict[str, Any] = {name: getattr(request, name) for name in KNOWN_BEFORE}
+        known_fields: dict[str, Any] = {name: getattr(request, name) for name in KNOWN_FIELDS}
         return TimelineRequest(items=self.count, **known_fields)
 
     @cached_property
@@ -61,7 +61,7 @@ class PastView:
 
     def item(self, index: int) -> TimelineItem:
         """Return an item; raises IndexError for one that does not exist yet."""
-        return self._view.item(self._past(index))
+        return self._view.item(self._checked_index(index))
 
     def path(self, index: int) -> str:
         """Return the file that a call, or the call of a result, names in its input; empty where it names none."""
@@ -71,27 +71,27 @@ class PastView:
 
     def weight(self, index: int) -> int:
         """Return an item's tokens, whole."""
-        return self._view.weight(self._past(index))
+        return self._view.weight(self._checked_index(index))
 
     def tokens(self, index: int) -> int:
         """Return the tokens of an item as it is shown now."""
-        return self._view.tokens(self._past(index))
+        return self._view.tokens(self._checked_index(index))
 
     def chars(self, index: int) -> int:
         """Return the number of characters of an item that are shown now."""
-        return self._view.chars(self._past(index))
+        return self._view.chars(self._checked_index(index))
 
     def state(self, index: int) -> ItemState:
         """Return the current state of an item."""
-        return self._view.state(self._past(index))
+        return self._view.state(self._checked_index(index))
 
     def shows(self, index: int) -> bool:
         """Return whether an item is in the request, whole or in part."""
-        return self._view.shows(self._past(index))
+        return self._view.shows(self._checked_index(index))
 
     def raw_after(self, index: int) -> int:
-        """Return the tokens of the items from this one on, whole."""
-        return sum(map(self._view.weight, range(self._past(index), self.count)))
+        """Return the tokens of an item and all later ones, whole."""
+        return sum(map(self._view.weight, range(self._checked_index(index), self.count)))
 
     def reported(self, *, answer: bool = True, later_items: LaterItems = "estimated") -> int | None:
         """Return the tokens of the request by the provider's count, as known before it is sent.
@@ -103,12 +103,12 @@ class PastView:
 
     def read(self, index: int) -> str:
         """Return the whole text of an item."""
-        return self._view.read(self._past(index))
+        return self._view.read(self._checked_index(index))
 
-    def _past(self, index: int) -> int:
-        numbered = f"items are numbered from 0 to below view.count = {self._view.count}"
+    def _checked_index(self, index: int) -> int:
+        range_text = f"items are numbered from 0 to below view.count = {self._view.count}"
         if index < 0:
-            raise IndexError(f"There is no item {index!r}: {numbered}.")
+            raise IndexError(f"There is no item {index!r}: {range_text}.")
         if index >= self._view.count:
-            raise FutureItem(f"There is no item {index!r} yet: {numbered}.")
+            raise FutureItem(f"There is no item {index!r} yet: {range_text}.")
         return index

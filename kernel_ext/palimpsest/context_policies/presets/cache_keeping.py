@@ -38,41 +38,43 @@ class CacheKeeping(Preset, RecordedPolicy):
     step = RecordedPolicy.step
 
     @property
-    def lifetime(self) -> float | None:
+    def lifetime_seconds(self) -> float | None:
         """Seconds for which a prefix is kept after its last use; None: as recorded or concluded."""
         return float(self.seconds) or None
 
     @property
     def is_hourly(self) -> bool | None:
         """Whether writes cost the price for an hour; None: as recorded."""
-        return None if self.lifetime is None else self.lifetime >= HOUR_SECONDS
+        return None if self.lifetime_seconds is None else self.lifetime_seconds >= HOUR_SECONDS
 
     @property
     def sentence(self) -> str:
         """The policy's effect in a sentence, with what the provider must support."""
-        text = self.kept_part + self.what_is_read
-        if self.lifetime is not None:
-            text += f"; the cache keeps a prefix for {self.lifetime:,.0f} s after its last use"
+        text = self.kept_part + self.reading_text
+        if self.lifetime_seconds is not None:
+            text += (
+                f"; the cache keeps a prefix for {self.lifetime_seconds:,.0f} s after its last use"
+            )
         if self.is_hourly is not None:
             text += f", written at the {'price of an hour' if self.is_hourly else 'usual price'}"
         return f"{text}."
 
     @property
-    def what_is_read(self) -> str:
+    def reading_text(self) -> str:
         """Part of ``sentence``: how much of a kept prompt is read, where a provider limits that."""
         return ""
 
     def changed_ruler(self, ruler: RequestRuler) -> RequestRuler:
         """Return the ruler of a request, which says what the provider's cache holds, as it is under this policy."""
-        if self.lifetime is not None:
+        if self.lifetime_seconds is not None:
             # A recording that wrote prompts and never read them may have had pauses longer than the lifetime.
             is_cached = ruler.is_cached or ruler.unwritten_tokens is not None
-            ruler = ruler._replace(lifetime_seconds=self.lifetime, is_cached=is_cached)
+            ruler = ruler._replace(lifetime_seconds=self.lifetime_seconds, is_cached=is_cached)
         if self.keeps_as_recorded:
             return ruler
         return ruler._replace(is_cached=True, unwritten_tokens=ruler.unwritten_tokens or 0.0)
 
-    def first_left_out(self, view: PolicyView) -> int | None:  # noqa: ARG002
+    def first_uncached_item(self, view: PolicyView) -> int | None:  # noqa: ARG002
         """Return the first shown item that is not kept; None where all are."""
         return None
 
@@ -94,7 +96,7 @@ class ChosenLifetime(CacheKeeping):
         return base_name.replace(self.preset, f"{self.preset} seconds={HOUR_SECONDS}", 1)
 
     @property
-    def lifetime(self) -> float:
+    def lifetime_seconds(self) -> float:
         """The seconds, even if they are 0."""
         return float(self.seconds)
 
@@ -112,7 +114,7 @@ class CacheSystem(CacheKeeping):
     preset = "cache.system"
     kept_part = "The requests are the recorded ones; only what stands before the conversation is kept in the cache"
 
-    def first_left_out(self, view: PolicyView) -> int | None:
+    def first_uncached_item(self, view: PolicyView) -> int | None:
         """Return the first item of the conversation."""
         items = view.timeline.items
         return next(
@@ -129,9 +131,9 @@ class CacheNoResults(CacheKeeping):
         " and no result is"
     )
 
-    def first_left_out(self, view: PolicyView) -> int | None:
-        """Return the first result."""
-        return next((output for output in view.outputs if view.shows(output)), None)
+    def first_uncached_item(self, view: PolicyView) -> int | None:
+        """Return the first tool result that is shown."""
+        return next((index for index in view.outputs if view.shows(index)), None)
 
 
 class ProviderCache(CacheKeeping):
@@ -156,17 +158,17 @@ class ProviderCache(CacheKeeping):
         return super().is_hourly if self.rules.marks_end else None
 
     @property
-    def what_is_read(self) -> str:
+    def reading_text(self) -> str:
         blocks = f" in blocks of {self.block:,}" if self.block > 1 else ""
         return f"; of each prompt from {self.minimum:,} tokens on what stands again is read{blocks}"
 
     def changed_ruler(self, ruler: RequestRuler) -> RequestRuler:
-        ruler, beyond = super().changed_ruler(ruler), ruler.cached_beyond
+        ruler, cached_beyond = super().changed_ruler(ruler), ruler.cached_beyond
         return ruler._replace(
             min_cached=self.minimum,
             read_step=self.block,
-            # An answer that the recorded cache did not hold is not added: with its thinking it may not be cached here either.
-            cached_beyond=beyond if self.rules.keeps_answers else min(beyond, 0),
+            # An answer that the recorded cache did not hold is not added: its thinking may keep it out of this cache, too.
+            cached_beyond=cached_beyond if self.rules.keeps_answers else min(cached_beyond, 0),
             starts_anew_by_thinking=self.rules.starts_anew_by_thinking,
         )
 

@@ -20,6 +20,7 @@ from palimpsest.context_policies.items.reducible import (
     placeholder_changes,
     removal_changes,
 )
+from palimpsest.transcript.timeline import CHARS_PER_TOKEN
 
 RESULT_CLEARED = "[Old tool result content cleared]"
 OPENCODE_PROTECTED = frozenset({"skill"})
@@ -33,7 +34,7 @@ class OldResults(NamedTuple):
     first_cleared: int = 0
     """The first result after the newest one that is cleared already."""
     considered_until: int = 0
-    """Up to here results were counted."""
+    """The end of the results that were counted."""
     tokens: int = 0
     """Tokens of the results that were counted."""
     border: int = 0
@@ -81,14 +82,14 @@ class OpenCodePrune(Preset):
 
     def _with_new_counts(self, state: OldResults, view: PolicyView) -> OldResults:
         """Return the counts with the results that became old since the last count, which holds while no item changes."""
-        outputs, newest_turn = view.outputs, view.turn - self.turns
+        outputs, newest_old_turn = view.outputs, view.turn - self.turns
         if view.changes is None or view.changes != state.changes:
-            first = self._after_cleared(view, newest_turn)
-            state = OldResults(first, first, 0, first, 0, view.changes)
+            first_place = self._place_after_cleared(view, newest_old_turn)
+            state = OldResults(first_place, first_place, 0, first_place, 0, view.changes)
         first_cleared, considered_until, tokens, border, freed_tokens, changes = state
         while (
             considered_until < len(outputs)
-            and view.item(outputs[considered_until]).turn <= newest_turn
+            and view.item(outputs[considered_until]).turn <= newest_old_turn
         ):
             if self._may_clear(view, outputs[considered_until]):
                 tokens += view.tokens(outputs[considered_until])
@@ -99,13 +100,13 @@ class OpenCodePrune(Preset):
             border += 1
         return OldResults(first_cleared, considered_until, tokens, border, freed_tokens, changes)
 
-    def _after_cleared(self, view: PolicyView, newest_turn: int) -> int:
+    def _place_after_cleared(self, view: PolicyView, newest_old_turn: int) -> int:
         """Return the place after the newest result of an old turn that is cleared, 0 where none is."""
         outputs = view.outputs
-        for index in range(len(outputs) - 1, -1, -1):
-            is_old = view.item(outputs[index]).turn <= newest_turn
-            if is_old and view.state(outputs[index]) == "cleared":
-                return index + 1
+        for place in range(len(outputs) - 1, -1, -1):
+            is_old = view.item(outputs[place]).turn <= newest_old_turn
+            if is_old and view.state(outputs[place]) == "cleared":
+                return place + 1
         return 0
 
     def _may_clear(self, view: PolicyView, index: int) -> bool:
@@ -164,12 +165,12 @@ class ClearToolUses(Measured):
         border = max(state.first_uncleared, border_of_newest(view, self.keep_results))
         # The counts stay valid as long as no other item changes.
         is_unchanged = view.changes is not None and view.changes == state.changes
-        state = self._clearable(
+        state = self._with_new_counts(
             state if is_unchanged else ClearedUntil(state.first_uncleared), border, view
         )
         if not state.candidate_count:
-            candidates = f"results beyond the newest {self.keep_results} that may be cleared"
-            return PolicyResult(state, probe=nothing_to_reduce(candidates, probe))
+            candidates_text = f"results beyond the newest {self.keep_results} that may be cleared"
+            return PolicyResult(state, probe=nothing_to_reduce(candidates_text, probe))
         if self.at_least and state.freed_tokens < self.at_least:
             signal = "tokens of results that may be cleared"
             probe = Probe(signal, state.freed_tokens, self.at_least, passed_before=probe)
@@ -177,16 +178,20 @@ class ClearToolUses(Measured):
         changes = self._clear(view, view.outputs[state.first_uncleared : border])
         return PolicyResult(ClearedUntil(border), changes, probe, fired=True)
 
-    def _clear(self, view: PolicyView, results: Sequence[int]) -> list[Change]:
+    def _clear(self, view: PolicyView, result_indexes: Sequence[int]) -> list[Change]:
         """Return the changes that clear results, as far as they may be cleared."""
-        old = [result for result in results if view.item(result).tool not in self.spared_tools]
-        changes = placeholder_changes(view, old, "cleared", self.placeholder)
-        return changes + without_inputs(view, old) if self.clear_inputs else changes
+        old_results = [
+            result_index
+            for result_index in result_indexes
+            if view.item(result_index).tool not in self.spared_tools
+        ]
+        changes = placeholder_changes(view, old_results, "cleared", self.placeholder)
+        return changes + without_inputs(view, old_results) if self.clear_inputs else changes
 
-    def _clearable(self, counts: ClearedUntil, border: int, view: PolicyView) -> ClearedUntil:
+    def _with_new_counts(self, counts: ClearedUntil, border: int, view: PolicyView) -> ClearedUntil:
         """Return how much clearing all old results would free, counting only those that became old since the last count."""
-        new = view.outputs[max(counts.considered_until, counts.first_uncleared) : border]
-        changes = self._clear(view, new)
+        new_results = view.outputs[max(counts.considered_until, counts.first_uncleared) : border]
+        changes = self._clear(view, new_results)
         return ClearedUntil(
             counts.first_uncleared,
             border,
@@ -222,13 +227,13 @@ class LangChainClear(ClearToolUses):
         cleared_until, freed_tokens = state.first_uncleared, state.freed_tokens
         changes: list[Change] = []
         while cleared_until < border and freed_tokens < self.at_least:
-            cleared = self._clear(view, view.outputs[cleared_until : cleared_until + 1])
-            freed_tokens += tokens_freed_by(cleared, view)
-            changes += cleared
+            result_changes = self._clear(view, view.outputs[cleared_until : cleared_until + 1])
+            freed_tokens += tokens_freed_by(result_changes, view)
+            changes += result_changes
             cleared_until += 1
-        candidates = f"results beyond the newest {self.keep_results} that may be cleared"
+        candidates_text = f"results beyond the newest {self.keep_results} that may be cleared"
         return decided_with_reason(
-            ClearedUntil(cleared_until, freed_tokens=freed_tokens), changes, probe, candidates
+            ClearedUntil(cleared_until, freed_tokens=freed_tokens), changes, probe, candidates_text
         )
 
 
@@ -243,18 +248,18 @@ class ClearThinking(Preset):
     keep_turns: int = 1
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
-        considered, newest = state
-        reasoning = [*newest, *reasoning_in(view, considered, view.count)]
+        considered_count, newest_reasoning = state
+        reasoning = [*newest_reasoning, *reasoning_in(view, considered_count, view.count)]
         turns = sorted({view.item(index).turn for index in reasoning if is_shown(view, index)})
         turns_that_stay = turns[-self.keep_turns :] if self.keep_turns else []
         changes = removal_changes(
-            view, [item for item in reasoning if view.item(item).turn not in turns_that_stay]
+            view, [index for index in reasoning if view.item(index).turn not in turns_that_stay]
         )
         remaining = {*reasoning} - {change.item for change in changes}
         probe = Probe("turns with reasoning", len(turns), self.keep_turns, "turns")
-        candidates = "older ones whose reasoning may be dropped"
+        candidates_text = "older ones whose reasoning may be dropped"
         return decided_with_reason(
-            (view.count, tuple(sorted(remaining))), changes, probe, candidates
+            (view.count, tuple(sorted(remaining))), changes, probe, candidates_text
         )
 
 
@@ -265,7 +270,7 @@ class InspectEdit(WindowShare):
     source = "Inspect 499e615, model/_compaction: CompactionEdit, threshold 0.9"
     token_source = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
     later_items = "counted"
-    candidates = "older results and reasoning that may be cleared"
+    candidates_text = "older results and reasoning that may be cleared"
     window_share: float = 0.9
     keep_results: int = 3
     """Number of newest results that stay."""
@@ -274,16 +279,16 @@ class InspectEdit(WindowShare):
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:  # noqa: ARG002
         changes = removal_changes(view, reasoning_in(view, 0, self._thinking_border(view)))
-        old = view.outputs[: border_of_newest(view, self.keep_results)]
-        whole_results = (index for index in old if view.state(index) == "whole")
+        old_results = view.outputs[: border_of_newest(view, self.keep_results)]
+        whole_results = (index for index in old_results if view.state(index) == "whole")
         return changes + placeholder_changes(view, whole_results, "cleared", INSPECT_CLEARED)
 
     def _thinking_border(self, view: PolicyView) -> int:
         """Return the index of the first item whose reasoning stays."""
         if self.keep_thinking <= 0:
             return view.count
-        oldest = view.request.index - self.keep_thinking
-        return view.timeline.requests[oldest].answer[0] if oldest >= 0 else 0
+        oldest_request = view.request.index - self.keep_thinking
+        return view.timeline.requests[oldest_request].answer[0] if oldest_request >= 0 else 0
 
 
 class LearnClaudeCodeMicro(Preset):
@@ -304,30 +309,34 @@ class LearnClaudeCodeMicro(Preset):
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         border = max(state, border_of_newest(view, self.keep_results))
         changes: list[Change] = []
-        for output in view.outputs[state:border]:
-            item = view.item(output)
+        for index in view.outputs[state:border]:
+            item = view.item(index)
             if item.chars > self.longest_chars and item.tool.lower() not in self.spared_tools:
                 text = f"[Previous: used {item.tool}]"
-                changes += placeholder_changes(view, [output], "cleared", text)
+                changes += placeholder_changes(view, [index], "cleared", text)
         probe = Probe("results", view.shown_outputs, self.keep_results, "results")
-        candidates = (
+        candidates_text = (
             f"results of over {self.longest_chars} characters beyond the newest {self.keep_results}"
         )
-        return decided_with_reason(border, changes, probe, candidates)
+        return decided_with_reason(border, changes, probe, candidates_text)
 
 
 def tokens_freed_by(placeholders: Iterable[Change], view: PolicyView) -> int:
-    """Return the tokens that some placeholders would free, at four characters a token."""
-    return sum(view.tokens(change.item) - -(-change.length // 4) for change in placeholders)
+    """Return the tokens that replacing items by placeholders would free."""
+    return sum(
+        view.tokens(change.item) - -(-change.length // CHARS_PER_TOKEN) for change in placeholders
+    )
 
 
-def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:
+def without_inputs(view: PolicyView, result_indexes: Iterable[int]) -> list[Change]:
     """Return the changes that show the calls of some results without their inputs."""
     changes: list[Change] = []
-    for result in results:
-        call = call_of_result(view, result)
-        if call is not None:
-            changes += placeholder_changes(view, [call], "cleared", f"{view.item(call).tool}{{}}")
+    for result_index in result_indexes:
+        call_index = call_of_result(view, result_index)
+        if call_index is not None:
+            changes += placeholder_changes(
+                view, [call_index], "cleared", f"{view.item(call_index).tool}{{}}"
+            )
     return changes
 
 

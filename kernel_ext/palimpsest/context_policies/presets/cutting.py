@@ -22,11 +22,11 @@ from palimpsest.context_policies.items.reducible import (
 )
 
 DROPPABLE = "older messages that may be dropped"
-ROO_ANSWER = 8_192
+ROO_ANSWER_TOKENS = 8_192
 """Tokens that Roo Code reserves for an answer of unknown length."""
 MAX_PASSES = 4
 """Maximum passes in which Inspect compacts one request, if a single pass is not enough."""
-SYSTEM_EVENT = 1
+SYSTEM_EVENT_COUNT = 1
 """Number of OpenHands' events before the first prompt: only the system prompt."""
 
 
@@ -45,12 +45,14 @@ class KeepEnds(Preset):
     events_left: int = 100
 
     def step(self, state: None, view: PolicyView) -> PolicyResult:  # noqa: ARG002
-        starts = shown_events(view)
-        probe = Probe("events", SYSTEM_EVENT + len(starts), self.max_events, "events")
+        message_starts = shown_events(view)
+        probe = Probe("events", SYSTEM_EVENT_COUNT + len(message_starts), self.max_events, "events")
         if not probe.is_passed:
             return PolicyResult(None, probe=probe)
         removed = middle_items(
-            starts, first_events(self.keep_first), max(1, self.events_left - self.keep_first)
+            message_starts,
+            first_event_count(self.keep_first),
+            max(1, self.events_left - self.keep_first),
         )
         return decided_with_reason(None, removal_changes(view, removed), probe, DROPPABLE)
 
@@ -67,18 +69,24 @@ class OpenHandsAmortized(KeepEnds):
 class AtOverflow(WindowShare):
     """Common base of the rules that drop messages where a request is over its window."""
 
-    candidates = DROPPABLE
-    starts: ClassVar["staticmethod[[PolicyView], Sequence[int]]"] = staticmethod(shown_chat)
+    candidates_text = DROPPABLE
+    list_message_starts: ClassVar["staticmethod[[PolicyView], Sequence[int]]"] = staticmethod(
+        shown_chat
+    )
     """Returns the first item of each message, as the project counts messages."""
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
-        """Drop the chosen messages."""
+        """Return the changes that drop the chosen messages."""
         # Rounded down, so that it is below the size of the request.
-        threshold = floor(in_own_tokens(probe.threshold, view, probe))
-        return removal_changes(view, self.items_to_drop(view, self.starts(view), threshold))
+        max_tokens = floor(in_own_tokens(probe.threshold, view, probe))
+        return removal_changes(
+            view, self.items_to_drop(view, self.list_message_starts(view), max_tokens)
+        )
 
-    def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
-        """Return the items to drop, given the first item of each message and the threshold in the policy's tokens."""
+    def items_to_drop(
+        self, view: PolicyView, message_starts: Sequence[int], max_tokens: int
+    ) -> Sequence[int]:
+        """Return the items to drop, given the first item of each message and the tokens that may stay, in the policy's count."""
         raise NotImplementedError
 
 
@@ -89,12 +97,19 @@ class OpenHandsConversationWindow(AtOverflow):
     source = "OpenHands 611629e, condenser/impl/conversation_window_condenser.py"
     token_source = "OpenHands 611629e: the provider refuses the request as too long"
     later_items = "counted"
-    starts = staticmethod(shown_events)
+    list_message_starts = staticmethod(shown_events)
 
-    def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
+    def items_to_drop(
+        self,
+        view: PolicyView,
+        message_starts: Sequence[int],
+        max_tokens: int,  # noqa: ARG002
+    ) -> Sequence[int]:
         """Return the older half of the events after the first prompt."""
-        first = after_first_prompt(view, starts)
-        return middle_items(starts, first, max(1, (len(starts) - first) // 2))
+        first_droppable = after_first_prompt(view, message_starts)
+        return middle_items(
+            message_starts, first_droppable, max(1, (len(message_starts) - first_droppable) // 2)
+        )
 
 
 class RooTruncate(AtOverflow):
@@ -106,20 +121,27 @@ class RooTruncate(AtOverflow):
     preset = "roo.truncate"
     source = "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE, truncateConversation"
     token_source = "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
-    starts = staticmethod(shown_merged_messages)
+    list_message_starts = staticmethod(shown_merged_messages)
     window_share: float = 0.9
     """Share of the window that may be used: the rest is a buffer."""
-    reserve: int = ROO_ANSWER
+    reserve: int = ROO_ANSWER_TOKENS
     """Tokens reserved for the answer: the model's ``maxTokens``, 8,192 where that is not known."""
     share: float = 0.5
     """Share of the messages after the first that are dropped; 0.75 where it was forced."""
 
-    def trigger(self, window: int) -> float:
+    def threshold_tokens(self, window: int) -> float:
         return max(0.0, self.window_share * window - self.reserve)
 
-    def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
-        count = int((len(starts) - 1) * self.share)
-        return middle_items(starts, 1, len(starts) - 1 - (count - count % 2))
+    def items_to_drop(
+        self,
+        view: PolicyView,  # noqa: ARG002
+        message_starts: Sequence[int],
+        max_tokens: int,  # noqa: ARG002
+    ) -> Sequence[int]:
+        drop_count = int((len(message_starts) - 1) * self.share)
+        return middle_items(
+            message_starts, 1, len(message_starts) - 1 - (drop_count - drop_count % 2)
+        )
 
 
 class InspectTrim(AtOverflow):
@@ -131,23 +153,32 @@ class InspectTrim(AtOverflow):
     later_items = "counted"
     window_share: float = 0.9
     preserve: float = 0.8
+    """Share of the messages after the first prompt that stay."""
 
-    def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
+    def items_to_drop(
+        self, view: PolicyView, message_starts: Sequence[int], max_tokens: int
+    ) -> Sequence[int]:
         """Return the oldest messages after the first prompt; more passes drop more while the rest is too large."""
-        first_droppable = after_first_prompt(view, starts)
+        first_droppable = after_first_prompt(view, message_starts)
         drop_until, remaining_tokens = first_droppable, view.total
         for _ in range(MAX_PASSES):
-            removed_count = int((len(starts) - drop_until) * (1 - self.preserve))
-            if (drop_until > first_droppable and remaining_tokens <= trigger) or not removed_count:
+            removed_count = int((len(message_starts) - drop_until) * (1 - self.preserve))
+            if (
+                drop_until > first_droppable and remaining_tokens <= max_tokens
+            ) or not removed_count:
                 break
             previous_end = drop_until
             drop_until += removed_count
-            while drop_until < len(starts) - 1 and is_result(view, starts[drop_until]):
+            while drop_until < len(message_starts) - 1 and is_result(
+                view, message_starts[drop_until]
+            ):
                 drop_until += 1  # a result goes with its call, which is removed
-            remaining_tokens -= tokens_in(view, starts[previous_end], starts[drop_until])
+            remaining_tokens -= tokens_in(
+                view, message_starts[previous_end], message_starts[drop_until]
+            )
         if drop_until == first_droppable:
             return ()
-        return range(starts[first_droppable], starts[drop_until])
+        return range(message_starts[first_droppable], message_starts[drop_until])
 
 
 class OpenAITruncation(AtOverflow):
@@ -158,8 +189,14 @@ class OpenAITruncation(AtOverflow):
     token_source = "OpenAI Responses API 2026: the server counts"
     later_items = "counted"
 
-    def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
-        return range(starts[0], first_that_fits(view, starts, trigger)) if starts else ()
+    def items_to_drop(
+        self, view: PolicyView, message_starts: Sequence[int], max_tokens: int
+    ) -> Sequence[int]:
+        return (
+            range(message_starts[0], first_fitting_item(view, message_starts, max_tokens))
+            if message_starts
+            else ()
+        )
 
 
 class LangChainTrim(Measured):
@@ -186,52 +223,62 @@ class LangChainTrim(Measured):
         probe = self.probe_against(view, self.max_tokens)
         if not probe.is_passed:
             return PolicyResult(None, probe=probe)
-        starts = shown_chat(view)
+        message_starts = shown_chat(view)
         token_limit = round(in_own_tokens(self.max_tokens, view, probe))
-        choose = self._last_that_fit if self.strategy == "last" else self._first_that_fit
-        changes = choose(view, starts, token_limit)
+        choose_changes = (
+            self._changes_keeping_newest if self.strategy == "last" else self._changes_keeping_first
+        )
+        changes = choose_changes(view, message_starts, token_limit)
         return decided_with_reason(None, changes, probe, DROPPABLE)
 
-    def _last_that_fit(
-        self, view: PolicyView, starts: Sequence[int], token_limit: int
+    def _changes_keeping_newest(
+        self, view: PolicyView, message_starts: Sequence[int], token_limit: int
     ) -> list[Change]:
-        first_kept = first_that_fits(view, starts, token_limit)
+        first_kept = first_fitting_item(view, message_starts, token_limit)
         starts_of_kind = (
-            item for item in starts if item >= first_kept and view.item(item).kind == self.start_on
+            index
+            for index in message_starts
+            if index >= first_kept and view.item(index).kind == self.start_on
         )
         if self.start_on:
             first_kept = next(starts_of_kind, view.count)
-        return removal_changes(view, range(starts[0], first_kept)) if starts else []
+        return removal_changes(view, range(message_starts[0], first_kept)) if message_starts else []
 
-    def _first_that_fit(
-        self, view: PolicyView, starts: Sequence[int], token_limit: int
+    def _changes_keeping_first(
+        self, view: PolicyView, message_starts: Sequence[int], token_limit: int
     ) -> list[Change]:
-        remaining_tokens, kept_count = view.total, len(starts)
+        remaining_tokens, kept_count = view.total, len(message_starts)
         while kept_count > 1 and remaining_tokens > token_limit:
             kept_count -= 1
-            end = starts[kept_count + 1] if kept_count + 1 < len(starts) else view.count
-            remaining_tokens -= tokens_in(view, starts[kept_count], end)
-        if kept_count == len(starts):
+            end = (
+                message_starts[kept_count + 1]
+                if kept_count + 1 < len(message_starts)
+                else view.count
+            )
+            remaining_tokens -= tokens_in(view, message_starts[kept_count], end)
+        if kept_count == len(message_starts):
             return []
-        return removal_changes(view, range(starts[kept_count], view.count))
+        return removal_changes(view, range(message_starts[kept_count], view.count))
 
 
-def first_events(keep_first: int) -> int:
+def first_event_count(keep_first: int) -> int:
     """Return how many events after the system prompt stay at the beginning: at least the first prompt."""
-    return max(1, keep_first - SYSTEM_EVENT)
+    return max(1, keep_first - SYSTEM_EVENT_COUNT)
 
 
-def middle_items(starts: Sequence[int], first_count: int, newest_count: int) -> range:
+def middle_items(message_starts: Sequence[int], first_count: int, newest_count: int) -> range:
     """Return the items between the first and the newest messages, given how many of each stay."""
-    if first_count + newest_count >= len(starts) or newest_count < 1:
+    if first_count + newest_count >= len(message_starts) or newest_count < 1:
         return range(0)
-    return range(starts[first_count], starts[len(starts) - newest_count])
+    return range(message_starts[first_count], message_starts[len(message_starts) - newest_count])
 
 
-def first_that_fits(view: PolicyView, starts: Sequence[int], token_limit: int) -> int:
+def first_fitting_item(view: PolicyView, message_starts: Sequence[int], token_limit: int) -> int:
     """Return the first item of the newest messages that fit; the last message always stays."""
-    total, first = view.total, 0
-    while first < len(starts) - 1 and total > token_limit:
-        total -= tokens_in(view, starts[first], starts[first + 1])
-        first += 1
-    return starts[first] if starts else view.count
+    remaining_tokens, first_message = view.total, 0
+    while first_message < len(message_starts) - 1 and remaining_tokens > token_limit:
+        remaining_tokens -= tokens_in(
+            view, message_starts[first_message], message_starts[first_message + 1]
+        )
+        first_message += 1
+    return message_starts[first_message] if message_starts else view.count

@@ -25,7 +25,7 @@ from palimpsest.context_policies.items.tool_calls import (
 from palimpsest.context_policies.presets.clearing import without_inputs
 
 CLINE_NOTICE = "[[NOTE] An older read of this file was removed to save space; its newest read shows it as it was then.]"
-MIN_SHARE = 0.8
+MIN_WINDOW_SHARE = 0.8
 """Share of the window below which Cline never acts, even with a larger reserve."""
 FREE_TOKENS = {64_000: 27_000, 128_000: 30_000}
 """Tokens that Cline keeps free in windows of two sizes, by the window."""
@@ -34,8 +34,8 @@ DCP_INPUT_REMOVED = "[input removed due to failed tool call]"
 DCP_WHOLE_OUTPUTS = frozenset({"question", "edit", "write"})
 """Tools whose results DCP shows whole, though it counts them as cleared."""
 
-NewestResults = tuple[tuple[str, int], ...]
-"""The newest result for each file's path or digest of a call."""
+KeyedResults = tuple[tuple[str, int], ...]
+"""Indexes of results, each with the path of its file or the digest of its call's input before it."""
 
 
 class ClineLegacy(WindowThreshold):
@@ -50,7 +50,7 @@ class ClineLegacy(WindowThreshold):
     token_source = "Cline 3.x, core/context/context-management: the totals of the last API request"
     later_items = "nothing"
     inclusive = True
-    candidates = "older reads and messages that may be removed"
+    candidates_text = "older reads and messages that may be removed"
     reserve: int = 40_000
     """Tokens of the window that are kept free."""
     min_saved_share: float = 0.3
@@ -58,8 +58,8 @@ class ClineLegacy(WindowThreshold):
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
         total_chars = sum(view.chars(index) for index in range(view.count) if is_shown(view, index))
         changes = self._older_reads(view)
-        saved = sum(view.chars(change.item) - change.length for change in changes)
-        if saved < self.min_saved_share * total_chars:
+        saved_chars = sum(view.chars(change.item) - change.length for change in changes)
+        if saved_chars < self.min_saved_share * total_chars:
             message_starts = shown_merged_messages(view)
             removable_count = len(message_starts) - 2
             # An even number, so that a user's messages and the answers still alternate.
@@ -68,28 +68,28 @@ class ClineLegacy(WindowThreshold):
                 removable_count * 3 // 4 // 2 if is_far_over else removable_count // 4
             ) * 2
             if removed_count > 0:
-                removed = range(message_starts[2], message_starts[2 + removed_count])
-                removals = {change.item: change for change in removal_changes(view, removed)}
+                removed_items = range(message_starts[2], message_starts[2 + removed_count])
+                removals = {change.item: change for change in removal_changes(view, removed_items)}
                 reads_that_stay = (change for change in changes if change.item not in removals)
                 changes = [*reads_that_stay, *removals.values()]
         return changes
 
-    def trigger(self, window: int) -> float:
-        free = FREE_TOKENS.get(window)
-        if free is not None:
-            return window - free
-        return max(window - self.reserve, round(MIN_SHARE * window))
+    def threshold_tokens(self, window: int) -> float:
+        free_tokens = FREE_TOKENS.get(window)
+        if free_tokens is not None:
+            return window - free_tokens
+        return max(window - self.reserve, round(MIN_WINDOW_SHARE * window))
 
     def _older_reads(self, view: PolicyView) -> list[Change]:
-        read_later: set[str] = set()
+        paths_read_later: set[str] = set()
         changes: list[Change] = []
-        for output in reversed(view.outputs):
-            if view.item(output).tool.lower() not in READ_TOOLS or view.state(output) != "whole":
+        for index in reversed(view.outputs):
+            if view.item(index).tool.lower() not in READ_TOOLS or view.state(index) != "whole":
                 continue
-            path = path_of(view, output)
-            if path and path in read_later:
-                changes += placeholder_changes(view, [output], "cleared", CLINE_NOTICE)
-            read_later.add(path)
+            path = path_of(view, index)
+            if path and path in paths_read_later:
+                changes += placeholder_changes(view, [index], "cleared", CLINE_NOTICE)
+            paths_read_later.add(path)
         return changes
 
 
@@ -103,30 +103,30 @@ class DcpDeduplicate(Preset):
     protected: tuple[str, ...] = ()
     """Name prefixes of tools whose results stay."""
 
-    def step(self, state: tuple[int, NewestResults], view: PolicyView) -> PolicyResult:
+    def step(self, state: tuple[int, KeyedResults], view: PolicyView) -> PolicyResult:
         considered_count, newest_before = state
         newest_by_input = dict(newest_before)
         changes: list[Change] = []
-        for output in view.outputs[considered_count:]:
-            call = call_of_result(view, output)
-            digest = view.item(call).input_hash if call is not None else ""
-            if not digest or view.item(output).tool.startswith(self.protected):
+        for index in view.outputs[considered_count:]:
+            call_index = call_of_result(view, index)
+            digest = view.item(call_index).input_hash if call_index is not None else ""
+            if not digest or view.item(index).tool.startswith(self.protected):
                 continue
-            older = newest_by_input.get(digest)
-            if older is not None:
-                changes += self._remove(view, older)
-            newest_by_input[digest] = output
+            older_result = newest_by_input.get(digest)
+            if older_result is not None:
+                changes += self._remove(view, older_result)
+            newest_by_input[digest] = index
         probe = Probe("repeated calls", len(changes), 0, "calls")
         state = (len(view.outputs), tuple(newest_by_input.items()))
         return PolicyResult(state, changes, probe, fired=bool(changes))
 
-    def _remove(self, view: PolicyView, result: int) -> list[Change]:
+    def _remove(self, view: PolicyView, result_index: int) -> list[Change]:
         """Return the changes to an older result of a repeated call; of a failed call the input is removed instead."""
-        if view.item(result).is_error:
-            return without_texts(view, result)
-        if view.item(result).tool in DCP_WHOLE_OUTPUTS:
+        if view.item(result_index).is_error:
+            return without_texts(view, result_index)
+        if view.item(result_index).tool in DCP_WHOLE_OUTPUTS:
             return []
-        return placeholder_changes(view, [result], "cleared", DCP_NOTICE)
+        return placeholder_changes(view, [result_index], "cleared", DCP_NOTICE)
 
 
 class DcpSupersedeWrites(Preset):
@@ -141,18 +141,18 @@ class DcpSupersedeWrites(Preset):
     initial_state = (0, ())
     """Number of results considered so far, and the writes that no read followed."""
 
-    def step(self, state: tuple[int, NewestResults], view: PolicyView) -> PolicyResult:
+    def step(self, state: tuple[int, KeyedResults], view: PolicyView) -> PolicyResult:
         considered_count, unread_before = state
         unread_writes = list(unread_before)
         changes: list[Change] = []
-        for output in view.outputs[considered_count:]:
-            tool, path = view.item(output).tool.lower(), ""
-            if tool in READ_TOOLS | WHOLE_WRITE_TOOLS and not view.item(output).is_error:
-                path = path_of(view, output)
+        for index in view.outputs[considered_count:]:
+            tool, path = view.item(index).tool.lower(), ""
+            if tool in READ_TOOLS | WHOLE_WRITE_TOOLS and not view.item(index).is_error:
+                path = path_of(view, index)
             if not path:
                 continue
             if tool in WHOLE_WRITE_TOOLS:
-                unread_writes.append((path, output))
+                unread_writes.append((path, index))
             else:
                 changes += without_inputs(
                     view, [write for written_path, write in unread_writes if written_path == path]
@@ -172,41 +172,46 @@ class DcpPurgeErrors(Preset):
     initial_state = (0, ())
     """Number of results considered so far, and the failed ones whose calls are still whole."""
     requests: int = 4
+    """Number of requests after which the input of a failed call is removed."""
     protected: tuple[str, ...] = ()
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
-        considered_count, failed = state
-        waiting_errors = [*failed]
-        for output in view.outputs[considered_count:]:
-            item = view.item(output)
+        considered_count, failed_before = state
+        waiting_errors = [*failed_before]
+        for index in view.outputs[considered_count:]:
+            item = view.item(index)
             if item.is_error and not item.tool.startswith(self.protected):
-                waiting_errors.append(output)
+                waiting_errors.append(index)
         newest_purged_request = view.request.index - self.requests
-        candidates = [result for result in waiting_errors if is_reducible(view, result)]
+        candidates = [
+            result_index for result_index in waiting_errors if is_reducible(view, result_index)
+        ]
         changes = [
             change
-            for result in candidates
-            if view.item(result).entered <= newest_purged_request
-            for change in without_texts(view, result)
+            for result_index in candidates
+            if view.item(result_index).entered <= newest_purged_request
+            for change in without_texts(view, result_index)
         ]
-        oldest = max(
-            (view.request.index - view.item(item).entered for item in candidates), default=0
+        oldest_age = max(
+            (view.request.index - view.item(result).entered for result in candidates), default=0
         )
         probe = Probe(
-            "requests since a call failed", oldest, self.requests, "requests", inclusive=True
+            "requests since a call failed", oldest_age, self.requests, "requests", inclusive=True
         )
         still_waiting = tuple(
-            result for result in waiting_errors if view.item(result).entered > newest_purged_request
+            result_index
+            for result_index in waiting_errors
+            if view.item(result_index).entered > newest_purged_request
         )
         state = (len(view.outputs), still_waiting)
         return decided_with_reason(state, changes, probe, "calls whose input may be cleared")
 
 
-def without_texts(view: PolicyView, result: int) -> list[Change]:
+def without_texts(view: PolicyView, result_index: int) -> list[Change]:
     """Return the change that replaces each text in the input of a result's call by a short notice."""
-    call = call_of_result(view, result)
-    if call is None or not is_reducible(view, call):
+    call_index = call_of_result(view, result_index)
+    if call_index is None or not is_reducible(view, call_index):
         return []
-    texts = [value for value in input_of(view, call).values() if isinstance(value, str)]
+    texts = [value for value in input_of(view, call_index).values() if isinstance(value, str)]
     difference = sum(len(json.dumps(DCP_INPUT_REMOVED)) - len(json.dumps(text)) for text in texts)
-    return shortening_changes(view, [(call, view.chars(call) + difference)], "cleared")
+    return shortening_changes(view, [(call_index, view.chars(call_index) + difference)], "cleared")

@@ -16,8 +16,8 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.items.reducible import (
+    ASSUMED_PATH_CHARS,
     FIXED_KINDS,
-    PATH_CHARS,
     begins_message,
     decided_with_reason,
     is_reducible,
@@ -26,12 +26,13 @@ from palimpsest.context_policies.items.reducible import (
 )
 from palimpsest.context_policies.items.tool_calls import SHELL_TOOLS, is_of_server
 from palimpsest.context_policies.presets.summarising import CutAtTokens, SummaryState
+from palimpsest.transcript.timeline import CHARS_PER_TOKEN
 
 PREVIEW_GAP_CHARS = 25
 """Characters between the head and the tail of a preview."""
-PREVIEW_NOTE_CHARS = 90 + PATH_CHARS
+PREVIEW_NOTE_CHARS = 90 + ASSUMED_PATH_CHARS
 """Characters of the note around a preview: that it was masked, and the name of its file."""
-CUT_NOTE_CHARS = 130 + PATH_CHARS
+CUT_NOTE_CHARS = 130 + ASSUMED_PATH_CHARS
 """Characters of the note around a cut result: the lengths, and the file with the whole text."""
 
 
@@ -56,23 +57,29 @@ class GeminiTruncate(Preset):
         return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> PolicyResult:
-        window, considered = state
-        new_outputs = [output for output in view.outputs[considered:] if self._is_cut(view, output)]
+        window, considered_count = state
+        cuttable_outputs = [
+            index for index in view.outputs[considered_count:] if self._may_cut(view, index)
+        ]
         max_chars = self.longest_chars
         if window > 0:
             max_chars = min(max_chars, free_chars(view, window))
         if max_chars <= 0:
-            new_outputs = []
-        size = max_chars + self.note_chars
-        long_results = ((output, size) for output in new_outputs if view.chars(output) > max_chars)
+            cuttable_outputs = []
+        shown_chars = max_chars + self.note_chars
+        long_results = (
+            (index, shown_chars) for index in cuttable_outputs if view.chars(index) > max_chars
+        )
         changes = shortening_changes(view, long_results, "offloaded")
-        longest = max((view.chars(output) for output in new_outputs), default=0)
+        longest_result_chars = max((view.chars(index) for index in cuttable_outputs), default=0)
         signal = "characters of a shell's or a server's result"
-        probe = Probe(signal, longest, max_chars, "characters")
-        candidates = f"results that {size} characters of head, tail and note would shorten"
-        return decided_with_reason((window, len(view.outputs)), changes, probe, candidates)
+        probe = Probe(signal, longest_result_chars, max_chars, "characters")
+        candidates_text = (
+            f"results that {shown_chars} characters of head, tail and note would shorten"
+        )
+        return decided_with_reason((window, len(view.outputs)), changes, probe, candidates_text)
 
-    def _is_cut(self, view: PolicyView, index: int) -> bool:
+    def _may_cut(self, view: PolicyView, index: int) -> bool:
         item = view.item(index)
         if not is_reducible(view, index):
             return False
@@ -125,7 +132,7 @@ class GeminiMask(Preset):
     def step(self, state: MaskedUntil, view: PolicyView) -> PolicyResult:
         # Results before the protected ones stay unprotected, unless another item changed since.
         is_unchanged = view.changes is not None and view.changes == state.changes
-        counts = self._maskable(
+        counts = self._with_new_counts(
             state if is_unchanged else MaskedUntil(state.first_unmasked, state.first_unmasked), view
         )
         probe = Probe(
@@ -138,18 +145,17 @@ class GeminiMask(Preset):
             return PolicyResult(counts, probe=probe)
         outputs = view.outputs
         candidates = [
-            output
-            for output in outputs[state.first_unmasked : counts.protected_from]
-            if self._may_mask(view, output)
+            index
+            for index in outputs[state.first_unmasked : counts.protected_from]
+            if self._may_mask(view, index)
         ]
-        sizes = ((output, self._size(view, output)) for output in reversed(candidates))
-        changes = shortening_changes(view, sizes, "masked")
+        shown_lengths = ((index, self._masked_chars(view, index)) for index in reversed(candidates))
+        changes = shortening_changes(view, shown_lengths, "masked")
         return decided_with_reason(
             MaskedUntil(counts.protected_from), changes, probe, "longer results among them"
         )
 
-    def _size(self, view: PolicyView, index: int) -> int:
-        """Return the characters of a masked result."""
+    def _masked_chars(self, view: PolicyView, index: int) -> int:
         if view.item(index).tool.lower() not in SHELL_TOOLS:
             return 2 * self.preview_chars + PREVIEW_GAP_CHARS + PREVIEW_NOTE_CHARS
         lines = view.read(index).split("\n")
@@ -168,25 +174,25 @@ class GeminiMask(Preset):
             and item.tool not in self.spared_tools
         )
 
-    def _maskable(self, counts: MaskedUntil, view: PolicyView) -> MaskedUntil:
+    def _with_new_counts(self, counts: MaskedUntil, view: PolicyView) -> MaskedUntil:
         """Return where the protected results begin now, counting only results that are new or no longer protected.
 
         A result that an earlier policy of a pipeline shortened counts with its shortened length.
         """
         outputs = view.outputs
         sent_count = bisect_left(outputs, start_of_unanswered(view))
-        first_unmasked, protected_from, freed_tokens, _, protected_tokens, counted = counts
-        for output in outputs[max(counted, protected_from) : sent_count]:
-            if self._may_mask(view, output):
-                protected_tokens += view.tokens(output)
+        first_unmasked, protected_from, freed_tokens, _, protected_tokens, counted_results = counts
+        for index in outputs[max(counted_results, protected_from) : sent_count]:
+            if self._may_mask(view, index):
+                protected_tokens += view.tokens(index)
         position = protected_from
         while protected_tokens > self.protect and position < sent_count:
-            output = outputs[position]
+            index = outputs[position]
             position += 1
-            if not self._may_mask(view, output):
+            if not self._may_mask(view, index):
                 continue
-            protected_tokens -= view.tokens(output)
-            freed_tokens += view.tokens(output)
+            protected_tokens -= view.tokens(index)
+            freed_tokens += view.tokens(index)
             protected_from = position
         return MaskedUntil(
             first_unmasked, protected_from, freed_tokens, view.changes, protected_tokens, sent_count
@@ -220,56 +226,56 @@ class GeminiCompress(CutAtTokens):
         if not view.request.index:
             return 0
         previous_request = view.timeline.requests[view.request.index - 1]
-        end = previous_request.answer[1]
+        answer_end = previous_request.answer[1]
         history = [
             index
-            for index in view.shown_items[: bisect_left(view.shown_items, end)]
+            for index in view.shown_items[: bisect_left(view.shown_items, answer_end)]
             if view.item(index).kind not in FIXED_KINDS
         ]
         has_summary = state.summary_place >= 0 and not view.shows(state.summary_place)
-        summary_chars = 4 * self.summary if has_summary else 0
-        goal = (1 - self.keep_share) * (summary_chars + sum(map(view.chars, history)))
+        summary_chars = CHARS_PER_TOKEN * self.summary if has_summary else 0
+        goal_chars = (1 - self.keep_share) * (summary_chars + sum(map(view.chars, history)))
         passed_chars, newest_prompt = summary_chars, 0
         for index in history:
             if view.item(index).kind == "user" and begins_message(view, index):
-                if passed_chars >= goal:
+                if passed_chars >= goal_chars:
                     return index
                 newest_prompt = index
             passed_chars += view.chars(index)
-        answer = range(*previous_request.answer)
-        is_turn_running = any(view.item(index).kind == "call" for index in answer)
-        return newest_prompt if is_turn_running else end
+        answer_items = range(*previous_request.answer)
+        is_turn_running = any(view.item(index).kind == "call" for index in answer_items)
+        return newest_prompt if is_turn_running else answer_end
 
     def further_changes(
-        self, view: PolicyView, first_kept: int, covered: Sequence[int]
+        self, view: PolicyView, first_kept: int, covered_items: Sequence[int]
     ) -> list[Change]:
-        removed, outputs = {*covered}, view.outputs
+        removed_items, outputs = {*covered_items}, view.outputs
         max_chars = min(self.longest_chars, free_chars(view, self.window or view.request.window))
-        size = max_chars + CUT_NOTE_CHARS
+        shown_chars = max_chars + CUT_NOTE_CHARS
         passed_tokens = 0
         changes: list[Change] = []
         sent_count = bisect_left(outputs, start_of_unanswered(view))
-        for output in reversed(outputs[bisect_left(outputs, first_kept) : sent_count]):
-            if output in removed or not view.shows(output):
+        for index in reversed(outputs[bisect_left(outputs, first_kept) : sent_count]):
+            if index in removed_items or not view.shows(index):
                 continue
-            tokens = view.tokens(output)
-            if passed_tokens + tokens > self.whole_result_tokens and view.chars(output) > max_chars:
-                changes += shortening_changes(view, [(output, size)], "offloaded")
-                tokens = -(-size // 4)
+            tokens = view.tokens(index)
+            if passed_tokens + tokens > self.whole_result_tokens and view.chars(index) > max_chars:
+                changes += shortening_changes(view, [(index, shown_chars)], "offloaded")
+                tokens = -(-shown_chars // CHARS_PER_TOKEN)
             passed_tokens += tokens
         return changes
 
 
 def free_chars(view: PolicyView, window: int) -> int:
-    """Return the characters that fit into the window after the previous request, at four per free token."""
-    first = view.timeline.requests[view.request.index - 1].items if view.request.index else 0
-    new = sum(view.tokens(index) for index in range(first, view.count))
-    return 4 * (window - (view.total - new))
+    """Return the characters that fit into the window after the previous request."""
+    first_new = view.timeline.requests[view.request.index - 1].items if view.request.index else 0
+    new_tokens = sum(view.tokens(index) for index in range(first_new, view.count))
+    return CHARS_PER_TOKEN * (window - (view.total - new_tokens))
 
 
-def has_media(view: PolicyView, result: int) -> bool:
+def has_media(view: PolicyView, result_index: int) -> bool:
     """Return whether pictures or files came with a result."""
-    if result + 1 >= view.count:
+    if result_index + 1 >= view.count:
         return False
-    after = view.item(result + 1)
-    return after.kind == "media" and after.group == view.item(result).group
+    next_item = view.item(result_index + 1)
+    return next_item.kind == "media" and next_item.group == view.item(result_index).group

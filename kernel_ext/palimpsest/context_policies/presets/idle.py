@@ -16,11 +16,11 @@ from palimpsest.context_policies.items.reducible import (
     placeholder_changes,
 )
 from palimpsest.context_policies.presets.clearing import RESULT_CLEARED
+from palimpsest.transcript.timeline import CHARS_PER_TOKEN
 
 TRIM_NOTICE = (
     "\n...\n[Tool result trimmed: kept first {head} chars and last {tail} chars of {chars} chars.]"
 )
-CHARS_PER_TOKEN = 4
 IMAGE_REMOVED = "[image data removed - already processed by model]"
 CLEARABLE_TOOLS = (
     "read",
@@ -56,6 +56,7 @@ class OpenClawCacheTtl(Preset):
     """Characters above which a result is trimmed."""
     head: int = 1_500
     tail: int = 1_500
+    """Characters of the end of a trimmed result that are shown; ``head``: of its beginning."""
     least_chars: int = 50_000
     """Fewest clearable characters for which anything is cleared."""
     image_turns: int = 3
@@ -96,8 +97,10 @@ class OpenClawCacheTtl(Preset):
     def _result_changes(
         self, window_chars: int, request_chars: int, view: PolicyView
     ) -> list[Change]:
-        oldest_kept = view.request.index - self.keep_assistants  # empty answers are counted
-        border = view.timeline.requests[oldest_kept].items if oldest_kept >= 0 else 0
+        oldest_kept_request = view.request.index - self.keep_assistants  # empty answers are counted
+        border = (
+            view.timeline.requests[oldest_kept_request].items if oldest_kept_request >= 0 else 0
+        )
         first_user_item = next(
             (index for index in range(view.count) if view.item(index).kind == "user"), 0
         )
@@ -112,9 +115,9 @@ class OpenClawCacheTtl(Preset):
             chars = view.item(output_index).chars
             if view.state(output_index) == "whole" and chars > self.longest_chars:
                 notice = TRIM_NOTICE.format(head=self.head, tail=self.tail, chars=chars)
-                size = self.head + self.tail + len(notice)
-                request_chars += size - chars
-                changes[output_index] = Change(output_index, "truncated", chars=size)
+                trimmed_chars = self.head + self.tail + len(notice)
+                request_chars += trimmed_chars - chars
+                changes[output_index] = Change(output_index, "truncated", chars=trimmed_chars)
         if request_chars / window_chars >= self.clear_share:
             excess_chars = request_chars - self.clear_share * window_chars
             candidates = [
@@ -149,14 +152,14 @@ class ClaudeCodeMicrocompact(Preset):
         if not probe.is_passed:
             return PolicyResult(None, probe=probe)
         candidates = [
-            output_index
-            for output_index in view.outputs
-            if view.item(output_index).tool.lower() in self.tools and view.shows(output_index)
+            index
+            for index in view.outputs
+            if view.item(index).tool.lower() in self.tools and view.shows(index)
         ]
         old_results = [
-            output_index
-            for output_index in candidates[: -max(1, self.keep_results)]
-            if view.state(output_index) == "whole"
+            index
+            for index in candidates[: -max(1, self.keep_results)]
+            if view.state(index) == "whole"
         ]
         changes = placeholder_changes(view, old_results, "cleared", RESULT_CLEARED)
         candidates_text = (
@@ -167,5 +170,7 @@ class ClaudeCodeMicrocompact(Preset):
 
 def pause_probe(view: PolicyView, seconds: float) -> Probe:
     """Return the probe of a rule that acts after a pause since the last request; an unknown pause counts as 0 seconds."""
-    gap = view.gap_seconds or 0.0
-    return Probe("seconds since the request before", gap, seconds, "seconds", inclusive=True)
+    gap_seconds = view.gap_seconds or 0.0
+    return Probe(
+        "seconds since the request before", gap_seconds, seconds, "seconds", inclusive=True
+    )

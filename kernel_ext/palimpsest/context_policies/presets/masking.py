@@ -49,10 +49,10 @@ class SweAgentLastN(Preset):
         elided_count, considered_count = state
         outputs = view.outputs
         shown_count = view.shown_outputs
-        template_count = 1
-        steps = (shown_count + template_count) // self.polling * self.polling
-        to_show = shown_count - max(0, steps - self.n - template_count)
-        border = border_of_newest(view, to_show)
+        template_prompts = 1  # SWE-agent's instance template counts as an observation
+        rounded_count = (shown_count + template_prompts) // self.polling * self.polling
+        kept_count = shown_count - max(0, rounded_count - self.n - template_prompts)
+        border = border_of_newest(view, kept_count)
         old_outputs = [
             index
             for index in outputs[elided_count:border]
@@ -61,25 +61,31 @@ class SweAgentLastN(Preset):
         if self.always_remove:
             new_outputs = outputs[max(considered_count, border) :]
             old_outputs += [
-                output for output in new_outputs if view.item(output).tool in self.always_remove
+                output_index
+                for output_index in new_outputs
+                if view.item(output_index).tool in self.always_remove
             ]
         changes = [
-            change for output in old_outputs for change in _line_count_placeholder(view, output)
+            change
+            for output_index in old_outputs
+            for change in _line_count_changes(view, output_index)
         ]
-        shown_again = [
-            output
-            for output in outputs[border:elided_count]
-            if view.item(output).tool not in self.always_remove
+        outputs_shown_again = [
+            output_index
+            for output_index in outputs[border:elided_count]
+            if view.item(output_index).tool not in self.always_remove
         ]
         # After newer observations were reverted, older ones are shown again.
-        changes += restoring_changes(view, shown_again, "masked")
+        changes += restoring_changes(view, outputs_shown_again, "masked")
         # The largest number of observations at which none is elided yet.
         max_unelided = (
-            -(-(self.n + template_count + 1) // self.polling) * self.polling - template_count - 1
+            -(-(self.n + template_prompts + 1) // self.polling) * self.polling
+            - template_prompts
+            - 1
         )
         probe = Probe("observations", shown_count, max_unelided, "observations")
-        candidates = f"observations beyond the newest {self.n} that it may elide"
-        return decided_with_reason((border, len(outputs)), changes, probe, candidates)
+        candidates_text = f"observations beyond the newest {self.n} that it may elide"
+        return decided_with_reason((border, len(outputs)), changes, probe, candidates_text)
 
 
 class SweAgentClosedWindow(Preset):
@@ -101,22 +107,26 @@ class SweAgentClosedWindow(Preset):
     def step(
         self, state: tuple[int, tuple[tuple[str, int], ...]], view: PolicyView
     ) -> PolicyResult:
-        considered, views_before = state
-        views = [*views_before, *self._file_views(view, considered)]
+        considered_count, views_before = state
+        views = [*views_before, *self._file_views(view, considered_count)]
         newer_files: set[str] = set()
         changes: list[Change] = []
-        for file, result in reversed(views):
-            if not view.shows(result):
+        for file_name, index in reversed(views):
+            if not view.shows(index):
                 continue
-            is_closed = view.state(result) == "masked"
-            if not file:
-                call = call_of_result(view, result) if view.item(result).kind == "output" else None
-                changes += removal_changes(view, [result] if call is None else [call, result])
-            elif file not in newer_files:
-                changes += restoring_changes(view, [result], "masked")
+            is_closed = view.state(index) == "masked"
+            if not file_name:
+                call_index = (
+                    call_of_result(view, index) if view.item(index).kind == "output" else None
+                )
+                changes += removal_changes(
+                    view, [index] if call_index is None else [call_index, index]
+                )
+            elif file_name not in newer_files:
+                changes += restoring_changes(view, [index], "masked")
             elif not is_closed:
-                changes += _without_lines(view, result)
-            newer_files.add(file)
+                changes += _changes_without_lines(view, index)
+            newer_files.add(file_name)
         probe = Probe("older views of files", len(changes), 0, "views")
         return PolicyResult((view.count, tuple(views)), changes, probe, fired=bool(changes))
 
@@ -125,14 +135,14 @@ class SweAgentClosedWindow(Preset):
         views: list[tuple[str, int]] = []
         for index in range(first_item, view.count):
             kind = view.item(index).kind
-            is_user_message = kind == "output" and (
+            is_command_output = kind == "output" and (
                 self.results or is_text_command_output(view, index)
             )
-            if kind == "user" or is_user_message:
+            if kind == "user" or is_command_output:
                 text = view.read(index)
                 if VIEWED_LINE.search(text) is not None:
-                    file_name = VIEWED_FILE.search(text)
-                    views.append((file_name[1] if file_name else "", index))
+                    file_match = VIEWED_FILE.search(text)
+                    views.append((file_match[1] if file_match else "", index))
         return views
 
 
@@ -178,14 +188,14 @@ class MaskWindow(Preset):
         border = border_of_newest(view, self._kept_count(view))
         # After newer observations were reverted, older ones are shown again.
         changes = restoring_changes(view, view.outputs[border:state], "masked")
-        for output in view.outputs[state:border]:
+        for index in view.outputs[state:border]:
             if self.placeholder:
-                changes += placeholder_changes(view, [output], "masked", self.placeholder)
+                changes += placeholder_changes(view, [index], "masked", self.placeholder)
             else:
-                changes += _line_count_placeholder(view, output)
+                changes += _line_count_changes(view, index)
         probe = self._probe(view)
-        candidates = f"observations beyond the newest {self.n} that it may mask"
-        return decided_with_reason(border, changes, probe, candidates)
+        candidates_text = f"observations beyond the newest {self.n} that it may mask"
+        return decided_with_reason(border, changes, probe, candidates_text)
 
     def _kept_count(self, view: PolicyView) -> int:  # noqa: ARG002
         """Return how many of the newest observations stay."""
@@ -209,8 +219,8 @@ class OpenHandsMask(MaskWindow):
 
     def _kept_count(self, view: PolicyView) -> int:
         """Return how many observations are among the newest events."""
-        newest = shown_events(view)[-self.n :] if self.n > 0 else []
-        return shown_results_since(view, newest[0]) if newest else 0
+        newest_events = shown_events(view)[-self.n :] if self.n > 0 else []
+        return shown_results_since(view, newest_events[0]) if newest_events else 0
 
     def _probe(self, view: PolicyView) -> Probe:
         """Return the number of events, and how many may stay."""
@@ -234,38 +244,42 @@ class OpenHandsBrowserOutput(Preset):
     placeholder: str = "Content omitted"
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
-        considered, pages_before = state
+        considered_count, pages_before = state
         new_outputs = [
-            item for item in view.outputs[considered:] if self.tool in view.item(item).tool.lower()
+            index
+            for index in view.outputs[considered_count:]
+            if self.tool in view.item(index).tool.lower()
         ]
         pages = [index for index in (*pages_before, *new_outputs) if is_shown(view, index)]
         border = max(0, len(pages) - self.n)
         # After newer pages were reverted, older ones are shown again.
         changes = restoring_changes(view, pages[border:], "masked")
-        for page in pages[:border]:
-            if view.state(page) != "masked":
-                changes += placeholder_changes(view, [page], "masked", self._text(view, page))
+        for page_index in pages[:border]:
+            if view.state(page_index) != "masked":
+                changes += placeholder_changes(
+                    view, [page_index], "masked", self._placeholder_text(view, page_index)
+                )
         probe = Probe("pages of a browser", len(pages), self.n, "pages")
-        candidates = f"pages beyond the newest {self.n} that it may mask"
+        candidates_text = f"pages beyond the newest {self.n} that it may mask"
         return decided_with_reason(
-            (len(view.outputs), (*pages_before, *new_outputs)), changes, probe, candidates
+            (len(view.outputs), (*pages_before, *new_outputs)), changes, probe, candidates_text
         )
 
-    def _text(self, view: PolicyView, page: int) -> str:
-        call = call_of_result(view, page)
-        address = input_of(view, call).get("url") if call is not None else None
+    def _placeholder_text(self, view: PolicyView, page_index: int) -> str:
+        call_index = call_of_result(view, page_index)
+        address = input_of(view, call_index).get("url") if call_index is not None else None
         return f"Visited URL {address}\n{self.placeholder}" if address else self.placeholder
 
 
-def _line_count_placeholder(view: PolicyView, index: int) -> list[Change]:
+def _line_count_changes(view: PolicyView, index: int) -> list[Change]:
     """Return the change that shows SWE-agent's text for an elided observation, with the number of its lines."""
-    lines = len(view.read(index).splitlines())
+    line_count = len(view.read(index).splitlines())
     return placeholder_changes(
-        view, [index], "masked", f"Old environment output: ({lines} lines omitted)"
+        view, [index], "masked", f"Old environment output: ({line_count} lines omitted)"
     )
 
 
-def _without_lines(view: PolicyView, index: int) -> list[Change]:
+def _changes_without_lines(view: PolicyView, index: int) -> list[Change]:
     """Return the change that shows a view of a file without its lines."""
     text = view.read(index)
     lines = list(VIEWED_LINE.finditer(text))

@@ -26,7 +26,7 @@ from palimpsest.context_policies.items.reducible import (
     shown_chat,
 )
 from palimpsest.context_policies.items.tool_calls import input_of
-from palimpsest.transcript.timeline import ItemState
+from palimpsest.transcript.timeline import CHARS_PER_TOKEN, ItemState
 
 FILE_NOTE_CHARS = 640
 """Characters of deepagents' note: the file with the whole text, and how it is read."""
@@ -46,24 +46,26 @@ class ShortenedResults(Preset):
     kept_chars: int = 10_000
     note_chars: int = 60
     """Characters of the note between head and tail."""
-    state: ClassVar[ItemState] = "truncated"
+    shown_state: ClassVar[ItemState] = "truncated"
     initial_state = 0
     """Number of results considered so far: none."""
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         """Shorten the new results that are too long."""
-        new_outputs = [output for output in view.outputs[state:] if is_reducible(view, output)]
-        size = self.kept_chars + self.note_chars
+        new_outputs = [index for index in view.outputs[state:] if is_reducible(view, index)]
+        shown_chars = self.kept_chars + self.note_chars
         # A result barely over the limit becomes longer with the note, as in the agent itself.
         changes = [
-            Change(item, self.state, chars=size)
-            for item in new_outputs
-            if view.chars(item) > self.longest_chars
+            Change(index, self.shown_state, chars=shown_chars)
+            for index in new_outputs
+            if view.chars(index) > self.longest_chars
         ]
-        longest_result = max((view.chars(output) for output in new_outputs), default=0)
+        longest_result = max((view.chars(index) for index in new_outputs), default=0)
         probe = Probe("characters of a result", longest_result, self.longest_chars, "characters")
-        candidates = f"results that {size} characters of head, tail and note would shorten"
-        return decided_with_reason(len(view.outputs), changes, probe, candidates)
+        candidates_text = (
+            f"results that {shown_chars} characters of head, tail and note would shorten"
+        )
+        return decided_with_reason(len(view.outputs), changes, probe, candidates_text)
 
 
 class MiniSweAgentOutput(ShortenedResults):
@@ -117,25 +119,31 @@ class DeepAgentsOffload(Preset):
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         changes: list[Change] = []
-        largest_tokens = 0.0
-        limits = {"output": self.result_tokens, "user": self.prompt_tokens}
+        largest_scaled_tokens = 0.0
+        max_tokens_by_kind = {"output": self.result_tokens, "user": self.prompt_tokens}
         for index in range(state, view.count):
-            limit = limits.get(view.item(index).kind)
-            if limit is None or not is_reducible(view, index):
+            max_tokens = max_tokens_by_kind.get(view.item(index).kind)
+            if max_tokens is None or not is_reducible(view, index):
                 continue
             if view.item(index).tool.lower() in self.spared_tools:
                 continue
             tokens = view.tokens(index)
-            largest_tokens = max(largest_tokens, tokens * self.result_tokens / limit)
-            if tokens > limit:
+            largest_scaled_tokens = max(
+                largest_scaled_tokens, tokens * self.result_tokens / max_tokens
+            )
+            if tokens > max_tokens:
                 lines = view.read(index).splitlines()
                 is_short = len(lines) <= 2 * self.lines
                 ends = lines if is_short else lines[: self.lines] + lines[-self.lines :]
-                size = sum(min(len(line), self.line_chars) + LINE_NUMBER_CHARS for line in ends)
-                changes += shortening_changes(view, [(index, size + FILE_NOTE_CHARS)], "offloaded")
-        probe = Probe("tokens of a result", largest_tokens, self.result_tokens)
-        candidates = "results that their first and last lines shorten"
-        return decided_with_reason(view.count, changes, probe, candidates)
+                shown_chars = sum(
+                    min(len(line), self.line_chars) + LINE_NUMBER_CHARS for line in ends
+                )
+                changes += shortening_changes(
+                    view, [(index, shown_chars + FILE_NOTE_CHARS)], "offloaded"
+                )
+        probe = Probe("tokens of a result", largest_scaled_tokens, self.result_tokens)
+        candidates_text = "results that their first and last lines shorten"
+        return decided_with_reason(view.count, changes, probe, candidates_text)
 
 
 class DeepAgentsTruncateArgs(Measured):
@@ -170,46 +178,55 @@ class DeepAgentsTruncateArgs(Measured):
         return self.window_of(facts), 0, ()
 
     def step(self, state: tuple[int, int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
-        window, considered_until, cut_so_far = state
-        cut_before = [output for output in cut_so_far if view.state(output) == "truncated"]
+        window, considered_until, cut_calls_before = state
+        cut_before = [
+            call_index for call_index in cut_calls_before if view.state(call_index) == "truncated"
+        ]
         messages = shown_chat(view)
         probe = Probe("messages", len(messages), self.messages, "messages", inclusive=True)
         if window > 0:
             probe = self.probe_against(view, int(self.window_share * window))
-            saved = sum(view.weight(output) - view.tokens(output) for output in cut_before)
-            probe = replace(probe, value=probe.value + saved)
+            saved_tokens = sum(
+                view.weight(call_index) - view.tokens(call_index) for call_index in cut_before
+            )
+            probe = replace(probe, value=probe.value + saved_tokens)
         first_spared = self._first_spared(view, messages, window) if probe.is_passed else 0
         if not first_spared:
             restored = restoring_changes(view, cut_before, "truncated")
             if not probe.is_passed:
                 return PolicyResult((window, 0, ()), restored, probe)
-            candidates = "messages older than those that are spared"
-            return decided_with_reason((window, 0, ()), restored, probe, candidates)
-        calls = (
+            candidates_text = "messages older than those that are spared"
+            return decided_with_reason((window, 0, ()), restored, probe, candidates_text)
+        call_indexes = (
             index
             for index in range(considered_until, first_spared)
             if view.item(index).kind == "call"
             and view.item(index).tool.lower() in self.tools
             and view.state(index) == "whole"
         )
-        changes = shortening_changes(view, ((call, self._size(view, call)) for call in calls))
-        candidates = "long inputs of calls that write or edit before the newest messages"
-        cut_calls = (*cut_so_far, *(change.item for change in changes))
+        changes = shortening_changes(
+            view, ((call_index, self._cut_chars(view, call_index)) for call_index in call_indexes)
+        )
+        candidates_text = "long inputs of calls that write or edit before the newest messages"
+        cut_calls = (*cut_calls_before, *(change.item for change in changes))
         return decided_with_reason(
-            (window, max(considered_until, first_spared), cut_calls), changes, probe, candidates
+            (window, max(considered_until, first_spared), cut_calls),
+            changes,
+            probe,
+            candidates_text,
         )
 
     def _first_spared(self, view: PolicyView, messages: Sequence[int], window: int) -> int:
-        """Return the first item that is spared."""
+        """Return the first item that is spared; 0 where all are."""
         if window <= 0:
             return messages[-self.messages] if self.messages else view.count
         first = newest_that_fit(view, messages, int(self.keep_share * window))
         # If the newest message alone is larger, nothing is cut.
         return messages[first] if first < len(messages) else 0
 
-    def _size(self, view: PolicyView, call: int) -> int:
+    def _cut_chars(self, view: PolicyView, call_index: int) -> int:
         """Return the characters of a call with its long texts cut."""
-        tool_input = input_of(view, call)
+        tool_input = input_of(view, call_index)
         long_texts = {
             name: text
             for name, text in tool_input.items()
@@ -218,7 +235,7 @@ class DeepAgentsTruncateArgs(Measured):
         cut_texts = {
             name: text[: self.kept_chars] + ARGUMENT_CUT for name, text in long_texts.items()
         }
-        return view.chars(call) - len(json.dumps(long_texts)) + len(json.dumps(cut_texts))
+        return view.chars(call_index) - len(json.dumps(long_texts)) + len(json.dumps(cut_texts))
 
 
 class StrandsOffload(Preset):
@@ -232,16 +249,18 @@ class StrandsOffload(Preset):
     kept_tokens: int = 1_000
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
-        new_outputs = [output for output in view.outputs[state:] if is_reducible(view, output)]
-        size = 4 * self.kept_tokens + REFERENCE_NOTE_CHARS
+        new_outputs = [index for index in view.outputs[state:] if is_reducible(view, index)]
+        shown_chars = CHARS_PER_TOKEN * self.kept_tokens + REFERENCE_NOTE_CHARS
         long_results = (
-            (output, size) for output in new_outputs if view.tokens(output) > self.longest_tokens
+            (index, shown_chars)
+            for index in new_outputs
+            if view.tokens(index) > self.longest_tokens
         )
         changes = shortening_changes(view, long_results, "offloaded")
-        largest_tokens = max((view.tokens(output) for output in new_outputs), default=0)
+        largest_tokens = max((view.tokens(index) for index in new_outputs), default=0)
         probe = Probe("tokens of a result", largest_tokens, self.longest_tokens)
-        candidates = f"results that {self.kept_tokens} tokens and a note would shorten"
-        return decided_with_reason(len(view.outputs), changes, probe, candidates)
+        candidates_text = f"results that {self.kept_tokens} tokens and a note would shorten"
+        return decided_with_reason(len(view.outputs), changes, probe, candidates_text)
 
 
 class OpenAIAgentsTrimmer(Preset):
@@ -256,22 +275,22 @@ class OpenAIAgentsTrimmer(Preset):
     """Number of newest turns whose results stay."""
     longest_chars: int = 500
     preview: int = 200
+    """Characters of a trimmed result that are shown."""
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         border, outputs = state, view.outputs
         while border < len(outputs) and view.item(outputs[border]).turn <= view.turn - self.turns:
             border += 1
         long_results = [
-            item for item in outputs[state:border] if view.item(item).chars > self.longest_chars
+            index for index in outputs[state:border] if view.item(index).chars > self.longest_chars
         ]
-        sizes = ((output, self._size(view, output)) for output in long_results)
+        sizes = ((index, self._trimmed_chars(view, index)) for index in long_results)
         changes = shortening_changes(view, sizes)
         probe = Probe("turns", view.turn, self.turns, "turns")
-        candidates = f"results of over {self.longest_chars} characters in older turns"
-        return decided_with_reason(border, changes, probe, candidates)
+        candidates_text = f"results of over {self.longest_chars} characters in older turns"
+        return decided_with_reason(border, changes, probe, candidates_text)
 
-    def _size(self, view: PolicyView, index: int) -> int:
-        """Return the characters of a trimmed result."""
+    def _trimmed_chars(self, view: PolicyView, index: int) -> int:
         tool, chars = view.item(index).tool or "unknown_tool", view.item(index).chars
         note = TRIMMED.format(tool=tool, chars=chars, preview=self.preview)
         return len(note) + self.preview

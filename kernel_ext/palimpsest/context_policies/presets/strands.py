@@ -39,6 +39,7 @@ class StrandsSlidingWindow(Preset):
     )
     when = "both"
     messages: int = 40
+    """Number of newest messages that stay."""
     per_turn: int = 0
     """Number of requests after which it also checks within a turn; 0: only at the end of turns."""
 
@@ -46,12 +47,12 @@ class StrandsSlidingWindow(Preset):
         is_within_turn = view.turn == view.request.turn
         if is_within_turn and not (self.per_turn and (view.request.index + 1) % self.per_turn == 0):
             return PolicyResult(None)
-        starts = shown_merged_messages(view)
-        probe = Probe("messages", len(starts), self.messages, "messages")
+        message_starts = shown_merged_messages(view)
+        probe = Probe("messages", len(message_starts), self.messages, "messages")
         if not probe.is_passed:
             return PolicyResult(None, probe=probe)
-        first = first_that_stays(view, starts, len(starts) - self.messages)
-        changes = removal_changes(view, range(starts[0], starts[first]))
+        first_kept = first_that_stays(view, message_starts, len(message_starts) - self.messages)
+        changes = removal_changes(view, range(message_starts[0], message_starts[first_kept]))
         return decided_with_reason(None, changes, probe, DROPPABLE)
 
 
@@ -67,7 +68,7 @@ class StrandsTruncateResults(WindowShare):
     source = "Strands Agents SDK 1.62, sliding_window_conversation_manager.py"
     token_source = "Strands Agents SDK 1.62: the provider refuses the request as too long"
     later_items = "counted"
-    candidates = "results that may be shortened and messages that may be dropped"
+    candidates_text = "results that may be shortened and messages that may be dropped"
     kept_chars: int = 400
     messages: int = 40
 
@@ -75,16 +76,18 @@ class StrandsTruncateResults(WindowShare):
         max_tokens = in_own_tokens(probe.threshold, view, probe)
         changes: dict[int, Change] = {}
         shown_view = StageView(view, changes, self.estimator, self.estimator)
-        remaining_tokens, starts = view.total, shown_merged_messages(view)
-        while starts and remaining_tokens > max_tokens:
-            pass_changes = self._shortening_changes(shown_view, starts)
+        remaining_tokens, message_starts = view.total, shown_merged_messages(view)
+        while message_starts and remaining_tokens > max_tokens:
+            pass_changes = self._shortening_changes(shown_view, message_starts)
             if not pass_changes:
-                excess = len(starts) - self.messages
+                excess = len(message_starts) - self.messages
                 start = excess if excess > 0 else DROPPED_FROM_SHORT
-                first_kept = first_that_stays(view, starts, start)
-                removed = removal_changes(view, range(starts[0], starts[first_kept]))
-                pass_changes = [change for change in removed if changes.get(change.item) != change]
-                starts = starts[first_kept:]
+                first_kept = first_that_stays(view, message_starts, start)
+                removals = removal_changes(
+                    view, range(message_starts[0], message_starts[first_kept])
+                )
+                pass_changes = [change for change in removals if changes.get(change.item) != change]
+                message_starts = message_starts[first_kept:]
             if not pass_changes:
                 break
             remaining_tokens -= sum(shown_view.tokens(change.item) for change in pass_changes)
@@ -92,14 +95,20 @@ class StrandsTruncateResults(WindowShare):
             remaining_tokens += sum(shown_view.tokens(change.item) for change in pass_changes)
         return [*changes.values()]
 
-    def _shortening_changes(self, view: PolicyView, starts: Sequence[int]) -> list[Change]:
+    def _shortening_changes(self, view: PolicyView, message_starts: Sequence[int]) -> list[Change]:
         """Return the changes that shorten the results of the oldest message with results, as far as they are whole."""
-        oldest = next((place for place, start in enumerate(starts) if is_result(view, start)), None)
-        if oldest is None:
+        oldest_message = next(
+            (place for place, start in enumerate(message_starts) if is_result(view, start)), None
+        )
+        if oldest_message is None:
             return []
-        end = starts[oldest + 1] if oldest + 1 < len(starts) else view.count
+        end = (
+            message_starts[oldest_message + 1]
+            if oldest_message + 1 < len(message_starts)
+            else view.count
+        )
         changes: list[Change] = []
-        for index in range(starts[oldest], end):
+        for index in range(message_starts[oldest_message], end):
             chars = view.chars(index)
             if view.state(index) != "whole" or not is_reducible(view, index):
                 continue
@@ -112,13 +121,13 @@ class StrandsTruncateResults(WindowShare):
         return changes
 
 
-def first_that_stays(view: PolicyView, starts: Sequence[int], oldest: int) -> int:
-    """Return the index of the first message from ``oldest`` on that can begin a request; 0, so that all stay, without one."""
-    places = range(oldest, len(starts))
-    prompts = (index for index in places if view.item(starts[index]).kind == "user")
+def first_that_stays(view: PolicyView, message_starts: Sequence[int], oldest_message: int) -> int:
+    """Return the index of the first message from ``oldest_message`` on that can begin a request; 0, so that all stay, where none can."""
+    places = range(oldest_message, len(message_starts))
+    prompts = (index for index in places if view.item(message_starts[index]).kind == "user")
     calls = (
         index
         for index in places[:-1]
-        if not is_result(view, starts[index]) and is_result(view, starts[index + 1])
+        if not is_result(view, message_starts[index]) and is_result(view, message_starts[index + 1])
     )
     return next(prompts, next(calls, 0))

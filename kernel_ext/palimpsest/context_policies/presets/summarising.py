@@ -32,6 +32,7 @@ from palimpsest.context_policies.items.reducible import (
 )
 from palimpsest.context_policies.items.tool_calls import FILE_TOOLS, READ_TOOLS, path_of
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
+from palimpsest.transcript.timeline import CHARS_PER_TOKEN
 
 COVERABLE = "older messages that a summary may replace"
 OPENCODE_CUT = "\n[truncated]"
@@ -65,40 +66,52 @@ class Summarise(Measured):
     window_share: float = 1.0
     """Share of the window, without the reserve, at or above which it acts."""
     summary: int = SUMMARY_TOKENS
+    """Tokens of the summary."""
 
     def start(self, facts: SessionFacts) -> SummaryState:
         """Return the initial state: the window, and nothing summarised."""
         return SummaryState(self.window_of(facts))
 
     def step(self, state: SummaryState, view: PolicyView) -> PolicyResult:
-        """Cut where the request is over the threshold."""
+        """Replace the items before the cut by a summary, if the request is over the threshold."""
         probe = self.probe(state, view)
         if probe.threshold <= 0 and state.window <= 0:
             return PolicyResult(state, probe=NO_LIMIT)
         if not probe.is_passed:
             return PolicyResult(state, probe=probe)
         first_kept = self.first_to_keep(state, view)
-        covered = with_partners(view, self.covered_items(view, first_kept))
-        place = state.summary_place
-        if place < 0 or view.state(place) != "summarised":
-            place = covered[0] if covered else -1
-        freed_tokens = sum(view.tokens(index) for index in {*covered, place} if index >= 0)
-        if not covered:
+        covered_items = with_partners(view, self.covered_items(view, first_kept))
+        summary_place = state.summary_place
+        if summary_place < 0 or view.state(summary_place) != "summarised":
+            summary_place = covered_items[0] if covered_items else -1
+        freed_tokens = sum(
+            view.tokens(index) for index in {*covered_items, summary_place} if index >= 0
+        )
+        if not covered_items:
             return PolicyResult(state, probe=nothing_to_reduce(COVERABLE, probe))
         if freed_tokens <= self.summary:
             return PolicyResult(state, probe=gain_probe(freed_tokens, self.summary, probe))
         changes = [
-            Change(place, "summarised", tokens=self.summary, numbers={"covers": len(covered)})
+            Change(
+                summary_place,
+                "summarised",
+                tokens=self.summary,
+                numbers={"covers": len(covered_items)},
+            )
         ]
-        changes += [Change(index, "summarised", tokens=0) for index in covered if index != place]
-        changes += self.further_changes(view, first_kept, covered)
-        return PolicyResult(SummaryState(state.window, place), changes, probe, fired=True)
+        changes += [
+            Change(index, "summarised", tokens=0)
+            for index in covered_items
+            if index != summary_place
+        ]
+        changes += self.further_changes(view, first_kept, covered_items)
+        return PolicyResult(SummaryState(state.window, summary_place), changes, probe, fired=True)
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return the probe of the request against the threshold."""
-        return self.probe_against(view, self.limit(state.window))
+        return self.probe_against(view, self.threshold_tokens(state.window))
 
-    def limit(self, window: int) -> float:
+    def threshold_tokens(self, window: int) -> float:
         """Return the tokens above which the rule acts."""
         return max(0.0, round((window - self.reserve) * self.window_share, 6))
 
@@ -114,7 +127,7 @@ class Summarise(Measured):
         self,
         view: PolicyView,  # noqa: ARG002
         first_kept: int,  # noqa: ARG002
-        covered: Sequence[int],  # noqa: ARG002
+        covered_items: Sequence[int],  # noqa: ARG002
     ) -> list[Change]:
         """Return changes beside the summary, such as shortened results."""
         return []
@@ -142,11 +155,11 @@ class CutAtTokens(Summarise):
         first_kept = self._first_of_newest(state, view, tokens_to_keep)
         while not begins_message(view, first_kept):
             first_kept -= 1
-        forward = first_kept
-        while forward < view.count and view.item(forward).kind == "output":
-            forward += 1
-        if forward < view.count:
-            return forward
+        after_results = first_kept
+        while after_results < view.count and view.item(after_results).kind == "output":
+            after_results += 1
+        if after_results < view.count:
+            return after_results
         while first_kept > 0 and (
             first_kept == view.count or view.item(first_kept).kind == "output"
         ):
@@ -158,15 +171,15 @@ class CutAtTokens(Summarise):
     def _first_of_newest(self, state: SummaryState, view: PolicyView, min_tokens: float) -> int:
         """Return the oldest of the newest items that together have ``min_tokens`` tokens; 0 where all items have fewer."""
         tokens_kept = 0
-        place = state.summary_place
-        if place >= 0 and view.shows(place):  # the summary was undone
-            place = -1
+        summary_place = state.summary_place
+        if summary_place >= 0 and view.shows(summary_place):  # the summary was undone
+            summary_place = -1
         for index in reversed(view.shown_items):
-            if index < place:
-                tokens_kept += view.tokens(place)
+            if index < summary_place:
+                tokens_kept += view.tokens(summary_place)
                 if tokens_kept >= min_tokens:
-                    return place
-                place = -1
+                    return summary_place
+                summary_place = -1
             tokens_kept += view.tokens(index)
             if tokens_kept >= min_tokens:
                 return index
@@ -193,10 +206,10 @@ class PiCompact(CutAtTokens):
         """Return the usual probe at the end of a turn; within a turn, the provider's count against the whole window."""
         if view.turn != view.request.turn:
             return CutAtTokens.probe(self, state, view)
-        counted = view.reported(answer=self.with_answer, later_items="counted")
-        if counted is None or self.measure == "estimated":
+        counted_tokens = view.reported(answer=self.with_answer, later_items="counted")
+        if counted_tokens is None or self.measure == "estimated":
             return self.probe_against(view, state.window)
-        return Probe(REPORTED_SIGNAL, counted, state.window)
+        return Probe(REPORTED_SIGNAL, counted_tokens, state.window)
 
 
 class OpenClawCompact(PiCompact):
@@ -228,14 +241,16 @@ class OpenCodeCompact(CutAtTokens):
     keep_share: float = 0.25
 
     def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
-        share = int(self.keep_share * max(0, state.window - self.reserve))
-        return min(self.keep_tokens, max(self.min_keep_tokens, share))
+        share_tokens = int(self.keep_share * max(0, state.window - self.reserve))
+        return min(self.keep_tokens, max(self.min_keep_tokens, share_tokens))
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
-        starts = answers_with_results(view)
-        first = newest_that_fit(view, starts, self.tokens_to_keep(state, view))
-        return starts[first] if 0 < first < len(starts) else view.count
+        message_starts = answers_with_results(view)
+        first_message = newest_that_fit(view, message_starts, self.tokens_to_keep(state, view))
+        return (
+            message_starts[first_message] if 0 < first_message < len(message_starts) else view.count
+        )
 
 
 class OpenCodeCompactV2(CutAtTokens):
@@ -258,31 +273,33 @@ class OpenCodeCompactV2(CutAtTokens):
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
-        starts = answers_with_results(view)
-        first = newest_that_fit(view, starts, self.keep_tokens, self._tokens_when_cut)
-        return starts[first] if first < len(starts) else view.count
+        message_starts = answers_with_results(view)
+        first_message = newest_that_fit(
+            view, message_starts, self.keep_tokens, self._tokens_when_cut
+        )
+        return message_starts[first_message] if first_message < len(message_starts) else view.count
 
     def further_changes(
-        self, view: PolicyView, first_kept: int, covered: Sequence[int]
+        self, view: PolicyView, first_kept: int, covered_items: Sequence[int]
     ) -> list[Change]:
-        removed = {*covered}
-        size = self.longest_chars + len(OPENCODE_CUT)
+        removed_items = {*covered_items}
+        cut_chars = self.longest_chars + len(OPENCODE_CUT)
         long_outputs = (
-            output
-            for output in view.outputs[bisect_left(view.outputs, first_kept) :]
-            if output not in removed and view.chars(output) > self.longest_chars
+            index
+            for index in view.outputs[bisect_left(view.outputs, first_kept) :]
+            if index not in removed_items and view.chars(index) > self.longest_chars
         )
-        return shortening_changes(view, ((output, size) for output in long_outputs))
+        return shortening_changes(view, ((index, cut_chars) for index in long_outputs))
 
     def _tokens_when_cut(self, view: PolicyView, start: int, end: int) -> int:
         """Return the tokens of a range of items, with long results cut."""
         tokens = tokens_in(view, start, end)
-        cut_result_tokens = -(-(self.longest_chars + len(OPENCODE_CUT)) // 4)
-        for output in view.outputs[
+        cut_result_tokens = -(-(self.longest_chars + len(OPENCODE_CUT)) // CHARS_PER_TOKEN)
+        for index in view.outputs[
             bisect_left(view.outputs, start) : bisect_left(view.outputs, end)
         ]:
-            if view.shows(output) and view.chars(output) > self.longest_chars:
-                tokens -= max(0, view.tokens(output) - cut_result_tokens)
+            if view.shows(index) and view.chars(index) > self.longest_chars:
+                tokens -= max(0, view.tokens(index) - cut_result_tokens)
         return tokens
 
 
@@ -308,33 +325,31 @@ class ClaudeCodeAuto(CutAtTokens):
     """Tokens above which such a file is only named."""
 
     def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
-        remaining: set[int] = set()
-        for result in self._shown_files(view):
-            call = call_of_result(view, result)
-            remaining |= {result} if call is None else {result, call}
-        covered = Summarise.covered_items(self, view, first_kept)
-        return [index for index in covered if index not in remaining]
+        remaining_items: set[int] = set()
+        for result_index in self._reads_shown_again(view):
+            call_index = call_of_result(view, result_index)
+            remaining_items |= {result_index} if call_index is None else {result_index, call_index}
+        covered_items = Summarise.covered_items(self, view, first_kept)
+        return [index for index in covered_items if index not in remaining_items]
 
-    def _shown_files(self, view: PolicyView) -> list[int]:
+    def _reads_shown_again(self, view: PolicyView) -> list[int]:
         """Return the newest reads of the files that are shown again."""
-        newest_files: list[str] = []
-        newest_read: dict[str, int] = {}
-        for output in reversed(view.outputs):
-            tool = view.item(output).tool.lower()
-            if tool not in FILE_TOOLS or view.item(output).is_error or not view.shows(output):
+        newest_paths: list[str] = []
+        newest_reads: dict[str, int] = {}
+        for index in reversed(view.outputs):
+            tool = view.item(index).tool.lower()
+            if tool not in FILE_TOOLS or view.item(index).is_error or not view.shows(index):
                 continue
-            path = path_of(view, output)
-            if path not in newest_files:
-                if not path or len(newest_files) == self.files:
+            path = path_of(view, index)
+            if path not in newest_paths:
+                if not path or len(newest_paths) == self.files:
                     continue
-                newest_files.append(path)
+                newest_paths.append(path)
             if tool in READ_TOOLS:
-                newest_read.setdefault(path, output)
-            if len(newest_read) == self.files:
+                newest_reads.setdefault(path, index)
+            if len(newest_reads) == self.files:
                 break
-        return [
-            output for output in newest_read.values() if view.tokens(output) <= self.file_tokens
-        ]
+        return [index for index in newest_reads.values() if view.tokens(index) <= self.file_tokens]
 
 
 class CodexCompact(CutAtTokens):
@@ -355,39 +370,43 @@ class CodexCompact(CutAtTokens):
     prompt_tokens: int = 20_000
     """Tokens of the newest prompts that stay."""
 
-    def limit(self, window: int) -> float:
-        return int(CutAtTokens.limit(self, window))
+    def threshold_tokens(self, window: int) -> float:
+        return int(CutAtTokens.threshold_tokens(self, window))
 
     def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
-        kept_prompts = {prompt for prompt, _ in self._prompts(view, first_kept)}
-        covered = Summarise.covered_items(self, view, first_kept)
-        return [index for index in covered if index not in kept_prompts]
+        kept_prompts = {prompt_index for prompt_index, _ in self._kept_prompts(view, first_kept)}
+        covered_items = Summarise.covered_items(self, view, first_kept)
+        return [index for index in covered_items if index not in kept_prompts]
 
     def further_changes(
         self,
         view: PolicyView,
         first_kept: int,
-        covered: Sequence[int],  # noqa: ARG002
+        covered_items: Sequence[int],  # noqa: ARG002
     ) -> list[Change]:
         cut_lengths = (
-            (prompt, 4 * remaining + len(CODEX_CUT.format(view.tokens(prompt) - remaining)))
-            for prompt, remaining in self._prompts(view, first_kept)
-            if view.tokens(prompt) > remaining
+            (
+                prompt_index,
+                CHARS_PER_TOKEN * remaining_tokens
+                + len(CODEX_CUT.format(view.tokens(prompt_index) - remaining_tokens)),
+            )
+            for prompt_index, remaining_tokens in self._kept_prompts(view, first_kept)
+            if view.tokens(prompt_index) > remaining_tokens
         )
         return shortening_changes(view, cut_lengths)
 
-    def _prompts(self, view: PolicyView, first_kept: int) -> list[tuple[int, int]]:
+    def _kept_prompts(self, view: PolicyView, first_kept: int) -> list[tuple[int, int]]:
         """Return the newest prompts that stay, each with the tokens that remain for it."""
         tokens_left = self.prompt_tokens
-        prompts_that_stay: list[tuple[int, int]] = []
-        for prompt in reversed(Summarise.covered_items(self, view, first_kept)):
-            if view.item(prompt).kind != "user" or not is_reducible(view, prompt):
+        kept_prompts: list[tuple[int, int]] = []
+        for prompt_index in reversed(Summarise.covered_items(self, view, first_kept)):
+            if view.item(prompt_index).kind != "user" or not is_reducible(view, prompt_index):
                 continue
             if tokens_left <= 0:
                 break
-            prompts_that_stay.append((prompt, tokens_left))
-            tokens_left -= view.tokens(prompt)
-        return prompts_that_stay
+            kept_prompts.append((prompt_index, tokens_left))
+            tokens_left -= view.tokens(prompt_index)
+        return kept_prompts
 
 
 def answers_with_results(view: PolicyView) -> list[int]:

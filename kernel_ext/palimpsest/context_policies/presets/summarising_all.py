@@ -6,7 +6,7 @@ from dataclasses import replace
 from palimpsest.context_policies.interface.policy import PolicyView, Probe
 from palimpsest.context_policies.items.measured import Measure
 from palimpsest.context_policies.items.reducible import after_first_prompt, shown_messages
-from palimpsest.context_policies.presets.cutting import ROO_ANSWER
+from palimpsest.context_policies.presets.cutting import ROO_ANSWER_TOKENS
 from palimpsest.context_policies.presets.summarising import CutAtTokens, SummaryState
 
 
@@ -17,9 +17,9 @@ class SummariseAll(CutAtTokens):
     trigger: int = 0
     """Tokens at or above which the rule acts; 0: the share of the window."""
 
-    def limit(self, window: int) -> float:
+    def threshold_tokens(self, window: int) -> float:
         """Return the tokens at or above which the rule acts: ``trigger``, or the share of the window."""
-        return self.trigger or CutAtTokens.limit(self, window)
+        return self.trigger or CutAtTokens.threshold_tokens(self, window)
 
 
 class AnthropicCompact(SummariseAll):
@@ -87,7 +87,7 @@ class RooCondense(SummariseAll):
     preset = "roo.condense"
     source = "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE 0.1"
     token_source = "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
-    reserve: int = ROO_ANSWER
+    reserve: int = ROO_ANSWER_TOKENS
     """Tokens reserved for the answer: the model's ``maxTokens``, 8,192 where that is not known."""
     buffer: float = 0.1
     """Share of the window that is reserved beside the answer."""
@@ -109,9 +109,11 @@ class GooseCompact(SummariseAll):
     window_share: float = 0.8
 
     def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
-        covered = SummariseAll.covered_items(self, view, first_kept)
-        newest = next((index for index in reversed(covered) if view.item(index).kind == "user"), -1)
-        return [index for index in covered if index != newest]
+        covered_items = SummariseAll.covered_items(self, view, first_kept)
+        newest_prompt = next(
+            (index for index in reversed(covered_items) if view.item(index).kind == "user"), -1
+        )
+        return [index for index in covered_items if index != newest_prompt]
 
 
 class InspectSummary(SummariseAll):
@@ -124,6 +126,6 @@ class InspectSummary(SummariseAll):
     window_share: float = 0.9
 
     def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
-        starts = shown_messages(view)
-        first = after_first_prompt(view, starts)
-        return range(starts[first], first_kept) if len(starts) > first else ()
+        message_starts = shown_messages(view)
+        first = after_first_prompt(view, message_starts)
+        return range(message_starts[first], first_kept) if len(message_starts) > first else ()

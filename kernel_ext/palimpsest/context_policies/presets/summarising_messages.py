@@ -19,7 +19,11 @@ from palimpsest.context_policies.items.reducible import (
     tokens_in,
     with_partners,
 )
-from palimpsest.context_policies.presets.cutting import SYSTEM_EVENT, first_events, middle_items
+from palimpsest.context_policies.presets.cutting import (
+    SYSTEM_EVENT_COUNT,
+    first_event_count,
+    middle_items,
+)
 from palimpsest.context_policies.presets.summarising import (
     CutAtTokens,
     Summarise,
@@ -28,8 +32,10 @@ from palimpsest.context_policies.presets.summarising import (
 )
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
 
-MAX_UNSPLIT = 4
+MAX_UNSPLIT_MESSAGES = 4
 """Maximum messages before the cut with which aider summarises everything."""
+MIN_STRANDS_SHARE = 0.1
+MAX_STRANDS_SHARE = 0.8
 
 
 class OpenHandsLlm(Summarise):
@@ -46,18 +52,24 @@ class OpenHandsLlm(Summarise):
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         has_summary = state.summary_place >= 0 and view.state(state.summary_place) == "summarised"
-        count = SYSTEM_EVENT + has_summary + len(shown_events(view))
+        count = SYSTEM_EVENT_COUNT + has_summary + len(shown_events(view))
         return Probe("events", count, self.max_events, "events")
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first item of the newest half."""
-        newest = max(1, self.max_events // 2 - self.keep_first - 1)
-        return middle_items(shown_events(view), first_events(self.keep_first), newest).stop
+        newest_count = max(1, self.max_events // 2 - self.keep_first - 1)
+        return middle_items(
+            shown_events(view), first_event_count(self.keep_first), newest_count
+        ).stop
 
     def covered_items(self, view: PolicyView, first_kept: int) -> Sequence[int]:
-        starts = shown_events(view)
-        first = first_events(self.keep_first)
-        return range(starts[first], first_kept) if len(starts) > first else ()
+        message_starts = shown_events(view)
+        first_covered = first_event_count(self.keep_first)
+        return (
+            range(message_starts[first_covered], first_kept)
+            if len(message_starts) > first_covered
+            else ()
+        )
 
 
 class OpenHandsLlmV1(OpenHandsLlm):
@@ -79,14 +91,15 @@ class LangChainSummarise(Summarise):
     inclusive = True
     trigger: int = 4_000
     messages: int = 20
+    """Number of newest messages that stay."""
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:  # noqa: ARG002
         return self.probe_against(view, self.trigger)
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first of the newest messages; where that is a result, the message with its call."""
-        starts = shown_chat(view)
-        return before_results(view, starts, len(starts) - self.messages)
+        message_starts = shown_chat(view)
+        return before_results(view, message_starts, len(message_starts) - self.messages)
 
 
 class DeepAgentsSummariseMessages(LangChainSummarise):
@@ -110,17 +123,17 @@ class DeepAgentsSummarise(CutAtTokens):
     window_share: float = 0.85
     keep_share: float = 0.10
 
-    def limit(self, window: int) -> float:
-        return int(CutAtTokens.limit(self, window))
+    def threshold_tokens(self, window: int) -> float:
+        return int(CutAtTokens.threshold_tokens(self, window))
 
     def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
         return self.keep_share * state.window
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that fit into the tokens to keep; it is never a result."""
-        starts = shown_chat(view)
-        start_index = newest_that_fit(view, starts, int(self.tokens_to_keep(state, view)))
-        return before_results(view, starts, min(start_index, len(starts) - 1))
+        message_starts = shown_chat(view)
+        start_index = newest_that_fit(view, message_starts, int(self.tokens_to_keep(state, view)))
+        return before_results(view, message_starts, min(start_index, len(message_starts) - 1))
 
 
 class ClineCompact(CutAtTokens):
@@ -139,18 +152,20 @@ class ClineCompact(CutAtTokens):
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the message at which the newest tokens to keep begin, or the newest prompt if that is older."""
-        starts = shown_merged_messages(view)
-        passed_tokens, end, start_index = 0, view.count, len(starts)
+        message_starts = shown_merged_messages(view)
+        passed_tokens, end, start_index = 0, view.count, len(message_starts)
         while start_index > 0 and passed_tokens < self.keep_tokens:
             start_index -= 1
-            passed_tokens += tokens_in(view, starts[start_index], end)
-            end = starts[start_index]
-        later = range(len(starts) - 1, 0, -1)
-        prompts = (number for number in later if view.item(starts[number]).kind == "user")
+            passed_tokens += tokens_in(view, message_starts[start_index], end)
+            end = message_starts[start_index]
+        later = range(len(message_starts) - 1, 0, -1)
+        prompts = (number for number in later if view.item(message_starts[number]).kind == "user")
         start_index = min(start_index, next(prompts, start_index))
-        while 0 < start_index < len(starts) and is_result(view, starts[start_index]):
+        while 0 < start_index < len(message_starts) and is_result(
+            view, message_starts[start_index]
+        ):
             start_index -= 1
-        return starts[start_index] if start_index < len(starts) else view.count
+        return message_starts[start_index] if start_index < len(message_starts) else view.count
 
 
 class StrandsSummarise(Summarise):
@@ -169,22 +184,30 @@ class StrandsSummarise(Summarise):
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item after the oldest share of the messages."""
-        starts = shown_merged_messages(view)
-        share = max(0.1, min(0.8, self.share))
-        start_index, summary, remaining_tokens = 0, int(state.summary_place >= 0), view.total
-        limit = in_own_tokens(self.limit(state.window), view, self.probe(state, view))
-        while remaining_tokens > limit:
-            messages = summary + len(starts) - start_index  # the summary is one
-            count = min(max(1, int(messages * share)), messages - self.messages) - summary
+        message_starts = shown_merged_messages(view)
+        summarised_share = max(MIN_STRANDS_SHARE, min(MAX_STRANDS_SHARE, self.share))
+        start_index, summary_count, remaining_tokens = 0, int(state.summary_place >= 0), view.total
+        max_tokens = in_own_tokens(
+            self.threshold_tokens(state.window), view, self.probe(state, view)
+        )
+        while remaining_tokens > max_tokens:
+            messages = summary_count + len(message_starts) - start_index  # the summary is one
+            count = (
+                min(max(1, int(messages * summarised_share)), messages - self.messages)
+                - summary_count
+            )
             end = start_index + count
-            while 0 < end < len(starts) and is_result(view, starts[end]):
+            while 0 < end < len(message_starts) and is_result(view, message_starts[end]):
                 end += 1
-            if count <= 0 or end >= len(starts):
+            if count <= 0 or end >= len(message_starts):
                 break
-            freed = tokens_in(view, starts[start_index], starts[end]) + summary * self.summary
-            remaining_tokens += self.summary - freed
-            start_index, summary = end, 1
-        return starts[start_index] if start_index else 0
+            freed_tokens = (
+                tokens_in(view, message_starts[start_index], message_starts[end])
+                + summary_count * self.summary
+            )
+            remaining_tokens += self.summary - freed_tokens
+            start_index, summary_count = end, 1
+        return message_starts[start_index] if start_index else 0
 
 
 class LettaSlidingWindow(Summarise):
@@ -205,7 +228,7 @@ class LettaSlidingWindow(Summarise):
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the newest answer within the share to be removed, at which the rest begins; without one, the end."""
-        starts = shown_chat(view)
+        message_starts = shown_chat(view)
         # The system prompt and the summary are messages, too.
         fixed_messages = 1 + (state.summary_place >= 0)
         kept_tokens = (1 - self.share) * state.window
@@ -213,13 +236,19 @@ class LettaSlidingWindow(Summarise):
         share = self.share
         while share < 1 and self.share_step > 0:
             share += self.share_step
-            until = round(share * (fixed_messages + len(starts))) - fixed_messages
-            older = range(min(until, len(starts) - 1), -1, -1)
-            start_index = next((index for index in older if _is_answer(view, starts[index])), None)
+            end = round(share * (fixed_messages + len(message_starts))) - fixed_messages
+            older = range(min(end, len(message_starts) - 1), -1, -1)
+            start_index = next(
+                (index for index in older if _is_answer(view, message_starts[index])), None
+            )
             if start_index is None or share >= 1:
                 continue
-            if view.total - tokens_in(view, 0, starts[start_index]) < tokens_to_keep:
-                return starts[start_index] if start_index < len(starts) - 1 else view.count
+            if view.total - tokens_in(view, 0, message_starts[start_index]) < tokens_to_keep:
+                return (
+                    message_starts[start_index]
+                    if start_index < len(message_starts) - 1
+                    else view.count
+                )
         return view.count
 
 
@@ -238,28 +267,32 @@ class AiderHistory(CutAtTokens):
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         summary = self.summary if state.summary_place >= 0 else 0
-        total = summary + tokens_in(view, 0, view.count)
-        return Probe("tokens of the conversation", total, self._limit(state))
+        total_tokens = summary + tokens_in(view, 0, view.count)
+        return Probe("tokens of the conversation", total_tokens, self._max_history_tokens(state))
 
     def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
-        return self.keep_share * self._limit(state)
+        return self.keep_share * self._max_history_tokens(state)
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that fit, moved back so that an answer comes before it."""
-        starts = shown_messages(view)
-        before = int(state.summary_place >= 0)  # the summary is a message, too
-        start_index = newest_that_fit(view, starts, ceil(self.tokens_to_keep(state, view)) - 1)
+        message_starts = shown_messages(view)
+        summary_count = int(state.summary_place >= 0)  # the summary is a message, too
+        start_index = newest_that_fit(
+            view, message_starts, ceil(self.tokens_to_keep(state, view)) - 1
+        )
         while (
-            start_index + before > 1
+            start_index + summary_count > 1
             and start_index > 0
-            and not _is_answer(view, starts[start_index - 1])
+            and not _is_answer(view, message_starts[start_index - 1])
         ):
             start_index -= 1
-        if start_index + before <= MAX_UNSPLIT or start_index >= len(starts):
+        if start_index + summary_count <= MAX_UNSPLIT_MESSAGES or start_index >= len(
+            message_starts
+        ):
             return view.count
-        return starts[start_index]
+        return message_starts[start_index]
 
-    def _limit(self, state: SummaryState) -> int:
+    def _max_history_tokens(self, state: SummaryState) -> int:
         return max(self.least_tokens, min(self.most_tokens, state.window // 16))
 
 
@@ -276,31 +309,35 @@ class GoogleAdkCompaction(Preset):
     initial_state = 0
     """The turn after which the rule last acted: none."""
     interval: int = 3
+    """Number of turns after which a summary is written."""
     summary: int = SUMMARY_TOKENS
+    """Tokens of the summary."""
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
-        turns = view.turn - state
-        probe = Probe("turns since the last summary", turns, self.interval, "turns", inclusive=True)
+        turn_count = view.turn - state
+        probe = Probe(
+            "turns since the last summary", turn_count, self.interval, "turns", inclusive=True
+        )
         if not probe.is_passed:
             return PolicyResult(state, probe=probe)
-        covered = with_partners(view, range(view.count))
-        freed = sum(view.tokens(index) for index in covered)
-        if freed <= self.summary:
-            return PolicyResult(view.turn, probe=gain_probe(freed, self.summary, probe))
+        covered_items = with_partners(view, range(view.count))
+        freed_tokens = sum(view.tokens(index) for index in covered_items)
+        if freed_tokens <= self.summary:
+            return PolicyResult(view.turn, probe=gain_probe(freed_tokens, self.summary, probe))
         changes = [
             Change(index, "summarised", tokens=0 if position else self.summary)
-            for position, index in enumerate(covered)
+            for position, index in enumerate(covered_items)
         ]
         return PolicyResult(view.turn, changes, probe, fired=True)
 
 
-def before_results(view: PolicyView, starts: Sequence[int], start_index: int) -> int:
-    """Return the message at an index; for a result, the message with its call."""
+def before_results(view: PolicyView, message_starts: Sequence[int], start_index: int) -> int:
+    """Return the first item of the message at an index; for a result, of the message with its call."""
     if start_index < 0:
         return 0
-    while start_index > 0 and is_result(view, starts[start_index]):
+    while start_index > 0 and is_result(view, message_starts[start_index]):
         start_index -= 1
-    return starts[start_index]
+    return message_starts[start_index]
 
 
 def _is_answer(view: PolicyView, start: int) -> bool:

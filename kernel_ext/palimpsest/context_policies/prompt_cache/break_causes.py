@@ -45,13 +45,15 @@ PROVIDER_CAUSES: dict[str, BreakCause] = {
 }
 """Causes that Anthropic's API reports (platform.claude.com, "Cache diagnostics", 2026); its other values mean that the
 cause is not known."""
-CHANGED_BEGINNING = frozenset({"tools_changed", "system_changed"})
-"""The provider's causes that concern the part before all messages."""
+BEGINNING_CHANGES = frozenset({"tools_changed", "system_changed"})
+"""The causes in ``PROVIDER_CAUSES`` that concern the part before all messages."""
 MESSAGE_CAUSES: frozenset[BreakCause] = frozenset({"compacted", "reverted", "pruned", "rewritten"})
 MAX_READ_DIFFERENCE = 0.02
 """Maximum relative difference of two reads of the same prefix: cache marks are set at blocks, not at tokens."""
 MAX_REQUESTS_BEHIND = 5
 """Maximum requests by which a cache may lag behind."""
+MAX_QUOTED_CHARS = 40
+"""Maximum characters of a message's beginning that a sentence quotes."""
 SECTION_CHANGES: Mapping[BreakCause, str] = {
     "tools": "the tool definitions changed",
     "system prompt": "the system prompt changed",
@@ -85,8 +87,8 @@ def causes_of(
 
 def reads_beginning_only(timeline: Timeline, request: TimelineRequest) -> bool:
     """Return whether a request read only the part that the session's first request sent, and no later message."""
-    of_model = (earlier for earlier in timeline.requests if earlier.model == request.model)
-    first = next((earlier for earlier in of_model if earlier.reported), None)
+    requests_of_model = (earlier for earlier in timeline.requests if earlier.model == request.model)
+    first = next((earlier for earlier in requests_of_model if earlier.reported), None)
     if first is None or first.reported is None or request.usage is None:
         return False
     return first.index < request.index and 0 < request.usage.cache_read <= first.reported
@@ -153,7 +155,7 @@ def _program_message(
     prompt_messages = {item.message for item in user_messages if not item.by_program}
     for item in user_messages:
         if item.message not in prompt_messages:
-            return f"“{item.label[:40]}”"
+            return f"“{item.label[:MAX_QUOTED_CHARS]}”"
     return ""
 
 
@@ -166,9 +168,11 @@ def _with_provider_cause(causes: list[FoundCause], provider_cause: BreakCause) -
         or (provider_cause == "rewritten" and cause.cause in MESSAGE_CAUSES)
     ]
     if same_causes:
-        same = same_causes[0]
-        confirmed = same._replace(evidence=f"{same.evidence}, as the provider says, too")
-        return [confirmed, *(cause for cause in causes if cause is not same)]
+        confirmed_cause = same_causes[0]
+        confirmed = confirmed_cause._replace(
+            evidence=f"{confirmed_cause.evidence}, as the provider says, too"
+        )
+        return [confirmed, *(cause for cause in causes if cause is not confirmed_cause)]
     changes: Mapping[BreakCause, str] = {"model": "the model changed", **SECTION_CHANGES}
     change = changes.get(provider_cause, "earlier messages were sent otherwise than before")
     return [FoundCause(provider_cause, f"{change}, as the provider says"), *causes]

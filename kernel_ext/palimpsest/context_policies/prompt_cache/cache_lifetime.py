@@ -12,17 +12,17 @@ from typing import NamedTuple
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Usage
 
-FIVE_MINUTES = 300.0
-HOUR = 3_600.0
-DAY = 86_400.0
-POSSIBLE_LIFETIMES = (FIVE_MINUTES, HOUR, DAY)
+FIVE_MINUTES_SECONDS = 300.0
+HOUR_SECONDS = 3_600.0
+DAY_SECONDS = 86_400.0
+POSSIBLE_LIFETIMES = (FIVE_MINUTES_SECONDS, HOUR_SECONDS, DAY_SECONDS)
 """Lifetimes in seconds that providers offer: five minutes and an hour (Anthropic), up to a day (OpenAI); 2026."""
-MIN_TOKENS = 1_024
+MIN_PREFIX_TOKENS = 1_024
 """Minimum tokens of a prefix that is considered; some providers do not cache a shorter one."""
-KEPT_SHARE = 0.9
-"""Share of the cached prefix; if a request read at least as much, the prefix was still cached."""
-LOST_SHARE = 0.5
-"""Share of the cached prefix; if a request read less, the prefix was lost."""
+MIN_KEPT_READ_SHARE = 0.9
+"""Minimum share of a stored prefix that a later request reads where the prefix was still cached."""
+MAX_LOST_READ_SHARE = 0.5
+"""Share of a stored prefix; a later request that reads less shows that the prefix was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class CacheLifetime:
 
     seconds: float
     sentence: str
-    """How it is known, in a sentence; empty where there is no request."""
+    """How the lifetime is known, in a sentence; empty where there is no request."""
 
 
 def cache_lifetime(timeline: Timeline) -> CacheLifetime:
@@ -47,7 +47,7 @@ def lifetime_seconds(
     for request in filter(is_known, timeline.requests):
         requests_by_model.setdefault(request.model, []).append(request)
     stated_lifetimes = {
-        model: HOUR if keeps_an_hour(requests) else FIVE_MINUTES
+        model: HOUR_SECONDS if keeps_an_hour(requests) else FIVE_MINUTES_SECONDS
         for model, requests in requests_by_model.items()
         if any(usage.cache_write_hour is not None for usage in _usages(requests))
     }
@@ -58,8 +58,8 @@ def lifetime_seconds(
 def keeps_an_hour(requests: Sequence[TimelineRequest]) -> bool:
     """Return whether most tokens that requests wrote to the cache are kept for an hour."""
     usages = _usages(requests)
-    for_hour = sum(usage.cache_write_hour or 0 for usage in usages)
-    return for_hour > 0 and 2 * for_hour > sum(usage.cache_write for usage in usages)
+    hourly_tokens = sum(usage.cache_write_hour or 0 for usage in usages)
+    return hourly_tokens > 0 and 2 * hourly_tokens > sum(usage.cache_write for usage in usages)
 
 
 def _usages(requests: Sequence[TimelineRequest]) -> list[Usage]:
@@ -68,17 +68,19 @@ def _usages(requests: Sequence[TimelineRequest]) -> list[Usage]:
 
 def _find_lifetime(timeline: Timeline) -> CacheLifetime:
     if not timeline.requests:
-        return CacheLifetime(FIVE_MINUTES, "")
+        return CacheLifetime(FIVE_MINUTES_SECONDS, "")
     if keeps_an_hour(timeline.requests):
         return CacheLifetime(
-            HOUR, "The cache keeps a prefix for an hour, as the recorded writes asked for."
+            HOUR_SECONDS, "The cache keeps a prefix for an hour, as the recorded writes asked for."
         )
     pauses_survived, pauses_lost = _pauses(timeline)
     seconds = _lifetime_from_pauses(pauses_survived, pauses_lost)
-    if seconds == FIVE_MINUTES:
-        is_recorded = any(pause > FIVE_MINUTES for pause in pauses_lost)
+    if seconds == FIVE_MINUTES_SECONDS:
+        is_recorded = any(pause > FIVE_MINUTES_SECONDS for pause in pauses_lost)
         how_known = "as the pauses of the recording say" if is_recorded else "it is assumed"
-        return CacheLifetime(FIVE_MINUTES, f"The cache keeps a prefix for 300 s ({how_known}).")
+        return CacheLifetime(
+            FIVE_MINUTES_SECONDS, f"The cache keeps a prefix for 300 s ({how_known})."
+        )
     longest = max(pause for pause in pauses_survived if pause <= seconds)
     return CacheLifetime(
         seconds,
@@ -90,7 +92,7 @@ def _lifetime_from_pauses(pauses_survived: Sequence[float], pauses_lost: Sequenc
     """Return the lifetime that the fewest pauses contradict."""
     contradictions = {
         lifetime: sum(pause > lifetime for pause in pauses_survived)
-        + sum(FIVE_MINUTES < pause <= lifetime for pause in pauses_lost)
+        + sum(FIVE_MINUTES_SECONDS < pause <= lifetime for pause in pauses_lost)
         for lifetime in POSSIBLE_LIFETIMES
     }
     return min(POSSIBLE_LIFETIMES, key=lambda lifetime: (contradictions[lifetime], lifetime))
@@ -102,7 +104,7 @@ class _Pause(NamedTuple):
     request_before: TimelineRequest
     request_after: TimelineRequest
     seconds: float
-    survived: bool
+    is_survived: bool
 
 
 def _pauses(
@@ -113,23 +115,23 @@ def _pauses(
     pauses_lost: list[float] = []
     for pause in timeline.derived_value("pauses", _all_pauses):
         if is_known(pause.request_before) and is_known(pause.request_after):
-            (pauses_survived if pause.survived else pauses_lost).append(pause.seconds)
+            (pauses_survived if pause.is_survived else pauses_lost).append(pause.seconds)
     return pauses_survived, pauses_lost
 
 
 def _all_pauses(timeline: Timeline) -> list[_Pause]:
-    changed = {transition.request for transition in timeline.transitions}
-    changed |= {event.request for event in timeline.events if event.kind != "idle"}
+    changed_requests = {transition.request for transition in timeline.transitions}
+    changed_requests |= {event.request for event in timeline.events if event.kind != "idle"}
     pauses: list[_Pause] = []
     for before, after in pairwise(timeline.requests):
-        if before.usage is None or after.usage is None or after.index in changed:
+        if before.usage is None or after.usage is None or after.index in changed_requests:
             continue
         has_same_settings = before.model == after.model and not after.changed_sections(before)
         seconds = after.seconds_since(before)
         stored_tokens = before.usage.cache_read + before.usage.cache_write
-        if not has_same_settings or seconds is None or stored_tokens < MIN_TOKENS:
+        if not has_same_settings or seconds is None or stored_tokens < MIN_PREFIX_TOKENS:
             continue
-        survived = after.usage.cache_read >= KEPT_SHARE * stored_tokens
-        if survived or after.usage.cache_read < LOST_SHARE * stored_tokens:
-            pauses.append(_Pause(before, after, seconds, survived))
+        is_survived = after.usage.cache_read >= MIN_KEPT_READ_SHARE * stored_tokens
+        if is_survived or after.usage.cache_read < MAX_LOST_READ_SHARE * stored_tokens:
+            pauses.append(_Pause(before, after, seconds, is_survived))
     return pauses

@@ -14,7 +14,7 @@ from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifeti
 from palimpsest.transcript.growing_lists import GrownRows, common_beginning
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-MIN_LOSS = 1_024
+MIN_LOSS_TOKENS = 1_024
 """Minimum lost tokens of a break."""
 MIN_LOSS_SHARE = 0.05
 """Minimum share of the expected read whose loss is a break."""
@@ -23,7 +23,7 @@ UNMEASURED_CAUSES: frozenset[BreakCause] = frozenset({"unexplained", "late", "ef
 
 
 class CacheLoss(NamedTuple):
-    """A request that read less from the cache than the last request with reported usage left there."""
+    """A request, by its index, that read less from the cache than the last request with reported usage left there."""
 
     request: int
     compared_request: int
@@ -77,7 +77,9 @@ def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
     usages = [(request.model, request.usage) for request in requests if request.usage is not None]
     writers = frozenset(model for model, usage in usages if usage.cache_write)
     uses_cache = bool(writers) or any(usage.cache_read for _, usage in usages)
-    unchanged_count = bisect_left(requests, _first_changed(timeline), key=attrgetter("index"))
+    unchanged_count = bisect_left(
+        requests, _first_changed_request(timeline), key=attrgetter("index")
+    )
     # A late read shows only in the request after it.
     followers = (*requests[1:], None)
     earlier_losses: GrownRows[CacheLoss | None] = timeline.earlier.setdefault(
@@ -101,8 +103,8 @@ def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
     return tuple(losses)
 
 
-def _first_changed(timeline: Timeline) -> int:
-    """Return the first request before which something changed since the losses were last computed."""
+def _first_changed_request(timeline: Timeline) -> int:
+    """Return the index of the first request before which something changed since the losses were last computed."""
     changes = (timeline.transitions, timeline.events)
     previous = timeline.earlier.get("happened before followers", ((), ()))
     timeline.earlier["happened before followers"] = changes
@@ -130,5 +132,5 @@ def _loss_between(
     )
     expected = min(stored_tokens, request.reported)
     loss = expected - request.usage.cache_read
-    is_break = loss > max(MIN_LOSS, MIN_LOSS_SHARE * expected)
+    is_break = loss > max(MIN_LOSS_TOKENS, MIN_LOSS_SHARE * expected)
     return (expected, request.usage.cache_read) if is_break else None

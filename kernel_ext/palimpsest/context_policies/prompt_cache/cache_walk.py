@@ -6,7 +6,7 @@ it, up to the first change since; each model has a cache of its own.
 
 from dataclasses import dataclass, replace
 
-from palimpsest.context_policies.prompt_cache.break_causes import CHANGED_BEGINNING
+from palimpsest.context_policies.prompt_cache.break_causes import BEGINNING_CHANGES
 from palimpsest.context_policies.prompt_cache.ruler import (
     PriceProfile,
     RequestRuler,
@@ -116,7 +116,7 @@ class CacheWalk:
         return walk
 
     def measured_size(self, unmeasured: UnmeasuredRequest, ruler: RequestRuler) -> RequestSize:
-        """Return the sizes of the next request."""
+        """Return the size of the next request, and continue the walk after it."""
         request, previous_estimate = unmeasured.request, self._previous_estimate
         whole_tokens = ruler.request_tokens(unmeasured.tokens, self._scale)
         total = (whole_tokens + ruler.added_per_request) * ruler.taken_share
@@ -127,19 +127,21 @@ class CacheWalk:
             scale = self._scale.fitted_to(total, unmeasured.tokens)
             prefix = scale.request_tokens(unchanged_tokens)
         self._previous_total = total
-        cacheable, cached_tokens = total, unmeasured.tokens
+        cacheable_total, cached_tokens = total, unmeasured.tokens
         if unmeasured.cacheable_tokens is not None:
             cached_tokens = min(unmeasured.cacheable_tokens, cached_tokens)
-            cacheable = min(ruler.request_tokens(unmeasured.cacheable_tokens, self._scale), total)
-        read = min(self._tokens_in_cache(request, ruler), cacheable)
+            cacheable_total = min(
+                ruler.request_tokens(unmeasured.cacheable_tokens, self._scale), total
+            )
+        read = min(self._tokens_in_cache(request, ruler), cacheable_total)
         if ruler.unchanged_beginning is not None:
             read = min(read, ruler.unchanged_beginning)
         is_taken = False
         if ruler.taken_read is not None and (previous_estimate is None or ruler.taken_read < read):
-            read, is_taken = min(float(ruler.taken_read), cacheable), True
+            read, is_taken = min(float(ruler.taken_read), cacheable_total), True
         unread = total - read
         uncached = unread if ruler.unwritten_tokens is None else min(ruler.unwritten_tokens, unread)
-        uncached = max(uncached, total - cacheable)
+        uncached = max(uncached, total - cacheable_total)
         was_answered = request.status == "ok" or request.usage is not None
         if was_answered:
             # In recordings no request reads what a stopped or refused request would have left in the cache.
@@ -161,23 +163,25 @@ class CacheWalk:
             is_billed=not ruler.is_fitted or was_answered,
         )
 
-    def _shorten_prompts(self, prefix: float) -> None:
+    def _shorten_prompts(self, unchanged_tokens: float) -> None:
         """Shorten the cached prompts to what comes before a change."""
-        for model, cached in self._cached_prompts.items():
-            if cached.tokens > prefix:
-                self._cached_prompts[model] = replace(cached, tokens=prefix, is_whole=False)
+        for model, cached_prompt in self._cached_prompts.items():
+            if cached_prompt.tokens > unchanged_tokens:
+                self._cached_prompts[model] = replace(
+                    cached_prompt, tokens=unchanged_tokens, is_whole=False
+                )
 
     def _tokens_in_cache(self, request: TimelineRequest, ruler: RequestRuler) -> float:
         """Return the tokens that the model's cache holds of a request."""
-        cached = self._cached_prompts.get(request.model)
+        cached_prompt = self._cached_prompts.get(request.model)
         if not ruler.is_cached or self._previous_estimate is None:
             return 0.0
-        if cached is None or _is_expired(cached.request, request, ruler):
+        if cached_prompt is None or _is_expired(cached_prompt.request, request, ruler):
             return float(ruler.shared_beginning)
-        if _has_changed_beginning(cached, request, ruler):
+        if _has_changed_beginning(cached_prompt, request, ruler):
             return 0.0
-        beginning = ruler.request_tokens(cached.tokens, self._scale)
-        if cached.is_whole:
+        beginning = ruler.request_tokens(cached_prompt.tokens, self._scale)
+        if cached_prompt.is_whole:
             beginning += ruler.cached_beyond
         if beginning < max(ruler.min_cached, ruler.read_step):
             return 0.0
@@ -185,17 +189,17 @@ class CacheWalk:
 
 
 def _is_expired(previous: TimelineRequest, request: TimelineRequest, ruler: RequestRuler) -> bool:
-    gap = request.seconds_since(previous)
-    return gap is not None and gap > ruler.lifetime_seconds
+    pause_seconds = request.seconds_since(previous)
+    return pause_seconds is not None and pause_seconds > ruler.lifetime_seconds
 
 
 def _has_changed_beginning(
-    cached: _CachedPrompt, request: TimelineRequest, ruler: RequestRuler
+    cached_prompt: _CachedPrompt, request: TimelineRequest, ruler: RequestRuler
 ) -> bool:
     """Return whether tools, system prompt or thinking changed since the cached prompt, so that none of it is read."""
-    previous = cached.request
-    if cached.is_whole and request.changed_sections(previous):
+    previous = cached_prompt.request
+    if cached_prompt.is_whole and request.changed_sections(previous):
         return True
-    if cached.is_whole and request.cache_miss in CHANGED_BEGINNING:
+    if cached_prompt.is_whole and request.cache_miss in BEGINNING_CHANGES:
         return True
     return ruler.starts_anew_by_thinking and "thinking" in changed_settings(previous, request)

@@ -2,7 +2,7 @@
 
 from palimpsest.transcript.timeline import Timeline
 
-JITTER_MS = 1_000
+MAX_JITTER_MS = 1_000
 """Milliseconds by which a clock may go back without a report: computers adjust their clocks, and programs round times."""
 
 
@@ -14,9 +14,9 @@ def clock_sentence(timeline: Timeline) -> str:
             continue
         milliseconds_back = latest_ms - request.started
         position = "before"
-        if milliseconds_back <= JITTER_MS and request.ended is not None:
+        if milliseconds_back <= MAX_JITTER_MS and request.ended is not None:
             milliseconds_back, position = request.started - request.ended, "during"
-        if milliseconds_back > JITTER_MS:
+        if milliseconds_back > MAX_JITTER_MS:
             return (
                 f"The clock of the recording went back by {milliseconds_back / 1000:,.0f} s {position} request "
                 f"{request.index + 1:,}, so how long the session took is not known."
@@ -36,8 +36,8 @@ def _find_requests_behind(timeline: Timeline) -> frozenset[int]:
         if request.started is None:
             continue
         if (
-            request.started < latest_ms - JITTER_MS
-            or (request.ended or request.started) < request.started - JITTER_MS
+            request.started < latest_ms - MAX_JITTER_MS
+            or (request.ended or request.started) < request.started - MAX_JITTER_MS
         ):
             requests_behind.append(request.index)
         latest_ms = max(latest_ms, request.started)

@@ -12,11 +12,11 @@ from palimpsest.render.reports.table import ESTIMATED, Basis
 from palimpsest.transcript.timeline import CHARS4, Terms, TimelineRequest
 from palimpsest.transcript.values import Price
 
-Prefix = Literal["message", "item"]
+CacheUnit = Literal["message", "item"]
 
 GIVEN_SOURCE = "given"
 """The source of a price that the user gave."""
-MAX_ODD_NAMED = 5
+MAX_LISTED_CONTRADICTIONS = 5
 """Maximum requests with a contradicting report that a sentence lists."""
 MAX_FACTOR_RATIO = 2.0
 """Maximum ratio of a request's own factor to the ruler's, or of the ruler's to it; other tokens count as unseen."""
@@ -122,7 +122,7 @@ class Ruler:
     unseen_tokens: float = 0
     """Tokens that every request has besides its items: system prompt and tools, where these are no items."""
     factor: float = 1.0
-    prefix: Prefix = "message"
+    prefix: CacheUnit = "message"
     """The unit of the cache: whole messages of the provider, or single items."""
     lifetime_seconds: float = 300
     """Seconds for which the provider keeps a prefix after its last use."""
@@ -191,11 +191,13 @@ class Ruler:
         requests = self.contradicting_requests
         if not requests:
             return ""
-        named = ", ".join(str(request + 1) for request in requests[:MAX_ODD_NAMED])
-        if len(requests) > MAX_ODD_NAMED:
-            named += f" and {len(requests) - MAX_ODD_NAMED:,} more"
+        request_numbers = ", ".join(
+            str(request + 1) for request in requests[:MAX_LISTED_CONTRADICTIONS]
+        )
+        if len(requests) > MAX_LISTED_CONTRADICTIONS:
+            request_numbers += f" and {len(requests) - MAX_LISTED_CONTRADICTIONS:,} more"
         plural, them = ("s", "them") if len(requests) > 1 else ("", "it")
-        return f" What request{plural} {named} reported contradicts the requests around {them} and is left out of that."
+        return f" What request{plural} {request_numbers} reported contradicts the requests around {them} and is left out of that."
 
 
 class Rates(NamedTuple):
@@ -275,11 +277,11 @@ class PriceProfile:
         profiles = (self, *self.other_models)
         sources = dict.fromkeys(profile.source for profile in profiles if profile.source)
         lists = [source for source in sources if source != GIVEN_SOURCE]
-        listed = f", from {' and '.join(lists)}" if lists else ""
-        named = [profile.name for profile in profiles if profile.source == GIVEN_SOURCE]
-        if not named:
-            return listed
-        return f"{listed}, and as given for {', '.join(named)}" if lists else ", as given"
+        list_text = f", from {' and '.join(lists)}" if lists else ""
+        given_names = [profile.name for profile in profiles if profile.source == GIVEN_SOURCE]
+        if not given_names:
+            return list_text
+        return f"{list_text}, and as given for {', '.join(given_names)}" if lists else ", as given"
 
     @property
     def rates_text(self) -> str:

@@ -14,23 +14,23 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 EFFORTS_WITHOUT_THINKING = frozenset({"off", "none", "disabled"})
 """Efforts at which a model does not think."""
-LOST_SHARE = 0.9
-"""A request with a changed setting that read less than this share of what could be in the cache lost the cache."""
-MAX_SIMILAR = 25
+MAX_LOST_READ_SHARE = 0.9
+"""Share of what could be in the cache; a request with a changed setting that read less lost the cache."""
+MAX_SIMILAR_CHANGES = 25
 """Maximum similar changes that are considered before a request, and after it."""
 
 Setting = Literal["thinking", "effort", "client"]
 
 
 class SettingChange(NamedTuple):
-    """A request before which a setting changed."""
+    """A request, by its index, before which a setting changed."""
 
     request: int
     request_before: int
     """The last request with reported usage before it."""
     read_tokens: int
     has_lost_cache: bool
-    """Whether the request read less than ``LOST_SHARE`` of what the previous request had left in the cache."""
+    """Whether the request read less than ``MAX_LOST_READ_SHARE`` of what the previous request had left in the cache."""
 
 
 def changed_settings(previous: TimelineRequest, request: TimelineRequest) -> tuple[Setting, ...]:
@@ -57,7 +57,7 @@ def read_after_change(timeline: Timeline, request: TimelineRequest) -> float | N
         read
         for (setting, model), changes_of_kind in changes.items()
         if model == request.model
-        for read in _reads_around(changes_of_kind, request.index)
+        for read in _median_read_around(changes_of_kind, request.index)
     ]
     return min(reads_after_changes) if reads_after_changes else None
 
@@ -67,12 +67,14 @@ def setting_changes(timeline: Timeline) -> dict[tuple[Setting, str], tuple[Setti
     return timeline.derived_value("setting changes", _find_changes)
 
 
-def _reads_around(changes_of_kind: tuple[SettingChange, ...], request: int) -> list[float]:
+def _median_read_around(changes_of_kind: tuple[SettingChange, ...], request: int) -> list[float]:
     """Return the median tokens read after similar changes around a request, if most lost the cache; else an empty list."""
     position = bisect_left(changes_of_kind, request, key=lambda change: change.request)
     if position == len(changes_of_kind) or changes_of_kind[position].request != request:
         return []
-    neighbours = changes_of_kind[max(position - MAX_SIMILAR, 0) : position + MAX_SIMILAR + 1]
+    neighbours = changes_of_kind[
+        max(position - MAX_SIMILAR_CHANGES, 0) : position + MAX_SIMILAR_CHANGES + 1
+    ]
     others = [
         change for change in neighbours if request not in (change.request, change.request_before)
     ]
@@ -81,14 +83,23 @@ def _reads_around(changes_of_kind: tuple[SettingChange, ...], request: int) -> l
 
 
 def _find_changes(timeline: Timeline) -> dict[tuple[Setting, str], tuple[SettingChange, ...]]:
-    by_setting: dict[tuple[Setting, str], list[SettingChange]] = {}
+    changes_by_setting: dict[tuple[Setting, str], list[SettingChange]] = {}
     for previous, request in pairwise(reporting_requests(timeline)):
         if previous.model != request.model or previous.usage is None or request.usage is None:
             continue
-        read, last = request.usage.cache_read, previous.usage
-        cached_tokens = last.cache_read + last.cache_write if last.cache_write else last.prompt
-        expected = min(cached_tokens, request.usage.prompt)
-        change = SettingChange(request.index, previous.index, read, read < LOST_SHARE * expected)
+        read_tokens, previous_usage = request.usage.cache_read, previous.usage
+        cached_tokens = (
+            previous_usage.cache_read + previous_usage.cache_write
+            if previous_usage.cache_write
+            else previous_usage.prompt
+        )
+        expected_tokens = min(cached_tokens, request.usage.prompt)
+        change = SettingChange(
+            request.index,
+            previous.index,
+            read_tokens,
+            read_tokens < MAX_LOST_READ_SHARE * expected_tokens,
+        )
         for setting in changed_settings(previous, request):
-            by_setting.setdefault((setting, request.model), []).append(change)
-    return {key: tuple(changes_of_kind) for key, changes_of_kind in by_setting.items()}
+            changes_by_setting.setdefault((setting, request.model), []).append(change)
+    return {key: tuple(changes_of_kind) for key, changes_of_kind in changes_by_setting.items()}

@@ -7,9 +7,11 @@ FETCH_TOKENS = 60
 """Tokens of a call that fetches something again: the mean of short calls in recorded sessions."""
 
 
-def fetch_cost(simulation: Simulation, request: int, item: int, price: PriceProfile) -> float:
+def fetch_cost(
+    simulation: Simulation, request_index: int, item_index: int, price: PriceProfile
+) -> float:
     """Return the estimated cost of fetching an item again at a request."""
     ruler = simulation.ruler
-    tokens = simulation.timeline.weights(ruler.estimator)[item] * ruler.factor
-    size = simulation.sizes[request]
+    tokens = simulation.timeline.weights(ruler.estimator)[item_index] * ruler.factor
+    size = simulation.sizes[request_index]
     return price.cost(0, size.total, tokens + FETCH_TOKENS, FETCH_TOKENS, terms=size.terms)

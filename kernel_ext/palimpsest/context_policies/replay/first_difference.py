@@ -28,27 +28,32 @@ class DifferingItems:
         self._timeline = timeline
         self._read_count = 0
         """Number of recorded transitions that were read."""
-        self._recorded: dict[int, object] = {}
-        self._simulated: dict[int, object] = {}
-        self._items: set[int] = set()
+        self._recorded_states: dict[int, object] = {}
+        self._simulated_states: dict[int, object] = {}
+        self._differing_items: set[int] = set()
 
     def advance(self, request: int, simulated_transitions: Sequence[Transition]) -> bool:
         """Advance to a request, given the replay's new transitions, and return whether one of its items differs."""
         changed_items: list[int] = []
-        recorded = self._timeline.transitions
-        while self._read_count < len(recorded) and recorded[self._read_count].request <= request:
-            transition = recorded[self._read_count]
+        recorded_transitions = self._timeline.transitions
+        while (
+            self._read_count < len(recorded_transitions)
+            and recorded_transitions[self._read_count].request <= request
+        ):
+            transition = recorded_transitions[self._read_count]
             self._read_count += 1
-            self._recorded[transition.item] = _identity_of(transition)
+            self._recorded_states[transition.item] = _identity_of(transition)
             changed_items.append(transition.item)
         for transition in simulated_transitions:
-            self._simulated[transition.item] = _identity_of(transition)
+            self._simulated_states[transition.item] = _identity_of(transition)
             changed_items.append(transition.item)
-        for item in changed_items:
-            is_same = self._recorded.get(item) == self._simulated.get(item)
-            (self._items.discard if is_same else self._items.add)(item)
-        until = self._timeline.requests[request].items
-        return bool(self._items) and any(differing < until for differing in self._items)
+        for index in changed_items:
+            is_same = self._recorded_states.get(index) == self._simulated_states.get(index)
+            (self._differing_items.discard if is_same else self._differing_items.add)(index)
+        item_count = self._timeline.requests[request].items
+        return bool(self._differing_items) and any(
+            index < item_count for index in self._differing_items
+        )
 
 
 def _identity_of(transition: Transition) -> object:

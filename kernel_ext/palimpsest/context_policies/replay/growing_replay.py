@@ -23,7 +23,7 @@ class GrowingReplay:
     ) -> None:
         """Replay under ``policy`` in its initial state; without a policy, as recorded."""
         self.ruler = ruler
-        self._sized = measures_sizes
+        self._measures_sizes = measures_sizes
         self._policy = policy or RecordedPolicy()
         self._replayed_part: TimelineReplay | None = None
         self.earlier_values: dict[str, Any] = {}
@@ -37,7 +37,9 @@ class GrowingReplay:
         else:
             previous = None
             policy = self._policy.continued_on(timeline, 0)
-            replay = TimelineReplay(timeline, policy, self.ruler, measures_sizes=self._sized)
+            replay = TimelineReplay(
+                timeline, policy, self.ruler, measures_sizes=self._measures_sizes
+            )
         if last_request > 0 and (
             previous is None or last_request - previous.done_count >= MAX_REQUESTS_BEHIND
         ):
@@ -50,6 +52,6 @@ def recorded_replay(timeline: Timeline, ruler: Ruler) -> Simulation:
     """Return the recorded session, continued from a replay of its earlier part where there is one."""
     if not timeline.requests:
         return simulate(timeline, RecordedPolicy(), ruler)
-    name = f"replay {ruler.estimator} {ruler.prefix}"
-    growing: GrowingReplay = timeline.earlier.setdefault(name, GrowingReplay(ruler))
+    key = f"replay {ruler.estimator} {ruler.prefix}"
+    growing: GrowingReplay = timeline.earlier.setdefault(key, GrowingReplay(ruler))
     return growing.replay(timeline).run(growing.earlier_values)

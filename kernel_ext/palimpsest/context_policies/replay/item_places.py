@@ -37,34 +37,42 @@ class PrefixSums:
 class ItemOrder:
     """Positions of a session's items, which are the same under every policy."""
 
-    ranks: Sequence[int]
+    positions: Sequence[int]
     """The position of each item."""
-    order: Sequence[int]
+    items_in_order: Sequence[int]
     """The item at each position."""
-    messages: Sequence[int]
+    message_starts: Sequence[int]
     """For each position, the first position of the same provider message."""
     highest_positions: Sequence[int]
     """For each number of items, the highest position among them; -1 for none."""
-    inserted: Sequence[int]
+    inserted_items: Sequence[int]
     """Items that are inserted before an older item, ascending."""
 
     @classmethod
     def of(cls, timeline: Timeline) -> "ItemOrder":
         """Return the positions of a session's items."""
-        ranks, order = timeline.ranks, timeline.sent_order
-        blocks = [timeline.items[index].block for index in order]
-        grown: GrownRows[int] = timeline.earlier.setdefault("places of messages", GrownRows())
-        messages = grown.grown_rows(
-            lambda rank, rows: (
-                rows[rank - 1] if rank and blocks[rank - 1] == blocks[rank] else rank
+        positions, items_in_order = timeline.ranks, timeline.sent_order
+        blocks = [timeline.items[index].block for index in items_in_order]
+        grown_starts: GrownRows[int] = timeline.earlier.setdefault(
+            "places of messages", GrownRows()
+        )
+        message_starts = grown_starts.grown_rows(
+            lambda position, rows: (
+                rows[position - 1]
+                if position and blocks[position - 1] == blocks[position]
+                else position
             ),
             blocks,
         )
-        if isinstance(order, range):
-            return cls(ranks, order, messages, range(-1, len(order)), ())
-        highest = [-1, *accumulate(ranks, max)]
-        inserted = [index for index, rank in enumerate(ranks) if rank < highest[index]]
-        return cls(ranks, order, messages, highest, inserted)
+        if isinstance(items_in_order, range):
+            return cls(
+                positions, items_in_order, message_starts, range(-1, len(items_in_order)), ()
+            )
+        highest_positions = [-1, *accumulate(positions, max)]
+        inserted_items = [
+            index for index, position in enumerate(positions) if position < highest_positions[index]
+        ]
+        return cls(positions, items_in_order, message_starts, highest_positions, inserted_items)
 
 
 class ItemPlaces:
@@ -79,55 +87,60 @@ class ItemPlaces:
     ) -> None:
         """Start with ``added_count`` items, of which a request sent the first ``sent_count``."""
         order = timeline.derived_value("order of items", ItemOrder.of)
-        self._shown = shown_tokens
-        self._ranks = order.ranks
+        self._shown_tokens = shown_tokens
+        self._positions = order.positions
         self._order = order
         # A new item normally comes last, so that no sum before other items includes it. An inserted item has the size 0
         # until it exists.
-        values = [shown_tokens[index] for index in order.order]
-        self._inserted = bisect_left(order.inserted, added_count)
-        for index in order.inserted[self._inserted :]:
-            values[self._ranks[index]] = 0
+        values = [shown_tokens[index] for index in order.items_in_order]
+        self._inserted_count = bisect_left(order.inserted_items, added_count)
+        for index in order.inserted_items[self._inserted_count :]:
+            values[self._positions[index]] = 0
         self._sums = PrefixSums(values)
-        self._sent = sent_count
-        self._highest_rank = order.highest_positions[sent_count]
+        self._sent_count = sent_count
+        self._highest_sent = order.highest_positions[sent_count]
         """The highest position that was sent."""
-        self._lowest_rank = len(self._ranks)
+        self._lowest_changed = len(self._positions)
 
     def begin_request(self) -> None:
         """Begin a request, of which nothing changed yet."""
-        self._lowest_rank = len(self._ranks)
+        self._lowest_changed = len(self._positions)
 
     def add(self, end: int) -> None:
-        """Add new items; an item inserted before sent items changes the request at its position."""
-        inserted = self._order.inserted
-        while self._inserted < len(inserted) and inserted[self._inserted] < end:
-            index = inserted[self._inserted]
-            self._inserted += 1
-            rank = self._ranks[index]
-            self._sums.replace_value(rank, self._shown[index])
-            if rank < self._highest_rank:
-                self._lowest_rank = min(self._lowest_rank, rank)
+        """Add the items before the index ``end``; an item inserted before sent items changes the request at its position."""
+        inserted_items = self._order.inserted_items
+        while (
+            self._inserted_count < len(inserted_items)
+            and inserted_items[self._inserted_count] < end
+        ):
+            index = inserted_items[self._inserted_count]
+            self._inserted_count += 1
+            position = self._positions[index]
+            self._sums.replace_value(position, self._shown_tokens[index])
+            if position < self._highest_sent:
+                self._lowest_changed = min(self._lowest_changed, position)
 
-    def note_change(self, item: int) -> None:
+    def note_change(self, index: int) -> None:
         """Apply the changed size of an item whose state changed."""
-        rank = self._ranks[item]
-        self._sums.replace_value(rank, self._shown[item])
-        if item < self._sent and rank < self._lowest_rank:
-            self._lowest_rank = rank
+        position = self._positions[index]
+        self._sums.replace_value(position, self._shown_tokens[index])
+        if index < self._sent_count and position < self._lowest_changed:
+            self._lowest_changed = position
 
     def note_sent(self, count: int) -> None:
         """Store that a request with the first ``count`` items was sent."""
-        self._sent = count
-        self._highest_rank = max(self._highest_rank, self._order.highest_positions[count])
+        self._sent_count = count
+        self._highest_sent = max(self._highest_sent, self._order.highest_positions[count])
 
     @property
     def first_changed_item(self) -> int | None:
         """The first changed item; None where the request only grew."""
-        rank = self._lowest_rank
-        return self._order.order[rank] if rank <= self._highest_rank else None
+        position = self._lowest_changed
+        return self._order.items_in_order[position] if position <= self._highest_sent else None
 
-    def tokens_before(self, item: int, *, whole_messages: bool) -> int:
+    def tokens_before(self, index: int, *, whole_messages: bool) -> int:
         """Return the tokens before an item, or before its message."""
-        rank = self._ranks[item]
-        return self._sums.sum_before(self._order.messages[rank] if whole_messages else rank)
+        position = self._positions[index]
+        return self._sums.sum_before(
+            self._order.message_starts[position] if whole_messages else position
+        )

@@ -22,32 +22,35 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.timeline import CHARS_PER_TOKEN, Timeline
 
 EXTRACT_NOTE = "[An extract that no model wrote: the names and first lines of {items:,} items.]"
-LINE_CHARS = 100
+MAX_LINE_CHARS = 100
 """Maximum characters of an item's first line in an extract."""
-NAMES_SHARE = 0.5
+MAX_NAMES_SHARE = 0.5
 """Maximum share of an extract for names; the rest is first lines."""
-MAX_TOKENS = 1_000_000
-_CHOICE_TEXT = re.compile(r"(stub|extract)\((\d[\d_]{0,9})\)|recorded")
-SummaryText = Literal["stub", "recorded", "extract"]
+MAX_SEARCHED_CHARS = 2_000
+"""Maximum characters of an item in which its first line is looked for."""
+MAX_SUMMARY_TOKENS = 1_000_000
+"""Maximum size of a summary that a user may state."""
+_CHOICE_PATTERN = re.compile(r"(stub|extract)\((\d[\d_]{0,9})\)|recorded")
+SummaryKind = Literal["stub", "recorded", "extract"]
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryChoice:
     """The kind of text that is used for a policy's summaries."""
 
-    text: SummaryText
+    kind: SummaryKind
     tokens: int = 0
     """The size of a placeholder, or the largest size of an extract; 0: the policy's own size."""
 
     @classmethod
     def parse(cls, text: str) -> "SummaryChoice":
         """Return the choice for the text ``stub(n)``, ``recorded`` or ``extract(n)``; raises UserError."""
-        match = _CHOICE_TEXT.fullmatch(text.strip())
+        match = _CHOICE_PATTERN.fullmatch(text.strip())
         tokens = int(match[2].replace("_", "")) if match is not None and match[2] else 0
-        if match is None or tokens > MAX_TOKENS or (match[1] and not tokens):
+        if match is None or tokens > MAX_SUMMARY_TOKENS or (match[1] and not tokens):
             raise UserError(
                 f"{text!r} is no way to fill summaries; write stub(1500), extract(2000) or recorded."
             )
@@ -58,7 +61,7 @@ class SummaryChoice:
     @property
     def sentence(self) -> str:
         """The choice in a sentence for a table."""
-        match self.text:
+        match self.kind:
             case "recorded":
                 return (
                     "A policy's summary is the nearest one that was recorded, where there is one."
@@ -115,40 +118,52 @@ class WithSummaries:
         )
 
     def _with_text(self, change: Change, covered_items: Sequence[int], view: PolicyView) -> Change:
-        match self._choice.text:
+        match self._choice.kind:
             case "stub":
                 return change._replace(tokens=self._choice.tokens)
             case "recorded":
-                summary = _nearest_summary(view.timeline, view.request.index)
-                if summary is None:
+                summary_item = _nearest_summary(view.timeline, view.request.index)
+                if summary_item is None:
                     return change
-                text = view.timeline.read(summary)
-                return change._replace(replacement=text, tokens=view.timeline.weights()[summary])
+                text = view.timeline.read(summary_item)
+                return change._replace(
+                    replacement=text, tokens=view.timeline.weights()[summary_item]
+                )
             case "extract":
                 text = self._extract(covered_items, view)
-                return change._replace(replacement=text, tokens=-(-len(text) // 4))
+                return change._replace(replacement=text, tokens=-(-len(text) // CHARS_PER_TOKEN))
 
     def _extract(self, covered_items: Sequence[int], view: PolicyView) -> str:
         """Return the newest names and first lines of items, as far as they fit."""
-        limit = 4 * self._choice.tokens
-        head = EXTRACT_NOTE.format(items=len(covered_items))[:limit]
-        described = [self._described_item(item, view) for item in covered_items]
-        newest = dict.fromkeys(name for _, names in reversed(described) for name in reversed(names))
-        names = ", ".join(_texts_that_fit(newest, round(NAMES_SHARE * (limit - len(head))), 2))
-        rest = limit - len(head) - len(names) - 2
-        lines = list(_texts_that_fit((line for line, _ in reversed(described) if line), rest, 1))
-        return "\n".join(text for text in (head, *reversed(lines), names) if text)[:limit]
+        max_chars = CHARS_PER_TOKEN * self._choice.tokens
+        note = EXTRACT_NOTE.format(items=len(covered_items))[:max_chars]
+        descriptions = [self._described_item(item, view) for item in covered_items]
+        newest_names = dict.fromkeys(
+            name for _, names in reversed(descriptions) for name in reversed(names)
+        )
+        names = ", ".join(
+            _texts_that_fit(newest_names, round(MAX_NAMES_SHARE * (max_chars - len(note))), 2)
+        )
+        remaining_chars = max_chars - len(note) - len(names) - 2
+        lines = list(
+            _texts_that_fit(
+                (line for line, _ in reversed(descriptions) if line), remaining_chars, 1
+            )
+        )
+        return "\n".join(text for text in (note, *reversed(lines), names) if text)[:max_chars]
 
     def _described_item(self, index: int, view: PolicyView) -> tuple[str, tuple[str, ...]]:
-        described = self._descriptions.get(index)
-        if described is None:
+        description = self._descriptions.get(index)
+        if description is None:
             text, item = view.read(index), view.item(index)
-            line = next((row.strip() for row in text[:2_000].splitlines() if row.strip()), "")
+            line = next(
+                (row.strip() for row in text[:MAX_SEARCHED_CHARS].splitlines() if row.strip()), ""
+            )
             tool = f" {item.tool}" if item.kind == "output" else ""
-            head = f"{item.kind}{tool}: {line[:LINE_CHARS]}" if line else ""
-            described = (head, tuple(name for _, name in names_of(text)))
-            self._descriptions[index] = described
-        return described
+            description_text = f"{item.kind}{tool}: {line[:MAX_LINE_CHARS]}" if line else ""
+            description = (description_text, tuple(name for _, name in names_of(text)))
+            self._descriptions[index] = description
+        return description
 
 
 def with_summaries(
@@ -171,7 +186,7 @@ def _with_summary_size(policy: ContextPolicy, tokens: int) -> ContextPolicy:
 
 
 def _nearest_summary(timeline: Timeline, request: int) -> int | None:
-    """Return the recorded summary nearest to a request; None where none was recorded."""
+    """Return the item of the recorded summary nearest to a request; None where none was recorded."""
     summaries = [item for item in timeline.items if item.kind == "summary" and item.covers]
     nearest = min(summaries, key=lambda summary: abs(summary.entered - request), default=None)
     return None if nearest is None else nearest.index

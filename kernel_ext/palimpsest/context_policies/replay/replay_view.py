@@ -40,7 +40,7 @@ class TokenScale:
         self.item_tokens, self.whole_tokens = other.item_tokens, other.whole_tokens
 
     def add(self, end: int) -> None:
-        """Add the items up to this index to the request."""
+        """Add the items before the index ``end`` to the request."""
         added_tokens = sum(self.shown_tokens[self.count : end])
         self.whole_tokens += added_tokens
         self.item_tokens += added_tokens
@@ -66,9 +66,9 @@ class ReplayView:
         self.outputs: list[int] = []
         self.shown_outputs = 0
         self.shown_items: list[int] = []
-        self.shown_changes: list[int] = []
+        self.switched_items: list[int] = []
         """The items that were hidden or shown again after they had been added, in the order of these changes."""
-        self.kept_values: dict[str, Any] = {}
+        self.cached_values: dict[str, Any] = {}
         """What functions over the shown items keep from one step to the next."""
         self.count = 0
         self.turn = 0
@@ -80,7 +80,7 @@ class ReplayView:
         self._items = timeline.items
         self._states: list[ItemState] = ["whole"] * len(timeline.items)
         self._shown_chars = [item.chars for item in timeline.items]
-        self._removed = bytearray(len(timeline.items))
+        self._removed_flags = bytearray(len(timeline.items))
         """1 for items whose state keeps them out of the request."""
         self._scale = scale
 
@@ -89,15 +89,15 @@ class ReplayView:
         count = self.count = other.count
         self.turn, self.changes, self.outputs = other.turn, other.changes, [*other.outputs]
         self.shown_outputs, self.shown_items = other.shown_outputs, [*other.shown_items]
-        states, shown_chars, removed = other.columns
+        states, shown_chars, removed_flags = other.columns
         self._states[:count] = states[:count]
         self._shown_chars[:count] = shown_chars[:count]
-        self._removed[:count] = removed[:count]
+        self._removed_flags[:count] = removed_flags[:count]
 
     @property
     def columns(self) -> tuple[list[ItemState], list[int], bytearray]:
         """For each item: its state, the characters shown, and 1 where it is not in the request."""
-        return self._states, self._shown_chars, self._removed
+        return self._states, self._shown_chars, self._removed_flags
 
     def item(self, index: int) -> TimelineItem:
         """Return an item."""
@@ -121,7 +121,7 @@ class ReplayView:
 
     def shows(self, index: int) -> bool:
         """Return whether an item is in the request, whole or in part."""
-        return not self._removed[index]
+        return not self._removed_flags[index]
 
     def show(self, index: int, state: ItemState, chars: int) -> None:
         """Set an item's state, and the number of characters that are shown of it."""
@@ -129,12 +129,12 @@ class ReplayView:
         self._states[index] = state
         self._shown_chars[index] = chars
         is_removed = state in GONE_STATES
-        if index < self.count and is_removed != self._removed[index]:
+        if index < self.count and is_removed != self._removed_flags[index]:
             self.shown_outputs += (1 - 2 * is_removed) * (self._items[index].kind == "output")
             position = bisect_left(self.shown_items, index)
             self.shown_items[position : position + is_removed] = () if is_removed else (index,)
-            self.shown_changes.append(index)
-        self._removed[index] = is_removed
+            self.switched_items.append(index)
+        self._removed_flags[index] = is_removed
 
     @property
     def total(self) -> int:
@@ -158,10 +158,10 @@ class ReplayView:
         return self.timeline.read(index)
 
     def add(self, end: int) -> None:
-        """Add the items up to this index to the request."""
+        """Add the items before the index ``end`` to the request."""
         items = self._items
         for index in range(self.count, end):
-            is_shown = not self._removed[index]
+            is_shown = not self._removed_flags[index]
             if is_shown:
                 self.shown_items.append(index)
             if items[index].kind == "output":

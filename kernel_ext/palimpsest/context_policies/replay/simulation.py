@@ -17,8 +17,11 @@ from typing import Any
 from palimpsest.context_policies.interface.policy import Change, ContextPolicy, Probe, SessionFacts
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy, change_of
 from palimpsest.context_policies.interface.settings import window_to_fit
-from palimpsest.context_policies.items.engine_sizes import is_by_hand
-from palimpsest.context_policies.own_policies.own_code_errors import decided_by, start_of
+from palimpsest.context_policies.items.engine_sizes import is_by_user
+from palimpsest.context_policies.own_policies.own_code_errors import (
+    initial_state_of,
+    policy_result_of,
+)
 from palimpsest.context_policies.presets.cache_keeping import CacheKeeping
 from palimpsest.context_policies.prompt_cache.cache_walk import (
     CacheWalk,
@@ -27,7 +30,7 @@ from palimpsest.context_policies.prompt_cache.cache_walk import (
 )
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.first_difference import DifferingItems
-from palimpsest.context_policies.replay.held_items import HeldItems
+from palimpsest.context_policies.replay.fixed_items import FixedItems
 from palimpsest.context_policies.replay.item_places import ItemPlaces
 from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScale
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
@@ -42,7 +45,7 @@ RAW_NAME = "raw"
 
 @dataclass(frozen=True, slots=True)
 class ProbeAt:
-    """The probe of a rule at a request."""
+    """The probe of a rule at a request, which is given by its index."""
 
     request: int
     probe: Probe
@@ -144,7 +147,7 @@ class TimelineReplay:
         self._view = ReplayView(timeline, scale)
         self._reported_tokens = ReportedTokens(scale, self._ruler_scale, ruler)
         self._view.count_reported = self._reported_tokens.reported_total
-        self._differing = DifferingItems(timeline)
+        self._differing_items = DifferingItems(timeline)
         self._facts_until: int | None = None
         """The first request whose items differ from the recorded ones, if there was one."""
         self._results = _ReplayResults()
@@ -154,83 +157,86 @@ class TimelineReplay:
         recorded_window = timeline.requests[0].window if timeline.requests else 0
         facts = SessionFacts(timeline, window or recorded_window, round(unseen_tokens), window)
         self._window = window_to_fit(getattr(policy, "policy", policy), facts)
-        self._state = None if policy is None else start_of(policy, facts)
+        self._state = None if policy is None else initial_state_of(policy, facts)
         is_recorded = isinstance(policy, RecordedPolicy)
-        self._fixed_items = HeldItems(replace(timeline, items=()) if is_recorded else timeline)
+        self._fixed_items = FixedItems(replace(timeline, items=()) if is_recorded else timeline)
         self._user_decisions: dict[int, list[Transition]] = {}
         """The user's decisions, which apply under every policy."""
-        self._request_of_covered: dict[int, int] = {}
+        self._summary_request_by_item: dict[int, int] = {}
         """The items that the policy's summaries cover, each with the request before which they were written."""
         self._undone_summaries: dict[int, list[int]] = {}
         """For each request before which the user undid recorded summaries: the requests at which those were written."""
-        self._summary_calls = [0.0, 0.0]
+        self._summary_call_tokens = [0.0, 0.0]
         """Tokens read and written by calls for summaries since the request before."""
         if not is_recorded:
             self._hide_recorded_summaries()
             for transition in timeline.transitions:
-                if is_by_hand(transition) or transition.rule.startswith(REPLACING_RULE):
+                if is_by_user(transition) or transition.rule.startswith(REPLACING_RULE):
                     self._user_decisions.setdefault(transition.request, []).append(transition)
                 if transition.rule == UNDO and timeline.items[transition.item].kind == "summary":
-                    entered = timeline.items[transition.item].entered
-                    self._undone_summaries.setdefault(transition.request, []).append(entered)
+                    request_of_summary = timeline.items[transition.item].entered
+                    self._undone_summaries.setdefault(transition.request, []).append(
+                        request_of_summary
+                    )
         self._removed_summaries = self._results.transitions[::-1]
         """Removals of recorded summaries that were not yet compared with the recording, the newest first."""
         self._compared_count = len(self._removed_summaries)
         """Number of the replay's transitions that were compared with the recording."""
         self._places = ItemPlaces(timeline, self._ruler_scale.shown_tokens)
-        self._answers = timeline.derived_value(
+        self._answer_tokens = timeline.derived_value(
             f"answers by {ruler.estimator}", partial(answer_tokens, estimator=ruler.estimator)
         )
 
     def _hide_recorded_summaries(self) -> None:
         """Hide the recorded summaries, which another policy would not have written."""
         items = self._timeline.items
-        summaries = [item.index for item in items if item.kind == "summary" or item.continues]
+        summary_items = [item.index for item in items if item.kind == "summary" or item.continues]
         for scale in self._scales:
-            scale.set_empty(summaries)
-        for index in summaries:
+            scale.set_empty(summary_items)
+        for index in summary_items:
             self._view.show(index, "out", 0)
-            entered = self._timeline.items[index].entered
+            request_of_summary = self._timeline.items[index].entered
             self._results.transitions.append(
-                Transition(index, entered, "out", tokens=0, rule="recorded summary")
+                Transition(index, request_of_summary, "out", tokens=0, rule="recorded summary")
             )
 
     def continued_on(self, timeline: Timeline) -> "TimelineReplay":
         """Return a replay of a longer timeline of the recording, continued from this one."""
         assert isinstance(self.policy, RecordedPolicy)
-        continued = TimelineReplay(
+        continued_replay = TimelineReplay(
             timeline,
             self.policy.continued_on(timeline, self.done_count),
             self._ruler,
             measures_sizes=self._measures_sizes,
         )
-        continued.done_count = self.done_count
-        continued._ruler_scale.copy_from(self._ruler_scale)
-        continued._view.copy_from(self._view)
-        continued._reported_tokens.copy_from(self._reported_tokens)
-        sent = timeline.requests[self.done_count - 1].items if self.done_count else 0
-        continued._places = ItemPlaces(
-            timeline, continued._ruler_scale.shown_tokens, self._view.count, sent
+        continued_replay.done_count = self.done_count
+        continued_replay._ruler_scale.copy_from(self._ruler_scale)
+        continued_replay._view.copy_from(self._view)
+        continued_replay._reported_tokens.copy_from(self._reported_tokens)
+        sent_count = timeline.requests[self.done_count - 1].items if self.done_count else 0
+        continued_replay._places = ItemPlaces(
+            timeline, continued_replay._ruler_scale.shown_tokens, self._view.count, sent_count
         )
-        continued._results = self._results.copy()
-        continued._cache_walk = self._cache_walk.copy()
-        continued._request_of_covered = {**self._request_of_covered}
-        continued._summary_calls = [*self._summary_calls]
-        return continued
+        continued_replay._results = self._results.copy()
+        continued_replay._cache_walk = self._cache_walk.copy()
+        continued_replay._summary_request_by_item = {**self._summary_request_by_item}
+        continued_replay._summary_call_tokens = [*self._summary_call_tokens]
+        return continued_replay
 
     def is_beginning_of(self, timeline: Timeline) -> bool:
         """Return whether a timeline begins with the part that was replayed here."""
-        replayed, done_count = self._timeline, self.done_count
+        replayed_timeline, done_count = self._timeline, self.done_count
         if not done_count or len(timeline.requests) < done_count:
             return False
-        last_request, by_request = replayed.requests[done_count - 1], attrgetter("request")
-        items = max(last_request.items, last_request.answer[1])
-        transitions = bisect_left(replayed.transitions, done_count, key=by_request)
+        last_request, by_request = replayed_timeline.requests[done_count - 1], attrgetter("request")
+        item_count = max(last_request.items, last_request.answer[1])
+        transition_count = bisect_left(replayed_timeline.transitions, done_count, key=by_request)
         return (
-            transitions == bisect_left(timeline.transitions, done_count, key=by_request)
-            and replayed.requests[:done_count] == timeline.requests[:done_count]
-            and replayed.items[:items] == timeline.items[:items]
-            and replayed.transitions[:transitions] == timeline.transitions[:transitions]
+            transition_count == bisect_left(timeline.transitions, done_count, key=by_request)
+            and replayed_timeline.requests[:done_count] == timeline.requests[:done_count]
+            and replayed_timeline.items[:item_count] == timeline.items[:item_count]
+            and replayed_timeline.transitions[:transition_count]
+            == timeline.transitions[:transition_count]
         )
 
     def run(self, earlier_values: dict[str, Any] | None = None) -> Simulation:
@@ -241,9 +247,9 @@ class TimelineReplay:
     def advance(self, end: int) -> None:
         """Replay the requests with an index below ``end``."""
         view, places, sizes = self._view, self._places, self._results.sizes
-        when = None if self.policy is None else self.policy.when
-        decides_at_turn_end = when in ("turn end", "both")
-        decides_at_request = when in ("request", "both")
+        policy_when = None if self.policy is None else self.policy.when
+        decides_at_turn_end = policy_when in ("turn end", "both")
+        decides_at_request = policy_when in ("request", "both")
         previous = self._timeline.requests[self.done_count - 1] if self.done_count else None
         for request in self._timeline.requests[self.done_count : end]:
             places.begin_request()
@@ -276,7 +282,7 @@ class TimelineReplay:
             self._compared_count = len(transitions)
             while self._removed_summaries and self._removed_summaries[-1].request <= request.index:
                 new_transitions.insert(0, self._removed_summaries.pop())
-            if self._differing.advance(request.index, new_transitions):
+            if self._differing_items.advance(request.index, new_transitions):
                 self._facts_until = request.index
         self._reported_tokens.add_sent(
             request, request_tokens, is_recorded=self._facts_until is None
@@ -285,31 +291,36 @@ class TimelineReplay:
     def _apply_user_decisions(self, request: TimelineRequest) -> None:
         """Apply the user's decisions since the request before, and show again the items of undone summaries."""
         changes: list[tuple[Change, str]] = []
-        for entered in self._undone_summaries.get(request.index, ()):
-            shown_again = [
-                item for item, written in self._request_of_covered.items() if written == entered
+        for request_of_summary in self._undone_summaries.get(request.index, ()):
+            items_shown_again = [
+                item
+                for item, request_index in self._summary_request_by_item.items()
+                if request_index == request_of_summary
             ]
-            changes += [(Change(item, "whole"), UNDO) for item in shown_again]
-            for item in shown_again:
-                del self._request_of_covered[item]
+            changes += [(Change(item, "whole"), UNDO) for item in items_shown_again]
+            for item in items_shown_again:
+                del self._summary_request_by_item[item]
         decisions = self._user_decisions.get(request.index, ())
         changes += [(change_of(decision), decision.rule) for decision in decisions]
         for change, rule in changes:
             effective_change = change
-            self._fixed_items.decide(change)
+            self._fixed_items.add_decision(change)
             if rule == RESTORE and self._is_covered_by_summary(change.item):
-                self._request_of_covered[change.item] = max(self._request_of_covered.values())
+                self._summary_request_by_item[change.item] = max(
+                    self._summary_request_by_item.values()
+                )
                 effective_change = Change(change.item, "summarised", tokens=0)
             if effective_change.state != self._view.state(effective_change.item):
                 self._apply(effective_change, request, rule)
 
     def _is_covered_by_summary(self, item: int) -> bool:
-        """Return whether a summary of this policy covers a later item, so that it must cover this item, too."""
+        """Return whether a summary of this policy covers a later item, so that it must cover the item, too."""
         if self._timeline.items[item].pinned:
             return False
         view = self._view
         return any(
-            later > item and view.state(later) == "summarised" for later in self._request_of_covered
+            covered_item > item and view.state(covered_item) == "summarised"
+            for covered_item in self._summary_request_by_item
         )
 
     def _turn_start(self, request: TimelineRequest, sent_count: int) -> int:
@@ -330,7 +341,7 @@ class TimelineReplay:
         policy = self.policy
         if policy is None:
             return
-        policy_result = decided_by(policy, self._state, self._view)
+        policy_result = policy_result_of(policy, self._state, self._view)
         self._results.decision_count += 1
         if policy_result.ineffective_counts:
             self._results.ineffective_counts.update(policy_result.ineffective_counts)
@@ -342,10 +353,10 @@ class TimelineReplay:
             )
             for change in self._fixed_items.permitted_changes(policy_result.changes):
                 if change.state == "summarised":
-                    self._request_of_covered.setdefault(change.item, request.index)
+                    self._summary_request_by_item.setdefault(change.item, request.index)
                     if change.tokens:
-                        self._summary_calls[0] += prompt_tokens
-                        self._summary_calls[1] += change.tokens
+                        self._summary_call_tokens[0] += prompt_tokens
+                        self._summary_call_tokens[1] += change.tokens
                 self._apply(change, request, self._name)
         if policy_result.fired:
             self._results.firing_requests.append(request.index)
@@ -357,18 +368,18 @@ class TimelineReplay:
             self._results.probes.append(ProbeAt(request.index, probe))
 
     def _apply(self, change: Change, request: TimelineRequest, rule: str) -> None:
-        item, state, length = change.item, change.state, change.length
+        index, state, length = change.item, change.state, change.length
         for scale in self._scales:
             scale.change(change)
-        chars = self._timeline.items[item].chars if state == "whole" else length
-        self._view.show(item, state, chars)
-        self._places.note_change(item)
+        chars = self._timeline.items[index].chars if state == "whole" else length
+        self._view.show(index, state, chars)
+        self._places.note_change(index)
         self._results.transitions.append(
             Transition(
-                item,
+                index,
                 request.index,
                 state,
-                self._ruler_scale.shown_tokens[item],
+                self._ruler_scale.shown_tokens[index],
                 length,
                 rule,
                 change.numbers,
@@ -377,27 +388,29 @@ class TimelineReplay:
         )
 
     def _measured_size(self, request: TimelineRequest) -> RequestSize:
-        summary_input, summary_output = self._summary_calls
+        summary_input, summary_output = self._summary_call_tokens
         if summary_output:
-            self._summary_calls = [0.0, 0.0]
+            self._summary_call_tokens = [0.0, 0.0]
         whole_messages = self._ruler.prefix == "message"
-        prefix, first_changed = None, self._places.first_changed_item
+        unchanged_tokens, first_changed = None, self._places.first_changed_item
         if first_changed is not None:
-            prefix = self._places.tokens_before(first_changed, whole_messages=whole_messages)
+            unchanged_tokens = self._places.tokens_before(
+                first_changed, whole_messages=whole_messages
+            )
         unmeasured = UnmeasuredRequest(
             request,
             self._ruler_scale.item_tokens,
-            self._answers[request.index],
-            prefix,
+            self._answer_tokens[request.index],
+            unchanged_tokens,
             first_changed,
             summary_input,
             summary_output,
         )
         request_ruler = self._ruler.request_ruler(request.index)
         if self._cache_policy is not None:
-            left_out = self._cache_policy.first_left_out(self._view)
-            if left_out is not None:
-                cacheable = self._places.tokens_before(left_out, whole_messages=whole_messages)
+            uncached_item = self._cache_policy.first_uncached_item(self._view)
+            if uncached_item is not None:
+                cacheable = self._places.tokens_before(uncached_item, whole_messages=whole_messages)
                 unmeasured = replace(unmeasured, cacheable_tokens=cacheable)
             unmeasured = replace(unmeasured, is_hourly=self._cache_policy.is_hourly)
             request_ruler = self._cache_policy.changed_ruler(request_ruler)

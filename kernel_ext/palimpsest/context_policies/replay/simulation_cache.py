@@ -58,18 +58,18 @@ class SimulationCache:
             self._store_value(key, replay)
         return replay
 
-    def derived(
+    def derived_value(
         self, simulation: Simulation, key: Hashable, compute: Callable[[], Derived]
     ) -> Derived:
         """Return a value derived from a replay, stored or computed now; ``key`` contains its other inputs."""
         with self._lock:
             replays = self._replays.values()
-            results = next((values for replay, values in replays if replay is simulation), None)
-        if results is None:
+            values = next((values for replay, values in replays if replay is simulation), None)
+        if values is None:
             return compute()
-        if key not in results:
-            results[key] = compute()
-        result: Derived = results[key]
+        if key not in values:
+            values[key] = compute()
+        result: Derived = values[key]
         return result
 
     def _store_value(self, key: Hashable, replay: Simulation) -> None:
@@ -78,8 +78,8 @@ class SimulationCache:
         while len(self._replays) > 1 and (
             len(self._replays) > MAX_REPLAYS or self._row_count > MAX_ROWS
         ):
-            _, (oldest, _) = self._replays.popitem(last=False)
-            self._row_count -= _row_count(oldest)
+            _, (oldest_replay, _) = self._replays.popitem(last=False)
+            self._row_count -= _row_count(oldest_replay)
 
 
 def _row_count(simulation: Simulation) -> int:
@@ -136,20 +136,22 @@ def _function_key(policy: CustomPolicy) -> Hashable | None:
     return policy.text, function.__code__, values, defaults, options
 
 
-def _plain_globals(code: CodeType, names: Mapping[str, Any]) -> tuple[tuple[str, Any], ...] | None:
+def _plain_globals(
+    code: CodeType, global_values: Mapping[str, Any]
+) -> tuple[tuple[str, Any], ...] | None:
     """Return the plain global values that code uses, with those of its inner functions; None if it uses other values.
 
     Modules of Python, built-in functions and the objects of this package are ignored, since they do not change.
     """
     values: list[tuple[str, Any]] = []
     for name in code.co_names:
-        value = names.get(name)
+        value = global_values.get(name)
         if isinstance(value, _PLAIN_TYPES):
             values.append((name, value))
         elif not _is_unchanging(value):
             return None
     for inner in (constant for constant in code.co_consts if isinstance(constant, CodeType)):
-        derived_values = _plain_globals(inner, names)
+        derived_values = _plain_globals(inner, global_values)
         if derived_values is None:
             return None
         values += derived_values

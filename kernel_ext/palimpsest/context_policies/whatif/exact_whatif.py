@@ -32,8 +32,8 @@ def exact_whatif(
         None,
         counterfactual=False,
         steps=tuple(counterfactual.recorded_steps),
-        decisions_after=tuple(counterfactual.recorded_since.decisions),
-        compactions_after=tuple(counterfactual.recorded_since.compactions),
+        decisions_after=tuple(counterfactual.recorded_since_step.decisions),
+        compactions_after=tuple(counterfactual.recorded_since_step.compactions),
     )
     other_replay = Replay(
         session_id,
@@ -41,6 +41,6 @@ def exact_whatif(
         counterfactual=True,
         steps=steps,
         decisions_after=counterfactual.decisions_after_last_step(),
-        compactions_after=tuple(counterfactual.since.compactions),
+        compactions_after=tuple(counterfactual.since_step.compactions),
     )
     return WhatIf(recorded_replay, other_replay, summary_tokens, exact=True)

@@ -18,7 +18,7 @@ from palimpsest.context_policies.interface.policy import (
 from palimpsest.context_policies.items.engine_sizes import request_token_counts
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.context_policies.whatif.steps import Compaction, Step
-from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.recordings.timeline.message_items import part_id_of
 from palimpsest.transcript.context_values.decisions import Decision, DecisionAction
 from palimpsest.transcript.timeline import Timeline, TimelineRequest, Transition
 from palimpsest.transcript.values import ModelInfo, ModelRef
@@ -31,7 +31,7 @@ ACTION_BY_STATE: dict[str, tuple[DecisionAction, str]] = {
     "out": ("drop", "drop"),
 }
 """For each item state, the action of a decision and the prefix of its rule, for policies that are not the engine's."""
-OWN_RULES = ("truncate", "prune/", "recover/")
+ENGINE_RULE_PREFIXES = ("truncate", "prune/", "recover/")
 """Prefixes of the rules of the engine's deciders; the user's decisions apply under every policy and are not listed."""
 
 
@@ -52,9 +52,9 @@ class StateRecordingPolicy:
 
     def step(self, state: Any, view: PolicyView) -> PolicyResult:
         """Return the policy's decision, and record its state."""
-        decided = self.policy.step(state, view)
-        self.states[view.request.index] = decided.state
-        return decided
+        policy_result = self.policy.step(state, view)
+        self.states[view.request.index] = policy_result.state
+        return policy_result
 
 
 @dataclass(frozen=True)
@@ -73,28 +73,28 @@ class LightSteps:
 
     def steps(self) -> tuple[Step, ...]:
         """Return a step for each request."""
-        tokens = self._tokens()
+        tokens = self._request_tokens()
         return tuple(self._step(request, tokens) for request in self.timeline.requests)
 
-    def _tokens(self) -> list[int]:
+    def _request_tokens(self) -> list[int]:
         """Return the tokens of each request; by the recording's estimator, if the session was recorded here."""
         tokens = [round(size.total) for size in self.simulation.sizes]
         estimators = {request.estimator for request in self.timeline.requests} - {""}
         weight_estimator = "" if self.is_recorded else self.simulation.ruler.estimator
         for estimator in estimators:
-            counted = request_token_counts(
+            token_counts = request_token_counts(
                 self.timeline, self._shown_timeline, estimator, weight_estimator
             )
             for request in self.timeline.requests:
                 if request.estimator == estimator:
-                    tokens[request.index] = counted[request.index]
+                    tokens[request.index] = token_counts[request.index]
         return tokens
 
     def _step(self, request: TimelineRequest, tokens: Sequence[int]) -> Step:
         index = request.index
         size = self.simulation.sizes[index]
-        before = self.simulation.sizes[index - 1].total if index else 0.0
-        prefix_share = size.prefix / before if before else 0.0
+        previous_total = self.simulation.sizes[index - 1].total if index else 0.0
+        prefix_share = size.prefix / previous_total if previous_total else 0.0
         state = self.states.get(index)
         window, fits = request.window, True
         estimate, budget = tokens[index], max(request.window - request.reserve, 0)
@@ -124,9 +124,9 @@ class LightSteps:
         """The timeline whose transitions the steps show: the recorded or the replayed one."""
         return self.timeline if self.is_recorded else self.simulation.timeline
 
-    def _decisions(self, request: int) -> Iterator[Decision]:
+    def _decisions(self, request_index: int) -> Iterator[Decision]:
         weights = self.timeline.weights(self.simulation.ruler.estimator)
-        for transition in self._shown_timeline.by_request.get(request, ()):
+        for transition in self._shown_timeline.by_request.get(request_index, ()):
             rule = self._rule(transition)
             if not rule:
                 continue
@@ -136,7 +136,7 @@ class LightSteps:
                 action=ACTION_BY_STATE[transition.state][0],
                 rule=rule,
                 message_id=item.message,
-                part_id=part_of(item),
+                part_id=part_id_of(item),
                 numbers=dict(transition.numbers),
                 tokens_before=weights[transition.item],
                 tokens_after=transition.tokens or 0,
@@ -148,27 +148,27 @@ class LightSteps:
         if transition.state not in ACTION_BY_STATE or item.kind in ("media", "summary"):
             return ""
         rule = str(transition.numbers.get("rule") or transition.rule)
-        if rule.startswith(OWN_RULES):
+        if rule.startswith(ENGINE_RULE_PREFIXES):
             return rule
         is_by_policy = not self.is_recorded and transition.rule == self.simulation.policy_name
         if not is_by_policy or item.continues:
             return ""
         return f"{ACTION_BY_STATE[transition.state][1]}/{transition.rule}"
 
-    def _compactions(self, request: int, tokens: Sequence[int]) -> Iterator[Compaction]:
-        transitions = self._shown_timeline.by_request.get(request, ())
-        covered_by_request = {
+    def _compactions(self, request_index: int, tokens: Sequence[int]) -> Iterator[Compaction]:
+        transitions = self._shown_timeline.by_request.get(request_index, ())
+        covered_message_ids = {
             self.timeline.items[transition.item].message
             for transition in transitions
             if transition.state == "summarised"
         }
-        requested_tokens = round(self.simulation.sizes[request].summary_input) or (
-            tokens[request - 1] if request else 0
+        requested_tokens = round(self.simulation.sizes[request_index].summary_input) or (
+            tokens[request_index - 1] if request_index else 0
         )
         new_compaction = partial(
             Compaction,
             tokens_before=requested_tokens,
-            tokens_after=tokens[request],
+            tokens_after=tokens[request_index],
             requested_tokens=requested_tokens,
             stand_in=False,
         )
@@ -177,14 +177,14 @@ class LightSteps:
             is_recorded_summary = item.kind == "summary" and transition.state == "whole"
             stand_in = transition.state == "summarised" and bool(transition.tokens)
             if is_recorded_summary or stand_in:
-                yield new_compaction(item.message, len(covered_by_request), stand_in=stand_in)
-        state = self.states.get(request)
-        if state is not None and state.failed_at == request:
+                yield new_compaction(item.message, len(covered_message_ids), stand_in=stand_in)
+        state = self.states.get(request_index)
+        if state is not None and state.failed_at == request_index:
             yield new_compaction("", 0, succeeded=False)
-        if self.is_recorded and covered_by_request:
+        if self.is_recorded and covered_message_ids:
             for item in self.timeline.items:
-                if item.kind == "summary" and item.entered == request:
-                    yield new_compaction(item.message, len(covered_by_request))
+                if item.kind == "summary" and item.entered == request_index:
+                    yield new_compaction(item.message, len(covered_message_ids))
 
     def _refusal(self, request: TimelineRequest) -> str:
         if not isinstance(self.policy, EnginePolicy):

@@ -1,7 +1,7 @@
 """Compare a session with the requests of another policy from the sizes of its items, in milliseconds.
 
 It works for every session that has a timeline, so for recordings of other agents too. The engine's policies decide by
-the functions of the live loop (``context_policies/engine_presets/engine_policies.py``); tests compare it with ``exact_whatif.py``,
+the functions of the live loop (``engine_presets/engine_policies.py``); tests compare it with ``exact_whatif.py``,
 which writes each request again.
 """
 
@@ -56,12 +56,14 @@ def light_whatif(
     """
     timeline, ruler = session.timeline, _ruler(session)
     chosen_policy = _replay_policy(session, policy, summary_tokens)
-    recorded = simulate(timeline, RecordedPolicy(), ruler)
-    recorded_steps = LightSteps(timeline, recorded, is_recorded=True).steps()
+    recorded_simulation = simulate(timeline, RecordedPolicy(), ruler)
+    recorded_steps = LightSteps(timeline, recorded_simulation, is_recorded=True).steps()
     recorded_replay = Replay(timeline.session, None, counterfactual=False, steps=recorded_steps)
     if isinstance(chosen_policy, RecordedPolicy):
-        other = Replay(timeline.session, None, counterfactual=True, steps=recorded_replay.steps)
-        return WhatIf(recorded_replay, other, summary_tokens, proof=session.proof())
+        other_replay = Replay(
+            timeline.session, None, counterfactual=True, steps=recorded_replay.steps
+        )
+        return WhatIf(recorded_replay, other_replay, summary_tokens, proof=session.proof())
     states: dict[int, EngineState] = {}
     tracked_policy: ContextPolicy | None = chosen_policy
     shown_policy: Policy | ContextPolicy | str = chosen_policy or RAW_NAME
@@ -69,10 +71,10 @@ def light_whatif(
         tracked_policy = StateRecordingPolicy(chosen_policy, states)
         shown_policy = chosen_policy.engine
     simulation = simulate(timeline, tracked_policy, ruler, window)
-    different = frozenset(different_requests(timeline, simulation.timeline.transitions))
-    steps = LightSteps(timeline, simulation, different, chosen_policy, states).steps()
-    other = Replay(timeline.session, shown_policy, counterfactual=True, steps=steps)
-    return WhatIf(recorded_replay, other, summary_tokens, proof=session.proof())
+    differing_requests = frozenset(different_requests(timeline, simulation.timeline.transitions))
+    steps = LightSteps(timeline, simulation, differing_requests, chosen_policy, states).steps()
+    other_replay = Replay(timeline.session, shown_policy, counterfactual=True, steps=steps)
+    return WhatIf(recorded_replay, other_replay, summary_tokens, proof=session.proof())
 
 
 def _replay_policy(

@@ -30,11 +30,11 @@ class ConvertedMessages:
             self._model_and_policy, self._converted = (model, policy), {}
         converted_messages: list[NeutralMessage] = []
         for message in messages:
-            converted = self._converted.get(message.id)
-            if converted is None or converted[0] is not message:
-                converted = (message, neutral_messages((message,), model, policy))
-                self._converted[message.id] = converted
-            converted_messages += converted[1]
+            entry = self._converted.get(message.id)
+            if entry is None or entry[0] is not message:
+                entry = (message, neutral_messages((message,), model, policy))
+                self._converted[message.id] = entry
+            converted_messages += entry[1]
         return tuple(converted_messages)
 
 
@@ -42,18 +42,18 @@ class TokenCounts:
     """Tokens of the blocks of neutral messages, by one counter."""
 
     def __init__(self, count: Count) -> None:
-        self._count = count
+        self._count_tokens = count
         self._counts: dict[int, tuple[NeutralMessage, list[int]]] = {}
         self._counts_before: dict[int, tuple[NeutralMessage, list[int]]] = {}
 
     def blocks(self, message: NeutralMessage) -> list[int]:
         """Return the tokens of each block."""
         key = id(message)
-        counted = self._counts.get(key) or self._counts_before.get(key)
-        if counted is None or counted[0] is not message:
-            counted = (message, [block_tokens(block, self._count) for block in message.blocks])
-        self._counts[key] = counted
-        return counted[1]
+        entry = self._counts.get(key) or self._counts_before.get(key)
+        if entry is None or entry[0] is not message:
+            entry = (message, [block_tokens(block, self._count_tokens) for block in message.blocks])
+        self._counts[key] = entry
+        return entry[1]
 
     def message(self, message: NeutralMessage) -> int:
         """Return the tokens of a message."""

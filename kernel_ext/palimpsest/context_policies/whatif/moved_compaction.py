@@ -33,7 +33,7 @@ from palimpsest.transcript.values import ModelInfo
 class RecordedMarker:
     """A recorded marker, and the session and policy under which its compaction ran."""
 
-    compaction_read: RecordedCompaction
+    recorded_compaction: RecordedCompaction
     message: Message
     view: View
     """The view of the recorded session, up to the marker."""
@@ -52,16 +52,16 @@ class RecordedMarker:
 
     def compaction(self) -> Compaction:
         """Return the recorded compaction as a value."""
-        recorded = self.compaction_read
+        recorded_compaction = self.recorded_compaction
         return Compaction(
-            marker_id=recorded.marker_id,
+            marker_id=recorded_compaction.marker_id,
             covered_count=len(self.plan.summarised_messages),
-            tokens_before=recorded.tokens_before,
-            tokens_after=recorded.tokens_after,
-            requested_tokens=recorded.requested_tokens,
+            tokens_before=recorded_compaction.tokens_before,
+            tokens_after=recorded_compaction.tokens_after,
+            requested_tokens=recorded_compaction.requested_tokens,
             stand_in=False,
-            succeeded=recorded.succeeded,
-            by_hand=not recorded.is_automatic,
+            succeeded=recorded_compaction.succeeded,
+            by_hand=not recorded_compaction.is_automatic,
         )
 
 
@@ -69,23 +69,23 @@ def compact(
     simulated: SimulatedSession,
     inputs: StepInputs,
     recorded_marker: RecordedMarker | None,
-    size: int,
+    placeholder_tokens: int,
     *,
     overflow: bool,
 ) -> Compaction | None:
     """Compact the simulated session; returns None where that would save too little.
 
-    ``recorded_marker`` is the recorded marker at this point, if there is one, which ``inputs`` leave out; ``size`` is that
+    ``recorded_marker`` is the recorded marker at this point, if there is one, which ``inputs`` leave out; ``placeholder_tokens`` is that
     of a placeholder in tokens; ``overflow`` is set where the provider would have refused a request.
     """
     messages_before = simulated.messages(inputs.answer_left_out)
     infos = (message.info for message in reversed(messages_before))
-    user = next((info for info in infos if isinstance(info, UserMessage)), None)
-    if user is None:
+    user_message = next((info for info in infos if isinstance(info, UserMessage)), None)
+    if user_message is None:
         return None
     marker_id = f"msg_{simulated.new_id()}"
     if recorded_marker is None:
-        marker = automatic_marker(marker_id, user, inputs.time, overflow=overflow)
+        marker = automatic_marker(marker_id, user_message, inputs.time, overflow=overflow)
     else:
         marker = recorded_marker.message
     view = simulated.view((*messages_before, with_tail(marker, None)))
@@ -93,25 +93,29 @@ def compact(
     if recorded_marker is not None and _has_same_plan(recorded_marker, new_plan, inputs.policy):
         return recorded_marker.compaction()
     return _with_placeholder(
-        simulated, inputs, recorded_marker, view, new_plan, messages_before, size
+        simulated, inputs, recorded_marker, view, new_plan, messages_before, placeholder_tokens
     )
 
 
 def hide_compaction(simulated: SimulatedSession, compaction: RecordedCompaction) -> None:
     """Hide the messages of a recorded compaction that would not have happened."""
-    continuing = (compaction.continued_by,) if compaction.continued_by is not None else ()
-    simulated.hide((compaction.marker_id, *compaction.summaries, *continuing))
+    continuation_ids = (
+        (compaction.continuation_id,) if compaction.continuation_id is not None else ()
+    )
+    simulated.hide((compaction.marker_id, *compaction.summary_ids, *continuation_ids))
 
 
 def _has_same_plan(
     recorded_marker: RecordedMarker, new_plan: CompactionPlan, policy: Policy
 ) -> bool:
     """Return whether the recorded compaction summarised and kept the same messages, with the same prompt and model."""
-    of_policy = attrgetter("model", "prompt", "serialize")
-    if of_policy(recorded_marker.policy.compact) != of_policy(policy.compact):
+    fields_of_policy = attrgetter("model", "prompt", "serialize")
+    if fields_of_policy(recorded_marker.policy.compact) != fields_of_policy(policy.compact):
         return False
-    of_plan = attrgetter("tail_start_id", "previous_summary", "summarised_messages", "replay")
-    return bool(of_plan(recorded_marker.plan) == of_plan(new_plan))
+    fields_of_plan = attrgetter(
+        "tail_start_id", "previous_summary", "summarised_messages", "replay"
+    )
+    return bool(fields_of_plan(recorded_marker.plan) == fields_of_plan(new_plan))
 
 
 def _with_placeholder(
@@ -121,33 +125,40 @@ def _with_placeholder(
     view: View,
     plan: CompactionPlan,
     messages_before: Messages,
-    size: int,
+    placeholder_tokens: int,
 ) -> Compaction | None:
-    """Replace the messages that a plan covers by a text of ``size`` tokens; the marker is the view's last message."""
+    """Replace the messages that a plan covers by a text of ``placeholder_tokens`` tokens; the marker is the view's last message."""
     marker, policy, model = view.messages[-1], inputs.policy, inputs.model.ref
     count = simulated.counter(policy.estimator)
     requested_tokens = project_summary(
         view, marker_id=marker.id, system=(SYSTEM,), model=model, policy=policy, count=count
     ).total
     covered_tokens = message_counter(policy, model, count)(plan.summarised_messages)
-    text = placeholder_text(plan, covered_tokens, size, count)
+    text = placeholder_text(plan, covered_tokens, placeholder_tokens, count)
     moved_id = marker.id if recorded_marker is None else f"{marker.id}-moved"
-    moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": moved_id})})
+    moved_marker = marker.model_copy(
+        update={"info": marker.info.model_copy(update={"id": moved_id})}
+    )
     placeholder = placeholder_summary(
-        moved, plan, messages_before, policy, model, simulated.state.todos, text
+        moved_marker, plan, messages_before, policy, model, simulated.state.todos, text
     )
     tokens_before = simulated.size(messages_before, inputs)
     tokens_after = simulated.size((*messages_before, *placeholder), inputs)
     if recorded_marker is not None:
-        hide_compaction(simulated, recorded_marker.compaction_read)
+        hide_compaction(simulated, recorded_marker.recorded_compaction)
     if policy.compact.judge and tokens_after > policy.compact.max_share_after * tokens_before:
         return None
     if recorded_marker is None:
-        left_out, recorded_messages = inputs.answer_left_out, simulated.state.messages()
-        after_id = [message.id for message in recorded_messages if message.id != left_out][-1]
+        answer_left_out_id, recorded_messages = inputs.answer_left_out, simulated.state.messages()
+        after_id = [
+            message.id for message in recorded_messages if message.id != answer_left_out_id
+        ][-1]
     else:
-        after_id, summaries = recorded_marker.message.id, recorded_marker.compaction_read.summaries
-        simulated.replaced_summaries |= dict.fromkeys(summaries, placeholder[1].id)
+        after_id, summary_ids = (
+            recorded_marker.message.id,
+            recorded_marker.recorded_compaction.summary_ids,
+        )
+        simulated.replaced_summaries |= dict.fromkeys(summary_ids, placeholder[1].id)
     simulated.add(after_id, placeholder)
     simulated.cache_used_at = inputs.time
     return Compaction(
@@ -157,5 +168,6 @@ def _with_placeholder(
         tokens_after=tokens_after,
         requested_tokens=requested_tokens,
         stand_in=True,
-        by_hand=recorded_marker is not None and not recorded_marker.compaction_read.is_automatic,
+        by_hand=recorded_marker is not None
+        and not recorded_marker.recorded_compaction.is_automatic,
     )

@@ -26,19 +26,24 @@ from palimpsest.transcript.messages import (
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part, TextPart
 from palimpsest.transcript.values import ModelRef, Todo
 
-MAX_SHARE = 0.5
+MAX_PLACEHOLDER_SHARE = 0.5
 """Maximum size of a placeholder as a share of the covered messages: a summary is shorter than those."""
 PLACEHOLDER_TEXT = "[A stand-in for a summary of {messages} messages: no model wrote it, and only its size counts.]"
 FILLER_WORD = " and"
 """A word of four characters that is one token, so that both estimators count it the same."""
+FILLER_SAMPLE = 64
+"""Number of filler words from which the tokens of one are computed."""
+MIN_FILLER_TOKENS = 0.01
 
 
-def automatic_marker(marker_id: str, user: UserMessage, created: int, *, overflow: bool) -> Message:
+def automatic_marker(
+    marker_id: str, user: UserMessage, created_ms: int, *, overflow: bool
+) -> Message:
     """Return a marker by which the loop requests a compaction after a user message."""
     info = UserMessage(
         id=marker_id,
         session_id=user.session_id,
-        time=MessageTime(created=created),
+        time=MessageTime(created=created_ms),
         agent=user.agent,
         model=user.model,
         origin=Origin(kind="engine"),
@@ -91,9 +96,9 @@ def placeholder_summary(
         ),
         parts=(_text_part(info, summary_id, text),),
     )
-    compaction = (with_tail(marker, plan.tail_start_id), summary)
+    marker_and_summary = (with_tail(marker, plan.tail_start_id), summary)
     continuation = _continuation_message(info, marker, plan, messages_before, policy, todos)
-    return compaction if continuation is None else (*compaction, continuation)
+    return marker_and_summary if continuation is None else (*marker_and_summary, continuation)
 
 
 def placeholder_text(
@@ -101,9 +106,9 @@ def placeholder_text(
 ) -> str:
     """Return a placeholder text of ``max_tokens``, or of fewer where the covered messages are small."""
     beginning = PLACEHOLDER_TEXT.format(messages=len(plan.summarised_messages))
-    target_tokens = min(max_tokens, int(covered_tokens * MAX_SHARE))
+    target_tokens = min(max_tokens, int(covered_tokens * MAX_PLACEHOLDER_SHARE))
     missing_tokens = max(target_tokens - count(beginning), 0)
-    tokens_per_filler = max(count(FILLER_WORD * 64) / 64, 0.01)
+    tokens_per_filler = max(count(FILLER_WORD * FILLER_SAMPLE) / FILLER_SAMPLE, MIN_FILLER_TOKENS)
     return beginning + FILLER_WORD * round(missing_tokens / tokens_per_filler)
 
 

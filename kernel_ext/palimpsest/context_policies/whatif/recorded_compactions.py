@@ -25,14 +25,14 @@ class RecordedCompaction:
     marker_id: str
     is_automatic: bool
     overflow: bool
-    summaries: frozenset[str]
+    summary_ids: frozenset[str]
     """Ids of the summary's messages; several where the summary was requested again."""
-    continued_by: str | None
+    continuation_id: str | None
     """Id of the synthetic message after it that continued the turn."""
     succeeded: bool
     was_stopped: bool
     """Whether the user or the end of the kernel stopped it."""
-    request: StepRequest | None
+    summary_request: StepRequest | None
     """The first request for the summary; None where none was sent."""
     requested_tokens: int = 0
     """Input tokens of all requests for the summary."""
@@ -50,8 +50,8 @@ class RecordedCompactions:
     """The compactions, by the ids of their markers."""
     requests_following: dict[str, StepRequest] = field(default_factory=dict)
     """The first step request after each message appeared; for an answer, its own request."""
-    unsent: frozenset[str] = frozenset()
-    """Answers whose request was not sent, since it could not be reduced enough to fit."""
+    unsent_answers: frozenset[str] = frozenset()
+    """Ids of answers whose request was not sent, since it could not be reduced enough to fit."""
     seq: int = 0
     """Sequence number of the newest record that was read."""
 
@@ -96,12 +96,14 @@ def read_compactions(records: Iterable[Record]) -> RecordedCompactions:
         for index, message in enumerate(messages)
         if marker(message) is not None
     }
-    unsent = (
+    unsent_answers = (
         message.id
         for message in messages
         if message.id not in answers_with_request and _has_overflowed(message)
     )
-    return RecordedCompactions(compactions, requests_following, frozenset(unsent), state.seq)
+    return RecordedCompactions(
+        compactions, requests_following, frozenset(unsent_answers), state.seq
+    )
 
 
 def _has_overflowed(message: Message) -> bool:
@@ -122,27 +124,27 @@ def _compaction_at(
     marker_id = messages[index].id
     answers = (message.info for message in messages if isinstance(message.info, AssistantMessage))
     summaries = [info for info in answers if info.summary and info.parent_id == marker_id]
-    newest = summaries[-1] if summaries else None
+    newest_summary = summaries[-1] if summaries else None
     grades = (graded_decisions.get(summary.id) for summary in summaries)
-    graded = next(filter(None, grades), None)
-    error = newest.error if newest is not None else None
+    graded_decision = next(filter(None, grades), None)
+    error = newest_summary.error if newest_summary is not None else None
     return RecordedCompaction(
         marker_id=marker_id,
         is_automatic=part.auto,
         overflow=part.overflow,
-        summaries=frozenset(summary.id for summary in summaries),
-        continued_by=_continuing_message(messages, index),
-        succeeded=newest is not None and bool(newest.finish) and error is None,
-        was_stopped=isinstance(error, AbortedError) or newest is None,
-        request=requests[0] if requests else None,
+        summary_ids=frozenset(summary.id for summary in summaries),
+        continuation_id=_continuation_id(messages, index),
+        succeeded=newest_summary is not None and bool(newest_summary.finish) and error is None,
+        was_stopped=isinstance(error, AbortedError) or newest_summary is None,
+        summary_request=requests[0] if requests else None,
         requested_tokens=sum(request.tokens for request in requests),
-        tokens_before=graded.tokens_before if graded is not None else 0,
-        tokens_after=graded.tokens_after if graded is not None else 0,
+        tokens_before=graded_decision.tokens_before if graded_decision is not None else 0,
+        tokens_after=graded_decision.tokens_after if graded_decision is not None else 0,
     )
 
 
-def _continuing_message(messages: Messages, index: int) -> str | None:
-    """Return the first user message after the summary, if it is the engine's and no marker."""
+def _continuation_id(messages: Messages, index: int) -> str | None:
+    """Return the id of the first user message after the summary, if it is the engine's and no marker."""
     for message in messages[index + 1 :]:
         if isinstance(message.info, UserMessage):
             return message.id if message.info.by_engine and marker(message) is None else None

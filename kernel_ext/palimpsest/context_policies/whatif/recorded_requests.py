@@ -70,9 +70,9 @@ class RequestRecordings(RecordedBlobs):
         request_inputs = recorded_inputs(
             request, view, self.read, self._counter, self._session_id, state.session
         )
-        effective = replace(request_inputs, count=self._counter(estimator))
+        counted_inputs = replace(request_inputs, count=self._counter(estimator))
         return project_inputs(
-            effective, flatten=self._converted_messages, count_tokens=token_counts.message
+            counted_inputs, flatten=self._converted_messages, count_tokens=token_counts.message
         )
 
     def hook_messages(self, request: StepRequest) -> list[dict[str, Any]]:

@@ -62,14 +62,14 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.values import Usage
 
-ROLLED_BACK = "compact/aside"
+ROLLBACK_RULE = "compact/aside"
 """Rule of decisions that drop the messages of a failed compaction."""
 RULES_REPEATED = frozenset({"truncate", OVERSIZED, STEERED_RULE, MODE_RULE})
 """Rules, besides those of pruning, that are decided again under another policy."""
 
 
 @dataclass(slots=True)
-class DecidedSinceStep:
+class DecisionsSinceStep:
     """Decisions and compactions since the newest step."""
 
     decisions: list[Decision] = field(default_factory=list)
@@ -81,7 +81,7 @@ class _SentStep:
     """The newest step, as it would have been sent."""
 
     step: Step
-    record: StepRequest
+    request: StepRequest
     inputs: StepInputs
 
 
@@ -97,8 +97,8 @@ class CounterfactualReplay:
         summary_tokens: int = SUMMARY_TOKENS,
     ) -> None:
         self.recorded_steps: list[Step] = []
-        self.since = DecidedSinceStep()
-        self.recorded_since = DecidedSinceStep()
+        self.since_step = DecisionsSinceStep()
+        self.recorded_since_step = DecisionsSinceStep()
         self._store = store
         self._session_id = session_id
         self._policy = policy
@@ -109,19 +109,19 @@ class CounterfactualReplay:
         self._recordings = RequestRecordings(store, session_id, policy, counter)
         self._simulated = SimulatedSession(self._state, self._recordings.read, counter)
         self._step_builder = StepBuilder(session_id)
-        self._sent: _SentStep | None = None
+        self._newest_step: _SentStep | None = None
         self._handled_markers: set[str] = set()
         """Ids of the compaction markers that were handled."""
         self._fit = ReplayedFit(self._simulated)
         self._cause: Cause = "size"
         """Why the context must shrink: its size, or the newest answer, which reported a full window or failed."""
-        self._is_in_log = False
+        self._is_answer_as_recorded = False
         """Whether the journal contains the newest answer's consequences: request and rule are the recorded ones."""
-        self._checked_answer = ""
+        self._checked_answer_id = ""
         """Id of the newest ended answer, which ``_check_answer`` need not check again."""
         self._scaled_usages: dict[str, Usage] = {}
         """The usage that would have been reported for answers to requests of another size."""
-        self._is_adopted = False
+        self._applies_recorded_summary = False
         """Whether decisions that drop the messages of a failed compaction also apply in this simulation."""
         self._turn_inputs: StepInputs | None = None
         """The inputs of the turn's newest request; None where the turn sent no request."""
@@ -149,7 +149,7 @@ class CounterfactualReplay:
     def _before_record(self, record: Record) -> None:
         match record.event:
             case MessageUpdated(info=AssistantMessage() as info) if (
-                info.id in self._recorded_compactions.unsent
+                info.id in self._recorded_compactions.unsent_answers
             ):
                 if self._state.message(info.id) is None:
                     self._handle_unsent_request(info)
@@ -183,15 +183,19 @@ class CounterfactualReplay:
     def _record_decision(self, decision: Decision) -> None:
         """Record a recorded decision; the user's decisions apply under every policy."""
         if decision.rule in RULES_REPEATED or decision.rule.startswith(PRUNE_RULE):
-            self.recorded_since.decisions.append(decision)
-        elif decision.rule != COMPACT and (decision.rule != ROLLED_BACK or self._is_adopted):
+            self.recorded_since_step.decisions.append(decision)
+        elif decision.rule != COMPACT and (
+            decision.rule != ROLLBACK_RULE or self._applies_recorded_summary
+        ):
             message_id = decision.message_id
             message_id = self._simulated.replaced_summaries.get(message_id or "", message_id)
             self._simulated.decisions.append(decision.model_copy(update={"message_id": message_id}))
 
     def _truncate_output(self, part: ToolPart) -> None:
-        before = self._state.part(part.message_id, part.id)
-        had_ended = isinstance(before, ToolPart) and isinstance(before.state, ToolCompleted)
+        part_before = self._state.part(part.message_id, part.id)
+        had_ended = isinstance(part_before, ToolPart) and isinstance(
+            part_before.state, ToolCompleted
+        )
         # A subtask of a prompt runs before the first request of its turn.
         request = self._recorded_compactions.requests_following.get(part.message_id)
         if not had_ended and request is not None:
@@ -201,24 +205,26 @@ class CounterfactualReplay:
         """Make the loop's decisions at the end of a turn."""
         if self._turn_inputs is not None:
             self._finish_turn(replace(self._turn_inputs, answer_left_out=None))
-        turn, self._turn_inputs, self._cause = self._turn_inputs, None, "size"
-        self._fit.end_turn(turn and replace(turn, answer_left_out=None))
+        turn_inputs, self._turn_inputs, self._cause = self._turn_inputs, None, "size"
+        self._fit.end_turn(turn_inputs and replace(turn_inputs, answer_left_out=None))
 
     def _finish_turn(self, inputs: StepInputs) -> None:
         """Reduce the context at the end of a turn, or cut results after a failed summary, where the loop would do so."""
         if self._fit.is_suspended:
-            if not self._fit.failed:
+            if not self._fit.has_failed:
                 return
         elif self._cause == "size":
             return
         else:
             may_summarise = self._fit.may_summarise(inputs, self._cause)
-            if (may_summarise and self._is_in_log) or (not may_summarise and self._cause == "full"):
+            if (may_summarise and self._is_answer_as_recorded) or (
+                not may_summarise and self._cause == "full"
+            ):
                 return
         outcome = self._fit.next_outcome(inputs, self._cause)
         while isinstance(outcome, SummaryNeeded):
             self._compact(inputs, None, overflow=outcome.overflow)
-            outcome = self._fit.next_outcome(inputs) if self._fit.failed else None
+            outcome = self._fit.next_outcome(inputs) if self._fit.has_failed else None
 
     # Compactions
 
@@ -233,53 +239,62 @@ class CounterfactualReplay:
             return
         self._marker_inputs = inputs
         recorded_marker = self._recorded_marker(compaction, inputs)
-        self.recorded_since.compactions.append(recorded_marker.compaction())
+        self.recorded_since_step.compactions.append(recorded_marker.compaction())
         is_requested = not compaction.is_automatic or self._decide_compaction(compaction, inputs)
         if is_requested:
             self._compact(inputs, recorded_marker)
         else:
             hide_compaction(self._simulated, compaction)
-            self._is_adopted = False
+            self._applies_recorded_summary = False
 
     def _decide_compaction(self, compaction: RecordedCompaction, inputs: StepInputs) -> bool:
         """Apply the policy at a recorded marker; returns whether it requests a compaction there."""
-        is_before_first_request = self._sent is None
-        if is_before_first_request and compaction.request is None:
+        is_before_first_request = self._newest_step is None
+        if is_before_first_request and compaction.summary_request is None:
             # The compaction was imported with a conversation, so it was not requested by this engine's loop.
             return True
         if compaction.overflow and not is_before_first_request and not self._would_be_refused():
             return False
-        before = replace(inputs, answer_left_out=compaction.marker_id)
-        cause, self._cause = self._cause_to_shrink(before, refused=compaction.overflow), "size"
-        if isinstance(self._fit.next_outcome(before, cause), SummaryNeeded):
+        inputs_before = replace(inputs, answer_left_out=compaction.marker_id)
+        cause, self._cause = (
+            self._cause_to_shrink(inputs_before, refused=compaction.overflow),
+            "size",
+        )
+        if isinstance(self._fit.next_outcome(inputs_before, cause), SummaryNeeded):
             return True
-        if self._sent is None:
+        if self._newest_step is None:
             return self._policy is None
         # The window at the compaction may differ from that of the previous step. It is recorded with the request for the
         # summary; if the kernel ended before sending that request, only the journal shows why it was requested.
-        last_request = self._sent.record
-        return compaction.request is None and self._recordings.policy(last_request) == inputs.policy
+        last_request = self._newest_step.request
+        return (
+            compaction.summary_request is None
+            and self._recordings.policy(last_request) == inputs.policy
+        )
 
     def _cause_to_shrink(self, inputs: StepInputs, *, refused: bool = False) -> Cause:
         """Return why the context must shrink before the next request."""
         if refused or self._cause in ("refused", "failed"):
             return "refused" if refused else self._cause
         effective_inputs = self._simulated.with_undo(inputs)
-        usage = self._scaled_usages
+        scaled_usages = self._scaled_usages
         needs_summary = newest_answer_needs_summary(
             self._simulated.messages(inputs.answer_left_out),
             inputs.model,
             effective_inputs.policy,
-            lambda info: usage.get(info.id, info.tokens),
+            lambda info: scaled_usages.get(info.id, info.tokens),
         )
         return "full" if needs_summary else "size"
 
     def _would_be_refused(self) -> bool:
         """Return whether the provider, which refused the recorded request, would have refused the simulated one."""
-        if self._sent is None or not self.recorded_steps:
+        if self._newest_step is None or not self.recorded_steps:
             return False
-        recorded, step = self.recorded_steps[-1], self._sent.step
-        return step.sha256 == recorded.sha256 or step.tokens >= recorded.tokens
+        recorded_step, simulated_step = self.recorded_steps[-1], self._newest_step.step
+        return (
+            simulated_step.sha256 == recorded_step.sha256
+            or simulated_step.tokens >= recorded_step.tokens
+        )
 
     def _compact(
         self, inputs: StepInputs, recorded_marker: RecordedMarker | None, *, overflow: bool = False
@@ -287,19 +302,29 @@ class CounterfactualReplay:
         """Compact now, and pass the outcome to ``ReplayedFit``."""
         if recorded_marker is not None:
             inputs = replace(inputs, answer_left_out=recorded_marker.message.id)
-        effective = self._simulated.with_undo(inputs)
+        effective_inputs = self._simulated.with_undo(inputs)
         compaction = compact(
-            self._simulated, effective, recorded_marker, self._summary_tokens, overflow=overflow
+            self._simulated,
+            effective_inputs,
+            recorded_marker,
+            self._summary_tokens,
+            overflow=overflow,
         )
-        self._is_adopted = compaction is not None and not compaction.stand_in
+        self._applies_recorded_summary = compaction is not None and not compaction.stand_in
         if compaction is not None:
-            self.since.compactions.append(compaction)
-        recorded = None if recorded_marker is None else recorded_marker.compaction_read
-        was_stopped = recorded is not None and self._is_adopted and recorded.was_stopped
+            self.since_step.compactions.append(compaction)
+        recorded_compaction = (
+            None if recorded_marker is None else recorded_marker.recorded_compaction
+        )
+        was_stopped = (
+            recorded_compaction is not None
+            and self._applies_recorded_summary
+            and recorded_compaction.was_stopped
+        )
         # After a failed summary that the user requested, the loop cuts no results: the turn continues or ends.
-        is_by_loop = recorded is None or recorded.is_automatic
-        failed = is_by_loop and (compaction is None or not compaction.succeeded)
-        self._fit.set_summary_outcome(failed=failed, was_stopped=was_stopped)
+        is_by_loop = recorded_compaction is None or recorded_compaction.is_automatic
+        has_failed = is_by_loop and (compaction is None or not compaction.succeeded)
+        self._fit.set_summary_outcome(failed=has_failed, was_stopped=was_stopped)
 
     def _recorded_marker(
         self, compaction: RecordedCompaction, inputs: StepInputs
@@ -307,7 +332,9 @@ class CounterfactualReplay:
         messages = self._state.messages()
         index = place_of(messages, compaction.marker_id)
         view = View.of(messages[: index + 1], self._state.decisions, self._recordings.read)
-        request = compaction.request or (self._sent.record if self._sent else None)
+        request = compaction.summary_request or (
+            self._newest_step.request if self._newest_step else None
+        )
         policy = self._recordings.policy(request) if request is not None else Policy()
         return RecordedMarker(
             compaction, messages[index], view, policy, inputs.model, self._counter
@@ -318,13 +345,13 @@ class CounterfactualReplay:
         message = self._state.message(compaction.marker_id)
         info = message.info if message is not None else None
         request = self._recorded_compactions.requests_following.get(compaction.marker_id)
-        if self._sent is not None:
-            is_same_model = self._sent.record.model.ref == getattr(info, "model", None)
+        if self._newest_step is not None:
+            is_same_model = self._newest_step.request.model.ref == getattr(info, "model", None)
             if request is None or (self._turn_inputs is not None and is_same_model):
-                request = self._sent.record
+                request = self._newest_step.request
         if request is None or info is None:
             return None
-        request_with_policy = compaction.request or request
+        request_with_policy = compaction.summary_request or request
         policy = self._recordings.policy_for(request_with_policy)
         inputs, model = self._recordings.inputs_of(request), request.model
         if request_with_policy.model.ref == model.ref:
@@ -341,7 +368,9 @@ class CounterfactualReplay:
         if request.purpose in BESIDE_PURPOSES:
             return
         message = self._state.message(request.message_id or "")
-        if request.purpose == "compaction" and (message is None or not self._is_adopted):
+        if request.purpose == "compaction" and (
+            message is None or not self._applies_recorded_summary
+        ):
             return
         if request.purpose == "compaction" and self._marker_inputs is not None:
             self._turn_inputs = self._marker_inputs
@@ -349,7 +378,7 @@ class CounterfactualReplay:
 
     def _handle_unsent_request(self, info: AssistantMessage) -> None:
         """Reduce the context for a request that was never sent, since it could not be made to fit."""
-        request = self._sent.record if self._sent else None
+        request = self._newest_step.request if self._newest_step else None
         if request is None or request.model.ref != info.model:
             request = self._recorded_compactions.requests_following.get(info.id)
         if request is None or request.model.ref != info.model:
@@ -378,25 +407,28 @@ class CounterfactualReplay:
             ).total
 
     def _step(self, seq: int, request: StepRequest) -> Step:
-        """Build the step of a recorded request."""
         inputs = self._recordings.inputs_of(request)
-        fitted, written, fits = self._make_fitting_request(request, inputs)
-        since = self.recorded_since
+        fitted, written_request, fits = self._make_fitting_request(request, inputs)
+        recorded_since = self.recorded_since_step
         recorded_step = self._step_builder.recorded_step(
-            seq, request, self._state.request_items, since.decisions, since.compactions
+            seq,
+            request,
+            self._state.request_items,
+            recorded_since.decisions,
+            recorded_since.compactions,
         )
         decisions, self._simulated.new_decisions = tuple(self._simulated.new_decisions), []
-        step = self._step_builder.simulated_step(recorded_step, request, fitted, written)
+        step = self._step_builder.simulated_step(recorded_step, request, fitted, written_request)
         step = replace(
-            step, fits=fits, decisions=decisions, compactions=tuple(self.since.compactions)
+            step, fits=fits, decisions=decisions, compactions=tuple(self.since_step.compactions)
         )
         self.recorded_steps.append(recorded_step)
-        self._sent = _SentStep(step, request, inputs)
+        self._newest_step = _SentStep(step, request, inputs)
         self._turn_inputs = inputs
         self._simulated.drop_unused()
         self._store_request(request)
         self._simulated.request_tokens = fitted.request.total
-        self.since, self.recorded_since = DecidedSinceStep(), DecidedSinceStep()
+        self.since_step, self.recorded_since_step = DecisionsSinceStep(), DecisionsSinceStep()
         return step
 
     def _make_fitting_request(
@@ -409,9 +441,9 @@ class CounterfactualReplay:
             outcome = self._fit.next_outcome(inputs, cause)
             match outcome:
                 case FittedRequest():
-                    fitted_request = outcome, self._write(request, inputs, outcome)
-                    refused = self._is_refused(request, fitted_request[1])
-                    if not refused:
+                    fitted_request = outcome, self._written_request(request, inputs, outcome)
+                    is_refused = self._is_refused(request, fitted_request[1])
+                    if not is_refused:
                         return *fitted_request, outcome.budget_check.fits
                     cause = "refused"
                 case SummaryNeeded():
@@ -424,55 +456,65 @@ class CounterfactualReplay:
                     # The simulated turn would have ended here; the recorded turn, or a later one, continues.
                     cause = "size"
 
-    def _write(self, request: StepRequest, inputs: StepInputs, fitted: Fitted) -> ReplayedRequest:
+    def _written_request(
+        self, request: StepRequest, inputs: StepInputs, fitted: Fitted
+    ) -> ReplayedRequest:
         """Write a request in its provider's format, or as the recorded hook wrote the same request."""
         estimator = request.facts.estimator
         token_counts = self._simulated.token_counts(estimator)
-        effective = self._simulated.with_undo(inputs)
-        count, messages_so_far = self._counter(estimator), fitted.request.view.messages
-        written = self._step_builder.writer.write(
-            fitted.request.projection, effective, count, messages_so_far, token_counts
+        effective_inputs = self._simulated.with_undo(inputs)
+        count_tokens, messages_so_far = self._counter(estimator), fitted.request.view.messages
+        written_request = self._step_builder.writer.write(
+            fitted.request.projection, effective_inputs, count_tokens, messages_so_far, token_counts
         )
         if request.opaque is None:
-            return written
+            return written_request
         hook_projection = self._recordings.projection(request, self._state, estimator, token_counts)
-        target = profile_at(request.model.ref, request.projection)
-        hook_messages = provider_messages(hook_projection.messages, request.model, target)
+        recorded_profile = profile_at(request.model.ref, request.projection)
+        hook_messages = provider_messages(hook_projection.messages, request.model, recorded_profile)
         hashes = tuple(message_hash(message.body) for message in hook_messages)
-        if request_hash(hashes) != written.sha256:
-            return written
-        sent = self._recordings.hook_messages(request)
-        return self._step_builder.written_by_hook(written, request, self._state.request_items, sent)
+        if request_hash(hashes) != written_request.sha256:
+            return written_request
+        written_messages = self._recordings.hook_messages(request)
+        return self._step_builder.written_by_hook(
+            written_request, request, self._state.request_items, written_messages
+        )
 
-    def _is_refused(self, request: StepRequest, written: ReplayedRequest) -> bool:
+    def _is_refused(self, request: StepRequest, written_request: ReplayedRequest) -> bool:
         """Return whether the provider would refuse a request, by the usage it reported for others.
 
         The recorded request was accepted, even if the estimate exceeds the limit.
         """
-        if written.sha256 == request.sha256:
+        if written_request.sha256 == request.sha256:
             return False
-        return round(written.tokens * request.facts.calibration) > request.model.capacity
+        return round(written_request.tokens * request.facts.calibration) > request.model.capacity
 
     def _check_answer(self, info: AssistantMessage) -> None:
         """Check whether the context must shrink after an answer, by its usage or because it was refused."""
-        sent = self._sent
-        if sent is None or sent.record.message_id != info.id or info.time.completed is None:
+        newest_step = self._newest_step
+        if (
+            newest_step is None
+            or newest_step.request.message_id != info.id
+            or info.time.completed is None
+        ):
             return
-        if self._checked_answer == info.id:
+        if self._checked_answer_id == info.id:
             # The answer was checked before; this update only added the reason why the turn ended.
             return
-        self._checked_answer = info.id
-        policy, usage = sent.inputs.policy, info.tokens
+        self._checked_answer_id = info.id
+        policy, usage = newest_step.inputs.policy, info.tokens
         recorded_step = self.recorded_steps[-1]
-        is_same = sent.step.sha256 == recorded_step.sha256
-        recorded_overflow = self._recordings.policy(sent.record).overflow
-        self._is_in_log = is_same and recorded_overflow == policy.overflow
+        is_same = newest_step.step.sha256 == recorded_step.sha256
+        recorded_overflow = self._recordings.policy(newest_step.request).overflow
+        self._is_answer_as_recorded = is_same and recorded_overflow == policy.overflow
         if not is_same:
-            prompt = usage.prompt
+            prompt_tokens = usage.prompt
             if recorded_step.tokens:
-                prompt = round(prompt * sent.step.tokens / recorded_step.tokens)
-            usage = self._scaled_usages[info.id] = with_prompt(usage, prompt)
+                prompt_tokens = round(
+                    prompt_tokens * newest_step.step.tokens / recorded_step.tokens
+                )
+            usage = self._scaled_usages[info.id] = with_prompt(usage, prompt_tokens)
         if isinstance(info.error, ContextOverflowError) and self._would_be_refused():
             self._cause = "failed" if info.error.compaction_failed else "refused"
-        elif info.error is None and usage_needs_summary(usage, sent.record.model, policy):
+        elif info.error is None and usage_needs_summary(usage, newest_step.request.model, policy):
             self._cause = "full"

@@ -36,22 +36,23 @@ from palimpsest.transcript.provider_profile.older_profiles import profile_at
 class Prefix:
     """The content of a provider's cache after a request: model and tools, then the messages."""
 
-    fixed_hashes: tuple[str, str] | None = None
+    model_and_tools: tuple[str, str] | None = None
+    """Id of the model and hash of the tools; None in an empty prefix."""
     messages: tuple[tuple[str, int], ...] = ()
-    """Hash and tokens of each entry."""
+    """Hash and tokens of each message."""
     tools_tokens: int = 0
 
     def shared_tokens(self, previous: "Prefix") -> int:
         """Return the tokens of the beginning that two requests share."""
-        if self.fixed_hashes != previous.fixed_hashes:
+        if self.model_and_tools != previous.model_and_tools:
             return 0
         tokens = 0
-        for (own_hash, weight), (earlier_hash, _) in zip(
+        for (own_hash, message_tokens), (earlier_hash, _) in zip(
             self.messages, previous.messages, strict=False
         ):
             if own_hash != earlier_hash:
                 break
-            tokens += weight
+            tokens += message_tokens
         return tokens + self.tools_tokens if tokens else 0
 
 
@@ -70,6 +71,7 @@ class ReplayedRequest:
     messages: tuple[dict[str, Any], ...]
     sha256: str
     prefix: tuple[tuple[str, int], ...]
+    """Hash and tokens of each message."""
     tools_tokens: int
     tokens: int
     tokens_by_kind: dict[str, int]
@@ -101,49 +103,51 @@ class RequestWriter:
 
     def __init__(self) -> None:
         self._bodies: dict[str, dict[str, Any]] = {}
-        self._weights: dict[str, int] = {}
+        self._message_tokens: dict[str, int] = {}
         self._message_hashes = MessageHashes()
 
-    def weight(self, sha256: str, default: int) -> int:
-        """Return the tokens of a message of the newest request; ``default`` for other messages."""
-        return self._weights.get(sha256, default)
+    def weight(self, sha256: str, default_tokens: int) -> int:
+        """Return the tokens of a message of the newest request; ``default_tokens`` for other messages."""
+        return self._message_tokens.get(sha256, default_tokens)
 
     def write(
         self,
         projection: Projection,
         inputs: StepInputs,
-        count: Count,
+        count_tokens: Count,
         messages: Messages,
         token_counts: TokenCounts,
     ) -> ReplayedRequest:
-        """Write a projection; ``count`` counts the tokens of both compared sides."""
-        target = profile_at(inputs.model.ref, inputs.version)
-        written = provider_messages(projection.messages, inputs.model, target)
-        hashes = self._message_hashes(written)
+        """Write a projection; ``count_tokens`` counts the tokens of both compared sides."""
+        target_profile = profile_at(inputs.model.ref, inputs.version)
+        written_messages = provider_messages(projection.messages, inputs.model, target_profile)
+        hashes = self._message_hashes(written_messages)
         bodies = tuple(
             self._bodies.setdefault(sha256, message_sent.body)
-            for sha256, message_sent in zip(hashes, written, strict=True)
+            for sha256, message_sent in zip(hashes, written_messages, strict=True)
         )
-        tools = tools_tokens(inputs.tools, count)
+        tool_tokens = tools_tokens(inputs.tools, count_tokens)
         neutral_messages = projection.messages
-        blocks = [token_counts.blocks(message) for message in neutral_messages]
-        parts = _part_weights(neutral_messages, blocks)
-        self._weights = {
-            sha256: _weight(message_sent, parts, count)
-            for sha256, message_sent in zip(hashes, written, strict=True)
+        block_tokens = [token_counts.blocks(message) for message in neutral_messages]
+        part_tokens = _part_tokens(neutral_messages, block_tokens)
+        self._message_tokens = {
+            sha256: _message_tokens(message_sent, part_tokens, count_tokens)
+            for sha256, message_sent in zip(hashes, written_messages, strict=True)
         }
         return ReplayedRequest(
             inputs=inputs,
             messages=bodies,
             sha256=request_hash(hashes),
-            prefix=tuple((sha256, self._weights[sha256]) for sha256 in hashes),
-            tools_tokens=tools,
-            tokens=sum(MESSAGE_TOKENS + sum(weights) for weights in blocks) + tools,
-            tokens_by_kind=tokens_by_kind(neutral_messages, blocks, tools, summaries(messages)),
+            prefix=tuple((sha256, self._message_tokens[sha256]) for sha256 in hashes),
+            tools_tokens=tool_tokens,
+            tokens=sum(MESSAGE_TOKENS + sum(weights) for weights in block_tokens) + tool_tokens,
+            tokens_by_kind=tokens_by_kind(
+                neutral_messages, block_tokens, tool_tokens, summaries(messages)
+            ),
         )
 
 
-def _part_weights(
+def _part_tokens(
     messages: NeutralMessages, blocks: Sequence[Sequence[int]]
 ) -> dict[tuple[bool, str], int]:
     """Return the tokens of each part, with results separate from calls."""
@@ -156,9 +160,13 @@ def _part_weights(
     return weights
 
 
-def _weight(message: ProviderMessage, weights: dict[tuple[bool, str], int], count: Count) -> int:
+def _message_tokens(
+    message: ProviderMessage, part_tokens: dict[tuple[bool, str], int], count_tokens: Count
+) -> int:
     """Return the tokens of a provider message, as the live loop records them."""
     role = str(message.body["role"])
     if role == "system":
-        return MESSAGE_TOKENS + count(prompt_text((message.body,)))
-    return MESSAGE_TOKENS + sum(weights.get((role == "tool", part), 0) for part in message.part_ids)
+        return MESSAGE_TOKENS + count_tokens(prompt_text((message.body,)))
+    return MESSAGE_TOKENS + sum(
+        part_tokens.get((role == "tool", part_id), 0) for part_id in message.part_ids
+    )

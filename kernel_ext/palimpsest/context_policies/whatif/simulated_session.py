@@ -33,9 +33,11 @@ class StepInputs:
     tools: tuple[ToolSpec, ...]
     policy: Policy
     time: int
+    """Milliseconds since 1970."""
     answer_left_out: str | None = None
     """Id of the request's answer, which is recorded already but not part of the request."""
     version: int = PROJECTION_VERSION
+    """Version of the projection."""
 
 
 @dataclass(slots=True)
@@ -53,7 +55,7 @@ class SimulatedSession:
     newest_request: StepRequest | None = None
     """The newest recorded request that would also have been made under the policy."""
     weights: dict[str, int] = field(default_factory=dict)
-    """Tokens of recorded requests by another counter than the recorded one."""
+    """Tokens of recorded requests, by the requests' ids, where the policy's estimator is not the recorded one."""
     replaced_summaries: dict[str, str] = field(default_factory=dict)
     """Ids of placeholder summaries, by the ids of the recorded ones that they replace."""
     request_tokens: int = 0
@@ -88,7 +90,7 @@ class SimulatedSession:
         """Return messages as a view for deciders."""
         return View.of(messages, tuple(self.decisions), self.read_blob)
 
-    def decide(self, new_decisions: Sequence[Decision]) -> None:
+    def add_decisions(self, new_decisions: Sequence[Decision]) -> None:
         """Add decisions."""
         self.decisions += new_decisions
         self.new_decisions += new_decisions
@@ -101,17 +103,17 @@ class SimulatedSession:
     def facts(self, inputs: StepInputs, used_tokens: int) -> Facts:
         """Return the facts for the deciders."""
         policy, model = inputs.policy, inputs.model
-        age = None
+        cache_age_seconds = None
         is_same = self.newest_request is not None and self.newest_request.model.ref == model.ref
         if model.caching and self.cache_used_at is not None and is_same:
-            age = max(inputs.time - self.cache_used_at, 0) / 1000
+            cache_age_seconds = max(inputs.time - self.cache_used_at, 0) / 1000
         return Facts(
             now=inputs.time,
             estimator=policy.estimator,
             calibration=self._calibration(policy, model),
             window=model.window,
             reserve=reserved_tokens(policy, model),
-            cache_age_seconds=age,
+            cache_age_seconds=cache_age_seconds,
             used_tokens=used_tokens,
         )
 
@@ -150,7 +152,7 @@ class SimulatedSession:
             self.counter(policy.estimator),
         )
         if decision is not None:
-            self.decide([decision])
+            self.add_decisions([decision])
 
     def size(self, messages: Messages, inputs: StepInputs) -> int:
         """Return the tokens of messages in a request, without system prompt and tools."""
@@ -183,13 +185,15 @@ class SimulatedSession:
 
     def _calibration(self, policy: Policy, model: ModelInfo) -> float:
         """Return the ratio of reported to estimated tokens of the newest request."""
-        newest = self.newest_request
-        if newest is None or newest.model.ref != model.ref:
+        newest_request = self.newest_request
+        if newest_request is None or newest_request.model.ref != model.ref:
             return 1.0
-        message = self.state.message(newest.message_id or "")
+        message = self.state.message(newest_request.message_id or "")
         if message is None or not isinstance(message.info, AssistantMessage):
             return 1.0
-        tokens = newest.tokens
-        if policy.estimator != newest.facts.estimator:
-            tokens = self.weights.get(newest.id, tokens)
-        return usage_ratio(reported_usage(message, message.info, newest.id), tokens)
+        estimated_tokens = newest_request.tokens
+        if policy.estimator != newest_request.facts.estimator:
+            estimated_tokens = self.weights.get(newest_request.id, estimated_tokens)
+        return usage_ratio(
+            reported_usage(message, message.info, newest_request.id), estimated_tokens
+        )

@@ -33,24 +33,24 @@ class StepBuilder:
 
     def written_by_hook(
         self,
-        written: ReplayedRequest,
+        written_request: ReplayedRequest,
         request: StepRequest,
         items: Sequence[ContextItem],
-        sent: Sequence[Body],
+        hook_messages: Sequence[Body],
     ) -> ReplayedRequest:
         """Return the request that the recorded hook wrote when it was called with the same messages."""
         return replace(
-            written,
-            messages=tuple(sent),
+            written_request,
+            messages=tuple(hook_messages),
             sha256=request.sha256,
-            prefix=self._weights(items),
+            prefix=self._item_tokens(items),
             tools_tokens=request.kinds.get("tools", 0),
             tokens=request.tokens,
             tokens_by_kind=dict(request.kinds),
             adds_cache_marks=False,
         )
 
-    def _weights(self, items: Sequence[ContextItem]) -> tuple[tuple[str, int], ...]:
+    def _item_tokens(self, items: Sequence[ContextItem]) -> tuple[tuple[str, int], ...]:
         """Return the hash and tokens of each item of a recorded request."""
         # The tokens of an item from an earlier request may have been counted by another policy's estimator.
         return tuple((item.sha256, self.writer.weight(item.sha256, item.tokens)) for item in items)
@@ -64,7 +64,7 @@ class StepBuilder:
         compactions: Sequence[Compaction],
     ) -> Step:
         """Return a recorded step; ``items`` are all items of its request."""
-        prefix = prefix_of(request, self._weights(items), request.kinds.get("tools", 0))
+        prefix = prefix_of(request, self._item_tokens(items), request.kinds.get("tools", 0))
         cached, self._recorded_prefix = prefix.shared_tokens(self._recorded_prefix), prefix
         self._number += 1
         return Step(
@@ -84,20 +84,20 @@ class StepBuilder:
         )
 
     def simulated_step(
-        self, recorded: Step, request: StepRequest, fitted: Fitted, written: ReplayedRequest
+        self, recorded: Step, request: StepRequest, fitted: Fitted, written_request: ReplayedRequest
     ) -> Step:
         """Return the simulated step of a recorded request."""
-        prefix = prefix_of(request, written.prefix, written.tools_tokens)
+        prefix = prefix_of(request, written_request.prefix, written_request.tools_tokens)
         cached, self._simulated_prefix = prefix.shared_tokens(self._simulated_prefix), prefix
         return replace(
             recorded,
-            tokens=written.tokens,
+            tokens=written_request.tokens,
             estimate=fitted.budget_check.tokens,
             budget=fitted.budget_check.budget,
             fits=fitted.budget_check.fits,
             cached=cached,
-            sha256=written.sha256,
-            tokens_by_kind=written.tokens_by_kind,
-            refused=window_refusal(request.model, written.inputs.policy.guard) or "",
-            request=written.request(request, fitted, self._session_id),
+            sha256=written_request.sha256,
+            tokens_by_kind=written_request.tokens_by_kind,
+            refused=window_refusal(request.model, written_request.inputs.policy.guard) or "",
+            request=written_request.request(request, fitted, self._session_id),
         )

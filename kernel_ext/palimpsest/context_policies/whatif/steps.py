@@ -44,6 +44,7 @@ class Step:
     estimate: int
     """Tokens by the policy's own estimator, corrected by reported usage; ``fits`` compares these."""
     budget: int
+    """The limit of ``estimate``."""
     fits: bool
     cached: int
     """Tokens of the prefix shared with the request of the step before."""
@@ -67,7 +68,7 @@ class Replay:
 
     session_id: str
     policy: Policy | ContextPolicy | str | None
-    """None where each step has its recorded policy; ``raw`` where every item is whole."""
+    """The policy; None where each step has its recorded one, ``raw`` where every item is whole."""
     counterfactual: bool
     """Whether no model answered these requests, so that the answers are unknown."""
     steps: tuple[Step, ...]

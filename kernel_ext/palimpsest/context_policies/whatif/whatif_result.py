@@ -10,15 +10,15 @@ from palimpsest.context.policy_overrides import policy_differences
 from palimpsest.context_policies.calibration.proof import NO_PROOF, Proof
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.whatif.steps import Replay, Step
-from palimpsest.model.tokenizer import rough_words
+from palimpsest.model.tokenizer import rough_count_sentences
 from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.comparison import Comparison, ComparisonRow, ComparisonTotal
 from palimpsest.render.reports.table import ShownInCell
 from palimpsest.transcript.context_values.policies import Policy
 
-MAX_LINES = 40
+MAX_LISTED_STEPS = 40
 """Maximum steps that are listed in a cell; ``WhatIf.other.steps`` has them all."""
-MEASURE_NAMES = {
+ACTION_NAMES = {
     "truncate": ("an output cut", "outputs cut"),
     "prune": ("an old output cleared", "old outputs cleared"),
     "recover": ("a long result shortened", "long results shortened"),
@@ -38,11 +38,11 @@ COUNTERFACTUAL_NOTE = (
     "Counterfactual: no model was asked. What people and tools said is as recorded, and so are the model's "
     "answers; from step {number} on it was asked something else and might have gone another way."
 )
-STAND_IN = (
+STAND_IN_NOTE = (
     "{summaries} would have come at another place; no model wrote {them}, so a text of about {tokens} "
     "tokens stands in."
 )
-TOO_SMALL = "No request would have been sent: {problem}"
+TOO_SMALL_NOTE = "No request would have been sent: {problem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +77,17 @@ class WhatIf(ShownInCell):
         """Both sides as title, rows and notes, for every renderer."""
         recorded, other, exact, proof = self.recorded, self.other, self.exact, self.proof
         step_indexes, remaining_count = _steps_to_show(recorded, other)
-        lines = _lines(recorded, other)
+        rows = _rows(recorded, other)
         return Comparison(
             title=f"{len(recorded.steps):,} steps as recorded, and under {policy_name(other.policy)}",
             recorded_title="recorded",
             other_title="what if",
             totals=_totals(recorded, other),
-            lines=tuple(lines[number] for number in step_indexes),
+            lines=tuple(rows[number] for number in step_indexes),
             more=remaining_count,
             notes=(
                 *_notes(other, self.first_difference, self.summary_tokens, exact=exact),
-                *rough_words([getattr(other.policy, "estimator", "")]),
+                *rough_count_sentences([getattr(other.policy, "estimator", "")]),
             ),
             lead=() if not proof.rows else (proof.sentence,) if exact else proof.sentences,
             # An exact what-if does not use the replay of the cache.
@@ -114,16 +114,18 @@ def _steps_to_show(recorded: Replay, other: Replay) -> tuple[list[int], str]:
         for index, (step, simulated_step) in enumerate(pairs)
         if step.sha256 != simulated_step.sha256
     ]
-    shown_steps = set(differing_steps[:MAX_LINES])
+    shown_steps = set(differing_steps[:MAX_LISTED_STEPS])
     steps_before = [index - 1 for index in differing_steps if index > 0]
     for index in [*steps_before, *range(len(pairs))]:
-        if len(shown_steps) < MAX_LINES:
+        if len(shown_steps) < MAX_LISTED_STEPS:
             shown_steps.add(index)
-    remaining = len(differing_steps) - len(shown_steps.intersection(differing_steps))
-    same_count = len(pairs) - len(shown_steps) - remaining
-    skipped = [f"{same_count:,} that are the same on both sides"] if same_count else []
-    skipped += [f"{remaining:,} more that differ"] if remaining else []
-    sentence = f"Steps that are not shown: {', '.join(skipped)}." if skipped else ""
+    hidden_differing_count = len(differing_steps) - len(shown_steps.intersection(differing_steps))
+    same_count = len(pairs) - len(shown_steps) - hidden_differing_count
+    hidden_phrases = [f"{same_count:,} that are the same on both sides"] if same_count else []
+    hidden_phrases += (
+        [f"{hidden_differing_count:,} more that differ"] if hidden_differing_count else []
+    )
+    sentence = f"Steps that are not shown: {', '.join(hidden_phrases)}." if hidden_phrases else ""
     return sorted(shown_steps), sentence
 
 
@@ -133,8 +135,8 @@ def policy_name(policy: Policy | ContextPolicy | str | None) -> str:
         return "the policy of each step"
     if not isinstance(policy, Policy):
         return policy if isinstance(policy, str) else policy.name
-    changed = [f"{key}={value}" for key, (_, value) in policy_differences(policy).items()]
-    return f"{policy.name} with {', '.join(changed)}" if changed else policy.name
+    changed_numbers = [f"{key}={value}" for key, (_, value) in policy_differences(policy).items()]
+    return f"{policy.name} with {', '.join(changed_numbers)}" if changed_numbers else policy.name
 
 
 def _totals(recorded: Replay, other: Replay) -> tuple[ComparisonTotal, ...]:
@@ -161,7 +163,7 @@ def _uncached_tokens(side: Replay) -> int:
     return side.tokens - side.cached + side.requested
 
 
-def _lines(recorded: Replay, other: Replay) -> tuple[ComparisonRow, ...]:
+def _rows(recorded: Replay, other: Replay) -> tuple[ComparisonRow, ...]:
     return tuple(
         ComparisonRow(
             number=step.number,
@@ -192,7 +194,7 @@ def _action_differences(recorded: Step, other: Step) -> str:
 
 
 def _counted_name(name: str, number: int) -> str:
-    single, many = MEASURE_NAMES.get(name, (name, name))
+    single, many = ACTION_NAMES.get(name, (name, name))
     return single if number == 1 else f"{number} {many}"
 
 
@@ -204,12 +206,12 @@ def _counted_actions(step: Step) -> Counter[str]:
 
 
 def _notes(
-    other: Replay, first_different: int | None, summary_tokens: int, *, exact: bool
+    other: Replay, first_difference: int | None, summary_tokens: int, *, exact: bool
 ) -> tuple[str, ...]:
-    if first_different is None:
+    if first_difference is None:
         return (NO_DIFFERENCE,) if exact else (NOTHING_ESTIMATED, ESTIMATE_NOTE)
     notes = [
-        COUNTERFACTUAL_NOTE.format(number=first_different),
+        COUNTERFACTUAL_NOTE.format(number=first_difference),
         *(() if exact else (ESTIMATE_NOTE,)),
     ]
     placeholder_count = sum(compaction.stand_in for compaction in other.compactions)
@@ -217,8 +219,8 @@ def _notes(
         summaries = "1 summary" if placeholder_count == 1 else f"{placeholder_count} summaries"
         them = "it" if placeholder_count == 1 else "them"
         size = count(summary_tokens)
-        notes.append(STAND_IN.format(summaries=summaries, them=them, tokens=size))
+        notes.append(STAND_IN_NOTE.format(summaries=summaries, them=them, tokens=size))
     refused = next((step.refused for step in other.steps if step.refused), "")
     if refused:
-        notes.append(TOO_SMALL.format(problem=refused))
+        notes.append(TOO_SMALL_NOTE.format(problem=refused))
     return tuple(notes)

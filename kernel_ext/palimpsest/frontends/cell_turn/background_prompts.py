@@ -22,7 +22,7 @@ from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.escaping import escape_inline
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.open_sessions.followed_session import KernelSession
-from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
+from palimpsest.session.open_sessions.unattended_refusal import MAX_AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber
@@ -47,9 +47,9 @@ class Background:
     """
 
     def __init__(
-        self, parts: KernelParts, session: KernelSession, future: "Future[Answer]"
+        self, kernel_parts: KernelParts, session: KernelSession, future: "Future[Answer]"
     ) -> None:
-        self._kernel_parts = parts
+        self._kernel_parts = kernel_parts
         self._session = session
         self._future = future
 
@@ -131,52 +131,60 @@ class NoLongerWaiting(TurnStopped):
         return [STILL_RUNNING]
 
 
-def send_background_prompt(parts: KernelParts, request: MagicLine, place: Origin) -> Background:
+def send_background_prompt(
+    kernel_parts: KernelParts, magic_line: MagicLine, origin: Origin
+) -> Background:
     """Send a prompt and return at once; raises UsageError for one that is refused."""
-    is_interactive = cell_failure.can_type(parts.shell)
+    is_interactive = cell_failure.can_type(kernel_parts.shell)
     try:
-        handle = parts.run(_send_prompt(parts, request, place, is_interactive=is_interactive))
+        handle = kernel_parts.run(
+            _send_prompt(kernel_parts, magic_line, origin, is_interactive=is_interactive)
+        )
     except UserError as error:
         raise usage_error(scrubber(os.environ)(str(error))) from None
-    _show_sentence(parts, SENT_TO_BACKGROUND)
+    _show_sentence(kernel_parts, SENT_TO_BACKGROUND)
     return handle
 
 
-def answered_prompt(parts: KernelParts, answer: AgentAnswer, place: Origin) -> Background:
+def answered_prompt(kernel_parts: KernelParts, answer: AgentAnswer, origin: Origin) -> Background:
     """Return the handle of a prompt whose recorded answer was already shown."""
-    session = parts.run(parts.services.workspace.open(answer.session, place.notebook))
+    session = kernel_parts.run(
+        kernel_parts.services.workspace.open(answer.session, origin.notebook)
+    )
     future: Future[Answer] = Future()
     future.set_result(answer)
-    return Background(parts, session, future)
+    return Background(kernel_parts, session, future)
 
 
-def await_background_prompt(parts: KernelParts, place: Origin) -> AgentAnswer:
+def await_background_prompt(kernel_parts: KernelParts, origin: Origin) -> AgentAnswer:
     """Wait for the running turn of the notebook's session, and show its answer; ``%agent wait``."""
     try:
-        session = parts.run(parts.services.workspace.current(place.notebook))
-        answer = Background(parts, session, parts.services.engine.submit(session.loop())).result()
+        session = kernel_parts.run(kernel_parts.services.workspace.current(origin.notebook))
+        answer = Background(
+            kernel_parts, session, kernel_parts.services.engine.submit(session.loop())
+        ).result()
     except TurnStopped:
         raise
     except KeyboardInterrupt:  # before the waiting had begun
         raise NoLongerWaiting from None
-    parts.show_text(
+    kernel_parts.show_text(
         answer.error.message if answer.error is not None and not answer.text else answer.text
     )
-    cell_failure.raise_if_failed(answer, parts)
+    cell_failure.raise_if_failed(answer, kernel_parts)
     return answer
 
 
 async def _send_prompt(
-    parts: KernelParts, request: MagicLine, place: Origin, *, is_interactive: bool
+    kernel_parts: KernelParts, magic_line: MagicLine, origin: Origin, *, is_interactive: bool
 ) -> Background:
     """Open the session and send the prompt; returns when it is admitted. On the engine."""
-    options = request.options
-    session = await parts.session(options, place.notebook)
+    options = magic_line.options
+    session = await kernel_parts.open_session(options, origin.notebook)
     prompt_options = PromptOptions.of_choices(
         options,
         yes=options.yes,
         delivery="steer" if options.steer else "queue",
-        origin=place,
+        origin=origin,
         prompt_id=f"pmt_{uuid.uuid4().hex}",
     )
     loop, admitted_event = asyncio.get_running_loop(), asyncio.Event()
@@ -188,10 +196,10 @@ async def _send_prompt(
             loop.call_soon_threadsafe(admitted_event.set)
 
     unsubscribe = session.subscribe(on_records)
-    away_seconds = AWAY_SECONDS if is_interactive else 0.0
-    turn = session.prompt(request.prompt, prompt_options)
+    away_seconds = MAX_AWAY_SECONDS if is_interactive else 0.0
+    turn = session.prompt(magic_line.prompt, prompt_options)
     future: Future[Answer] = Future()
-    task = loop.create_task(without_cell(parts, session, turn, away_seconds))
+    task = loop.create_task(without_cell(kernel_parts, session, turn, away_seconds))
     task.add_done_callback(lambda task: _copy_result(task, future))
     admission = loop.create_task(admitted_event.wait())
     try:
@@ -201,20 +209,20 @@ async def _send_prompt(
         admission.cancel()
     if task.done() and task.exception() is not None:
         await task
-    return Background(parts, session, future)
+    return Background(kernel_parts, session, future)
 
 
 def _copy_result(task: "asyncio.Task[Answer]", future: "Future[Answer]") -> None:
     if task.cancelled():
         future.cancel()
         return
-    problem = task.exception()
-    if problem is not None:
-        future.set_exception(problem)
+    error = task.exception()
+    if error is not None:
+        future.set_exception(error)
     else:
         future.set_result(task.result())
 
 
-def _show_sentence(parts: KernelParts, sentence: str) -> None:
+def _show_sentence(kernel_parts: KernelParts, sentence: str) -> None:
     data = {"text/markdown": escape_inline(sentence), "text/plain": visible_text(sentence)}
-    parts.shell.display_pub.publish(data)
+    kernel_parts.shell.display_pub.publish(data)

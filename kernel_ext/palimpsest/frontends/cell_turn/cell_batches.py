@@ -1,6 +1,6 @@
 """Detect whether a cell runs alone or as part of a batch, as with Run All.
 
-The request to run a cell does not contain this. In a batch, a cell begins as soon as the cell before it has ended,
+The request to run a cell does not say so. In a batch, a cell begins as soon as the cell before it has ended,
 or was sent before that; a user who runs single cells is slower. Border: imports nothing heavy, since it is loaded
 by ``%load_ext``.
 """
@@ -13,9 +13,9 @@ from palimpsest.frontends.user_cells.requested_cells import running_request
 
 MAX_GAP_SECONDS = 0.1
 """A cell that begins or was sent within this time after the cell before belongs to the same batch."""
-ALLOWANCE_SECONDS = 0.05
+MIN_LEAD_SECONDS = 0.05
 """Minimum time between the sending of a cell and the end of the cell before it, for the same batch."""
-ANNOUNCED_SECONDS = 2.0
+MAX_ANNOUNCED_SECONDS = 2.0
 """Maximum time from the announcement of a batch to its first cell."""
 
 
@@ -28,23 +28,24 @@ class CellBatches:
     def __init__(
         self,
         monotonic_seconds: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
+        wall_seconds: Callable[[], float] = time.time,
     ) -> None:
         self.number = 0
         """Number of the running or the last batch."""
         self.position = 0
         """Number of cells of the batch that ran before this one."""
-        self.began_at = wall()
+        self.began_at = wall_seconds()
         """Time at which the batch began, in seconds since 1970."""
         self.announced_cells = 0
         """Number of cells that a page has announced to send together; 0 for none."""
         self._steady_clock = monotonic_seconds
-        self._wall_clock = wall
+        self._wall_clock = wall_seconds
         self._announced_at = float("-inf")
         self._ended_times: tuple[float, float] | None = None
+        """Times at which the cell before ended, by the steady clock and by the wall clock."""
         self._previous_request_time = float("-inf")
         """Time at which the cell before was sent, by the sender's clock."""
-        self._least_delay = float("inf")
+        self._min_delay_seconds = float("inf")
         """Minimum time between the sending of a cell, by the sender's clock, and its begin, by this kernel's clock."""
 
     @property
@@ -57,10 +58,10 @@ class CellBatches:
         now = self._wall_clock()
         sent_at = float("inf") if request_time_of_cell is None else request_time_of_cell
         if request_time_of_cell is not None:
-            self._least_delay = min(self._least_delay, now - sent_at)
+            self._min_delay_seconds = min(self._min_delay_seconds, now - sent_at)
         is_same_batch = self._ended_times is not None and (
             self._steady_clock() - self._ended_times[0] < MAX_GAP_SECONDS
-            or sent_at + self._least_delay < self._ended_times[1] - ALLOWANCE_SECONDS
+            or sent_at + self._min_delay_seconds < self._ended_times[1] - MIN_LEAD_SECONDS
             # Cells that were sent together form a batch, also where a loaded machine runs them slowly.
             or 0 <= sent_at - self._previous_request_time < MAX_GAP_SECONDS
         )
@@ -70,7 +71,7 @@ class CellBatches:
         if is_same_batch:
             self.position += 1
             return
-        if self._steady_clock() - self._announced_at > ANNOUNCED_SECONDS:
+        if self._steady_clock() - self._announced_at > MAX_ANNOUNCED_SECONDS:
             self.announced_cells = 0  # an error ended the announced batch before its last cell
         self.number += 1
         self.position = 0

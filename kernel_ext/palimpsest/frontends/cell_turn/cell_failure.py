@@ -43,12 +43,12 @@ class AgentTurnFailed(UserError):
         self.answer = answer
 
 
-def raise_if_failed(answer: AgentAnswer, parts: KernelParts) -> None:
+def raise_if_failed(answer: AgentAnswer, kernel_parts: KernelParts) -> None:
     """Raise AgentTurnFailed if the turn failed and the setting ``on_failure`` demands it."""
     if answer.stopped_by in SUCCESSFUL_STOPS:
         return
-    on_failure = parts.services.config.value.on_failure
-    if on_failure == "raise" or (on_failure == "auto" and not can_type(parts.shell)):
+    on_failure = kernel_parts.services.config.value.on_failure
+    if on_failure == "raise" or (on_failure == "auto" and not can_type(kernel_parts.shell)):
         raise AgentTurnFailed(answer)
 
 
@@ -69,6 +69,6 @@ def can_update_outputs(shell: Any) -> bool:
     """
     if getattr(shell, "kernel", None) is None:
         return False
-    history = getattr(getattr(shell, "history_manager", None), "hist_file", "")
+    history_file = getattr(getattr(shell, "history_manager", None), "hist_file", "")
     has_metadata = bool(running_request(shell).get("metadata"))
-    return has_metadata or not can_type(shell) or str(history) == ":memory:"
+    return has_metadata or not can_type(shell) or str(history_file) == ":memory:"

@@ -28,7 +28,6 @@ class Questions(TypedQuestions, Interruptible):
     an interrupt while it reads stops the turn through the interrupt's listener.
     """
 
-    is_interruptible_anywhere = True
     headless = (
         "Nobody can be asked here: this kernel has no place to type an answer. Do without this call, or tell the "
         "user to run the cell again with --yes."
@@ -77,7 +76,7 @@ class Questions(TypedQuestions, Interruptible):
 
     def begin(self, call_id: str | None) -> None:
         """Prepare for a question, which is shown below the output of its call."""
-        self._closed_elsewhere = self.interrupted = self.has_reached_job = False
+        self._closed_elsewhere = self.has_reached_job = False
         if call_id is not None:
             self._before_question(call_id)
 
@@ -87,16 +86,24 @@ class Questions(TypedQuestions, Interruptible):
 
     def read_line(self, identifier: str, text: str, session: KernelSession) -> str | None:
         """Read a line; None where the answer is no longer needed, or the user stopped the turn."""
+        self.interrupted = False
         previous_piece, self._interrupts.running_piece = self._interrupts.running_piece, self
         self._open_question, self._is_held_request = identifier, _is_held(identifier, session)
         try:
-            return typed_line(text) if _is_open(identifier, session) else None
+            return self._read_interruptibly(text) if _is_open(identifier, session) else None
         except KeyboardInterrupt:
             self.has_ended = not self._closed_elsewhere
             return None
         finally:
             self._open_question = None
             self._interrupts.running_piece = previous_piece
+
+    def _read_interruptibly(self, text: str) -> str:
+        if self.interrupted:  # before this function, in which alone KeyboardInterrupt is raised
+            raise KeyboardInterrupt
+        return typed_line(text)
+
+    interruptible_code = _read_interruptibly.__code__
 
     def _close_if_released(self, session: KernelSession) -> None:
         """Close the prompt of a held request that was released elsewhere; from any thread."""

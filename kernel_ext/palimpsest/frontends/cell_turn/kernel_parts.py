@@ -39,7 +39,7 @@ class KernelParts:
         """Run a coroutine on the engine and return its result."""
         return self.services.engine.submit(coroutine).result()
 
-    async def session(self, options: MagicOptions, notebook: str | None) -> KernelSession:
+    async def open_session(self, options: MagicOptions, notebook: str | None) -> KernelSession:
         """Return the session of a prompt, and make it the notebook's current one; on the engine."""
         workspace, permission = self.services.workspace, options.permission
         if options.new and options.session is None:

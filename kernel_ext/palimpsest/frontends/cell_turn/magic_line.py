@@ -47,4 +47,4 @@ class MagicLine:
     options: MagicOptions = MagicOptions()
     prompt: str = ""
     """The prompt; for a turn without one, the text that is recorded in its place."""
-    request: TurnRequest | None = None
+    turn_request: TurnRequest | None = None

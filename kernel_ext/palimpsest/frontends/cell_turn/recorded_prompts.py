@@ -73,12 +73,16 @@ NOT_RUN = "{calls} of the recorded answer {were} not run again: {why}. What {the
 UNAPPROVED_REASON = "you have not approved {them} on this machine"
 DENIED_REASON = "a rule denies {them}"
 REMOVED_KEY_REASON = "the record does not keep the key that stood in {them}"
-ANNOUNCEMENT_POLLS = 10
+MAX_ANNOUNCEMENT_POLLS = 10
 POLL_SECONDS = 0.015
 """Number and interval of the checks whether a page announces Run All, before a recorded answer is shown."""
 
-NO_ANSWER = 3
-_ANSWER_NUMBERS = {"1": 1, "y": 1, "yes": 1, "2": 2, "a": 2, "all": 2, "3": 3, "n": 3, "no": 3}
+APPROVED, APPROVED_ALL, DECLINED = 1, 2, 3
+_ANSWER_NUMBERS = {
+    **dict.fromkeys(("1", "y", "yes"), APPROVED),
+    **dict.fromkeys(("2", "a", "all"), APPROVED_ALL),
+    **dict.fromkeys(("3", "n", "no"), DECLINED),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +96,13 @@ class PromptToSend:
 class RecordedPrompts:
     """Looks up recorded answers for the cells of this kernel, and remembers how far the notebook was run."""
 
-    def __init__(self, parts: KernelParts, batches: CellBatches) -> None:
-        self._kernel_parts = parts
+    def __init__(self, kernel_parts: KernelParts, batches: CellBatches) -> None:
+        self._kernel_parts = kernel_parts
         self._cell_batches = batches
-        self._reached_times: dict[str, int] = {}
-        """By session, the time of the newest turn that the notebook has reached in this kernel."""
-        self._batch = 0
-        self._cells: dict[str | None, int | None] = {}
+        self._reached_ms: dict[str, int] = {}
+        """By session, the time of the newest turn that the notebook has reached in this kernel, in ms since 1970."""
+        self._batch_number = 0
+        self._execution_counts: dict[str | None, int | None] = {}
         """The cells of this batch that sent a prompt, with their execution counts."""
         self._may_spend: bool | None = None
         """Whether the user lets the prompts of this batch be sent; None before the question."""
@@ -108,62 +112,69 @@ class RecordedPrompts:
     def _workspace(self) -> "Workspace":
         return self._kernel_parts.services.workspace
 
-    def find_or_send(self, request: MagicLine, place: Origin) -> ReplayedTurn | PromptToSend:
+    def find_or_send(self, magic_line: MagicLine, origin: Origin) -> ReplayedTurn | PromptToSend:
         """Return the recorded answer, or the ``PromptToSend``; raises UsageError if the prompt must not be sent."""
-        mode = self._workspace.replay.mode(place.notebook)
-        sends_again = request.options.again
+        mode = self._workspace.replay.mode(origin.notebook)
+        sends_again = magic_line.options.again
         if sends_again:
-            self.refuse_sending(place)
-        self._begin_batch(place)
-        self._kernel_parts.run(self._workspace.recognise(place.notebook))
+            self.refuse_sending(origin)
+        self._begin_batch(origin)
+        self._kernel_parts.run(self._workspace.recognise(origin.notebook))
         # A console, or a program without a notebook's name, has no cells that are run again.
-        if sends_again or mode == "never" or (mode == "ask" and place.notebook is None):
+        if sends_again or mode == "never" or (mode == "ask" and origin.notebook is None):
             return PromptToSend()
         try:
-            found_answer = self._find_answer(request, place)
-            if found_answer.unanswered_reason == "moved" and self._is_announced(place.notebook):
-                self._reached_times.clear()
-                found_answer = self._find_answer(request, place)
+            found_answer = self._find_answer(magic_line, origin)
+            if found_answer.unanswered_reason == "moved" and self._is_announced(origin.notebook):
+                self._reached_ms.clear()
+                found_answer = self._find_answer(magic_line, origin)
             if found_answer.turn is not None:
-                return self._replay(found_answer.turn, request, place)
+                return self._begin_replay(found_answer.turn, magic_line, origin)
         except UserError as problem:
             raise usage_error(scrubber(os.environ)(str(problem))) from None
         reason = found_answer.unanswered_reason
         if mode == "only":
-            why = UNANSWERED_REASONS[reason]
-            raise usage_error(ONLY_RECORDED.format(why=why, do=ONLY_RECORDED_ADVICE))
-        if mode == "ask" and self._must_ask(found_answer, request, place):
+            reason_text = UNANSWERED_REASONS[reason]
+            raise usage_error(ONLY_RECORDED.format(why=reason_text, do=ONLY_RECORDED_ADVICE))
+        if mode == "ask" and self._must_ask(found_answer, magic_line, origin):
             self._ask_to_spend(UNANSWERED_REASONS[reason])
         return PromptToSend(found_answer.earlier_turn_id if reason == "changed" else "")
 
-    def refuse_sending(self, place: Origin) -> None:
+    def refuse_sending(self, origin: Origin) -> None:
         """Raise UsageError where only recorded answers are shown."""
-        if self._workspace.replay.mode(place.notebook) == "only":
+        if self._workspace.replay.mode(origin.notebook) == "only":
             raise usage_error(ONLY_RECORDED_NO_REQUEST)
 
     def record_sent_turn(self, session_id: str) -> None:
         """Record that a turn is sent now, so that answers recorded earlier are not shown after it."""
-        self._reached_times[session_id] = time.time_ns() // 1_000_000
+        self._reached_ms[session_id] = time.time_ns() // 1_000_000
 
     def offer_revert(self, prompt: PromptToSend) -> None:
         """Show how to send a cell's prompt again at the place of its earlier turn."""
         if prompt.earlier_turn_id:
             self._kernel_parts.show_sentence(REVERT_HINT.format(turn=prompt.earlier_turn_id))
 
-    def _begin_batch(self, place: Origin) -> None:
+    def _begin_batch(self, origin: Origin) -> None:
         """Reset the state of a batch at its first prompt; a batch of several cells starts at the notebook's top."""
-        batches, cell_id, count = self._cell_batches, place.cell_id, place.execution_count
+        batches, cell_id, execution_count = (
+            self._cell_batches,
+            origin.cell_id,
+            origin.execution_count,
+        )
         # A cell that runs again belongs to another batch, begun before the first had ended; a cell
         # that sends prompts in a loop keeps its execution count.
-        if batches.number == self._batch and self._cells.get(cell_id, count) == count:
+        if (
+            batches.number == self._batch_number
+            and self._execution_counts.get(cell_id, execution_count) == execution_count
+        ):
             if cell_id is not None:
-                self._cells[cell_id] = count
+                self._execution_counts[cell_id] = execution_count
             return
-        self._batch = batches.number
-        self._cells = {cell_id: count} if cell_id is not None else {}
+        self._batch_number = batches.number
+        self._execution_counts = {cell_id: execution_count} if cell_id is not None else {}
         self._may_spend = None
         if batches.is_batch:
-            self._reached_times.clear()
+            self._reached_ms.clear()
 
     def _is_announced(self, notebook: str | None) -> bool:
         """Return whether a page announces a batch of several cells; waits for the announcement where a page watches.
@@ -173,47 +184,49 @@ class RecordedPrompts:
         if not self._kernel_parts.pages.is_watched(self._workspace.current_id(notebook)):
             return False
         batches = self._cell_batches
-        for _ in range(ANNOUNCEMENT_POLLS):
+        for _ in range(MAX_ANNOUNCEMENT_POLLS):
             if batches.announced_cells > 1 or batches.position > 0:
                 break
             time.sleep(POLL_SECONDS)
         return batches.announced_cells > 1
 
-    def _find_answer(self, request: MagicLine, place: Origin) -> FoundAnswer:
-        workspace, options = self._workspace, request.options
+    def _find_answer(self, magic_line: MagicLine, origin: Origin) -> FoundAnswer:
+        workspace, options = self._workspace, magic_line.options
         session_id = options.session
         if session_id is not None:
-            current = self._kernel_parts.run(workspace.open(session_id, place.notebook)).id
+            current_id = self._kernel_parts.run(workspace.open(session_id, origin.notebook)).id
         else:
-            current = workspace.current_id(place.notebook)
-        prompt = CellPrompt(request.prompt, PromptOptions.of_choices(options), place.cell_id)
+            current_id = workspace.current_id(origin.notebook)
+        prompt = CellPrompt(magic_line.prompt, PromptOptions.of_choices(options), origin.cell_id)
         return self._kernel_parts.run(
             workspace.replay.find_answer(
                 prompt,
-                place.notebook,
-                current=current,
+                origin.notebook,
+                current=current_id,
                 sends_anew=options.new,
                 only_this=session_id is not None,
-                reached_turns=dict(self._reached_times),
+                reached_turns=dict(self._reached_ms),
                 began_ms=int(self._cell_batches.began_at * 1000),
             )
         )
 
-    def _replay(self, turn: RecordedTurn, request: MagicLine, place: Origin) -> ReplayedTurn:
+    def _begin_replay(
+        self, turn: RecordedTurn, magic_line: MagicLine, origin: Origin
+    ) -> ReplayedTurn:
         replay, run = self._workspace.replay, self._kernel_parts.run
-        session = run(self._workspace.open(turn.session_id, place.notebook))
+        session = run(self._workspace.open(turn.session_id, origin.notebook))
         self._kernel_parts.pages.adopt(session)
-        self._reached_times[turn.session_id] = turn.asked_ms
+        self._reached_ms[turn.session_id] = turn.asked_ms
         calls = run(replay.calls(turn))
-        calls_to_run, notes = self._choose_calls(turn, calls, yes=request.options.yes)
+        calls_to_run, sentences = self._choose_calls(turn, calls, yes=magic_line.options.yes)
         return ReplayedTurn(
             self._kernel_parts,
             turn,
             session,
             calls_to_run,
             run(replay.notes(turn)),
-            notes,
-            request.options.quiet,
+            sentences,
+            magic_line.options.quiet,
         )
 
     def _choose_calls(
@@ -227,44 +240,48 @@ class RecordedPrompts:
             else self._kernel_parts.run(may_run(call, turn.info.agent, yes=yes))
             for call in calls
         ]
-        judged_calls = [*zip(calls, verdicts, strict=True)]
-        unapproved_calls = [call for call, verdict in judged_calls if verdict in ("ask", "locked")]
+        calls_and_verdicts = [*zip(calls, verdicts, strict=True)]
+        unapproved_calls = [
+            call for call, verdict in calls_and_verdicts if verdict in ("ask", "locked")
+        ]
         # Calls that an administrator locks to "ask" are asked about each time.
         is_approved = self._may_run_all and "locked" not in verdicts
         may_run_unapproved = bool(unapproved_calls) and (
             is_approved or self._ask_to_run(unapproved_calls)
         )
-        runnable = {"yes", "ask", "locked"} if may_run_unapproved else {"yes"}
-        reasons = {
+        runnable_verdicts = {"yes", "ask", "locked"} if may_run_unapproved else {"yes"}
+        reasons_by_verdict = {
             "denied": DENIED_REASON,
             "key": REMOVED_KEY_REASON,
             "ask": UNAPPROVED_REASON,
             "locked": UNAPPROVED_REASON,
         }
-        notes = [
+        sentences = [
             _not_run_sentence(verdicts.count(verdict), reason)
-            for verdict, reason in reasons.items()
-            if verdict in verdicts and verdict not in runnable
+            for verdict, reason in reasons_by_verdict.items()
+            if verdict in verdicts and verdict not in runnable_verdicts
         ]
-        return [call for call, verdict in judged_calls if verdict in runnable], notes
+        return [
+            call for call, verdict in calls_and_verdicts if verdict in runnable_verdicts
+        ], sentences
 
-    def _must_ask(self, found_answer: FoundAnswer, request: MagicLine, place: Origin) -> bool:
+    def _must_ask(self, found_answer: FoundAnswer, magic_line: MagicLine, origin: Origin) -> bool:
         # Without an older answer, all records are of this batch: the notebook runs for the first time.
         if not self._cell_batches.is_batch or not found_answer.has_history:
             return False
-        current = request.options.session or self._workspace.current_id(place.notebook)
-        costs_nothing = self._workspace.replay.costs_nothing(request.options.model, current)
+        current_id = magic_line.options.session or self._workspace.current_id(origin.notebook)
+        costs_nothing = self._workspace.replay.costs_nothing(magic_line.options.model, current_id)
         return not self._kernel_parts.run(costs_nothing)
 
-    def _ask_to_spend(self, why: str) -> None:
+    def _ask_to_spend(self, reason_text: str) -> None:
         """Ask whether the prompts of this batch may be sent; raises UsageError for no, or without input."""
         if self._may_spend is None:
-            answer = self._question(SEND_QUESTION.format(why=why), SEND_CHOICES)
+            answer = self._ask_number(SEND_QUESTION.format(why=reason_text), SEND_CHOICES)
             if answer is None:
-                raise usage_error(NOBODY_CAN_ANSWER.format(why=why))
-            self._may_spend = answer != NO_ANSWER
+                raise usage_error(NOBODY_CAN_ANSWER.format(why=reason_text))
+            self._may_spend = answer != DECLINED
         if not self._may_spend:
-            raise usage_error(SENDING_DECLINED.format(why=why))
+            raise usage_error(SENDING_DECLINED.format(why=reason_text))
 
     def _ask_to_run(self, calls: Sequence[RecordedCall]) -> bool:
         """Ask whether recorded code may run; approved code is remembered on this machine."""
@@ -273,25 +290,29 @@ class RecordedPrompts:
         warnings: list[str] = []
         named_calls = {f"call {number}": call for number, call in enumerate(calls, 1)}
         for name, call in named_calls.items():
-            before = self._workspace.replay.approved_texts(call)
-            warnings += changed_lines({name: scrub(call.code)}, [{name: text} for text in before])
+            approved_texts = self._workspace.replay.approved_texts(call)
+            warnings += changed_lines(
+                {name: scrub(call.code)}, [{name: text} for text in approved_texts]
+            )
         warnings += deception_sentences({name: call.code for name, call in named_calls.items()})
         last_lines = "\n".join([*warning_lines(warnings, scrub), RUN_CHOICES])
-        answer = self._question(RUN_QUESTION.format(code=code), last_lines)
-        if answer not in (1, 2):
+        answer = self._ask_number(RUN_QUESTION.format(code=code), last_lines)
+        if answer not in (APPROVED, APPROVED_ALL):
             return False
-        self._may_run_all = self._may_run_all or answer == 2
+        self._may_run_all = self._may_run_all or answer == APPROVED_ALL
         for call in calls:
             self._workspace.replay.approve(call)
         return True
 
-    def _question(self, text: str, last_lines: str) -> int | None:
-        """Read a number from the user; None where input is impossible."""
+    def _ask_number(self, text: str, last_lines: str) -> int | None:
+        """Return the number that the user answers; None where input is impossible."""
         if not cell_failure.can_type(self._kernel_parts.shell):
             return None
-        answers = AnswerRules(_parse_answer, lambda number: number == NO_ANSWER, ANSWER_AGAIN, "no")
+        answer_rules = AnswerRules(
+            _parse_answer, lambda number: number == DECLINED, ANSWER_AGAIN, "no"
+        )
         size = terminal.terminal_size()
-        question = PagedQuestion(f"{text}\n{last_lines}", last_lines, answers, size)
+        question = PagedQuestion(f"{text}\n{last_lines}", last_lines, answer_rules, size)
         while True:
             try:
                 line = typed_line(question.prompt)
@@ -308,10 +329,10 @@ def _parse_answer(line: str) -> int | None:
     return _ANSWER_NUMBERS.get(line.strip().lower().rstrip(".,:"))
 
 
-def _not_run_sentence(number: int, reason: str) -> str:
-    is_one = number == 1
+def _not_run_sentence(call_count: int, reason: str) -> str:
+    is_one = call_count == 1
     return NOT_RUN.format(
-        calls=counted_noun(number, "Python call"),
+        calls=counted_noun(call_count, "Python call"),
         were="was" if is_one else "were",
         why=reason.format(them="it" if is_one else "them"),
         they="it" if is_one else "they",

@@ -20,7 +20,7 @@ from palimpsest.frontends.cell_turn.turn import TurnStopped
 from palimpsest.frontends.kernel.code_execution import flush_figures
 from palimpsest.frontends.kernel.main_thread import CellWait
 from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
-from palimpsest.frontends.turn_output.restored_outputs import ShownCall, turn_pieces
+from palimpsest.frontends.turn_output.restored_outputs import OutputPlace, turn_pieces
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.session.interfaces.recorded_answers import RecordedCall, RecordedTurn
 from palimpsest.session.open_sessions.followed_session import KernelSession
@@ -51,10 +51,10 @@ class ReplayedTurn:
     _kernel_parts: KernelParts
     _turn: RecordedTurn
     _session: KernelSession
-    _remaining_calls: Sequence[RecordedCall]
+    _calls_to_run: Sequence[RecordedCall]
     """The calls that run again."""
     _records: Sequence[Record]
-    _notes: list[str]
+    _sentences: list[str]
     """Sentences about the calls that do not run again."""
     _is_quiet: bool
 
@@ -83,20 +83,20 @@ class ReplayedTurn:
 
     def _show_to_next_call(self) -> Iterator[RecordedCall]:
         """Show the answer piece by piece, and yield each call where it must be run."""
-        when = time.strftime("%d %B %Y, %H:%M", time.localtime(self._turn.asked_ms / 1000))
-        header, hint = REPLAY_HEADER.format(when=when.lstrip("0")), REPLAY_HINT
+        date_text = time.strftime("%d %B %Y, %H:%M", time.localtime(self._turn.asked_ms / 1000))
+        header, hint = REPLAY_HEADER.format(when=date_text.lstrip("0")), REPLAY_HINT
         data = {
             "text/markdown": f"*{header}* `--again` {hint}",
             "text/plain": visible_text(f"{header} --again {hint}"),
         }
         self._publish(data, {})
-        remaining_calls = list(self._remaining_calls)
+        remaining_calls = list(self._calls_to_run)
         if self._is_quiet:
             yield from remaining_calls
             self._kernel_parts.show_text(answer_of(self._turn).text)
             return
         for piece in self._output_pieces():
-            if not isinstance(piece, ShownCall):
+            if not isinstance(piece, OutputPlace):
                 self._publish(piece, {})
                 continue
             calls_of_piece = [call for call in remaining_calls if call.shown_in == piece.call_id]
@@ -109,7 +109,7 @@ class ReplayedTurn:
         self._host.shows_outputs = False  # the remaining calls belong to no shown piece: a cell shows a limited number of outputs
         yield from remaining_calls
 
-    def _output_pieces(self) -> Iterator[dict[str, Any] | ShownCall]:
+    def _output_pieces(self) -> Iterator[dict[str, Any] | OutputPlace]:
         turn, session = self._turn, self._session
         snapshot = replace(session.snapshot(), messages=(turn.user_message, *turn.messages))
         return turn_pieces(
@@ -120,7 +120,7 @@ class ReplayedTurn:
             scrub=self._scrub,
             read_image=session.picture,
             density=session.density,
-            with_place={call.shown_in for call in self._remaining_calls},
+            call_ids_with_place={call.shown_in for call in self._calls_to_run},
         )
 
     async def _run_call(self, call: RecordedCall) -> PythonOutcome | None:
@@ -140,25 +140,31 @@ class ReplayedTurn:
         state = call.part.state
         if outcome is None or not isinstance(state, ToolCompleted):
             return
-        line, metadata = first_line(call.code), state.metadata or {}
+        code_line, metadata = first_line(call.code), state.metadata or {}
         if outcome.error is not None and not metadata.get("failed"):
-            why = outcome.error.strip().rpartition("\n")[2]
-            self._failure = FAILS_NOW.format(line=line, why=why)
+            error_line = outcome.error.strip().rpartition("\n")[2]
+            self._failure = FAILS_NOW.format(line=code_line, why=error_line)
             return
         recorded_inputs = metadata.get("inputs")
         if isinstance(recorded_inputs, dict):
-            new_inputs = recorded_inputs | dict(outcome.inputs)
-            changed_names = [n for n, old in recorded_inputs.items() if new_inputs[n] != old]
+            new_inputs = recorded_inputs | dict(outcome.input_checksums)
+            changed_names = [
+                name
+                for name, recorded_input in recorded_inputs.items()
+                if new_inputs[name] != recorded_input
+            ]
             if changed_names:
-                self._notes.append(OTHER_INPUTS.format(line=line, names=", ".join(changed_names)))
+                self._sentences.append(
+                    OTHER_INPUTS.format(line=code_line, names=", ".join(changed_names))
+                )
         is_whole = state.blob is None and not metadata.get("truncated")
         now_text = self._scrub(outcome_text(outcome))
         if is_whole and _without_addresses(now_text) != _without_addresses(state.output):
-            self._notes.append(OTHER_OUTPUT.format(line=line))
+            self._sentences.append(OTHER_OUTPUT.format(line=code_line))
 
     def _finished_answer(self) -> AgentAnswer:
-        for note in self._notes:
-            self._kernel_parts.show_sentence(note)
+        for sentence in self._sentences:
+            self._kernel_parts.show_sentence(sentence)
         if self._failure:
             raise usage_error(self._scrub(self._failure))
         return self._kernel_parts.cell_answer(answer_of(self._turn), is_recorded=True)

@@ -95,7 +95,7 @@ class FrontendServices(Protocol):
     def price(self, model: str) -> Price | None:
         """Return the price of a model; None where it is unknown."""
 
-    def completion_values(self, field: str) -> Sequence[str]:
+    def completion_values(self, kind: str) -> Sequence[str]:
         """Return the values that completion offers for an option, such as ``model``."""
 
     def close(self) -> None:
@@ -120,21 +120,21 @@ class InspectorAnswers(Protocol):
     Contract: called on the engine's loop; an error that the user can fix is part of the answer and never raised.
     """
 
-    def answers(self, session: str) -> "SessionAnswers":
+    def answers(self, session_id: str) -> "SessionAnswers":
         """Return a new object that answers questions about one session of the project."""
 
-    async def review(self, session: str, path: str | None = None) -> "SessionReview":
+    async def review(self, session_id: str, path: str | None = None) -> "SessionReview":
         """Return the newest review of a session of the project, or of a recording; raises UserError."""
 
     async def answer_session(
-        self, session: str, query: "ViewQuery", asker: str = ""
+        self, session_id: str, query: "ViewQuery", asker: str = ""
     ) -> "ViewAnswer":
         """Answer a question about a session of the project; ``asker`` identifies the inspector that asks."""
 
     async def answer_recording(
-        self, path: str, session: str, query: "ViewQuery", asker: str = ""
+        self, path: str, session_id: str, query: "ViewQuery", asker: str = ""
     ) -> "ViewAnswer":
-        """Answer a question about a session of a recording, its first one where ``session`` is empty."""
+        """Answer a question about a session of a recording, its first one where ``session_id`` is empty."""
 
 
 class Pages(Protocol):
@@ -149,5 +149,5 @@ class Pages(Protocol):
     def adopt(self, session: KernelSession) -> None:
         """Make a session the notebook's current one."""
 
-    def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
-        """Insert new cells below a cell, through a page; returns False where no page can."""
+    def insert_cells(self, sources: Sequence[str], below_id: str | None) -> bool:
+        """Insert new cells below the cell with an id, through a page; returns False where no page can."""

@@ -33,7 +33,7 @@ from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.visible_text import visible_text
 
-ABANDON_SECONDS = 2.0
+MIN_ABANDON_SECONDS = 2.0
 """Time after the first press of the stop button from which a further press abandons the turn."""
 
 CANNOT_BE_SHOWN = (
@@ -63,17 +63,17 @@ class CellTurn:
     while it waits; turn the result into a value or one clear error message.
     """
 
-    def __init__(self, parts: KernelParts, request: MagicLine, place: Origin) -> None:
-        self._kernel_parts = parts
-        self._request = request
-        self._options = request.options
-        self._place = place
-        self._turn_feed = TurnFeed(f"pmt_{uuid.uuid4().hex}", place)
+    def __init__(self, kernel_parts: KernelParts, magic_line: MagicLine, origin: Origin) -> None:
+        self._kernel_parts = kernel_parts
+        self._magic_line = magic_line
+        self._options = magic_line.options
+        self._origin = origin
+        self._turn_feed = TurnFeed(f"pmt_{uuid.uuid4().hex}", origin)
         self._scrub = scrubber(os.environ)
-        self._publish = parts.shell.display_pub.publish
+        self._publish = kernel_parts.shell.display_pub.publish
         self._output = self._new_output()
         self._questions = Questions(
-            parts,
+            kernel_parts,
             self._show_warning,
             lambda call_id: self._show_safely(lambda: self._output.prepare_question(call_id)),
         )
@@ -103,7 +103,7 @@ class CellTurn:
 
     async def _send_prompt(self, wait: CellWait) -> Answer:
         """Open the session and send the prompt; on the engine thread."""
-        session = await self._kernel_parts.session(self._options, self._place.notebook)
+        session = await self._kernel_parts.open_session(self._options, self._origin.notebook)
         wait.session_id = session.id
         self._turn_feed.on_change = wait.wake_cell
         self._turn_feed.subscribe_to(session)
@@ -116,13 +116,13 @@ class CellTurn:
             self._turn_feed.unsubscribe()
 
     async def _await_answer(self, session: KernelSession) -> Answer:
-        if self._request.request is not None:
-            return await self._request.request.turn(session, self._place)
+        if self._magic_line.turn_request is not None:
+            return await self._magic_line.turn_request.turn(session, self._origin)
         prompt_id = self._turn_feed.prompt_id
         options = PromptOptions.of_choices(
-            self._options, yes=self._options.yes, origin=self._place, prompt_id=prompt_id
+            self._options, yes=self._options.yes, origin=self._origin, prompt_id=prompt_id
         )
-        return await session.prompt(self._request.prompt, options)
+        return await session.prompt(self._magic_line.prompt, options)
 
     def _tick(self) -> None:
         if self._is_abandoned:
@@ -136,7 +136,7 @@ class CellTurn:
     def _warn_of_withheld_rights(self) -> None:
         """Print, once in a kernel, the rights that the session's journal claims but that were not granted."""
         session = self._turn_feed.session
-        sentence = session.take_withheld() if session is not None else ""
+        sentence = session.take_opening_notice() if session is not None else ""
         if sentence:
             self._show_warning(sentence)
 
@@ -165,7 +165,7 @@ class CellTurn:
         """Stop the turn; on the engine thread, at every signal."""
         now = time.monotonic()
         self._stopped_at = self._stopped_at or now
-        self._is_abandoned = now - self._stopped_at > ABANDON_SECONDS
+        self._is_abandoned = now - self._stopped_at > MIN_ABANDON_SECONDS
         session = self._turn_feed.session
         if session is not None:
             session.cancel("Stopped.")
@@ -210,7 +210,7 @@ class CellTurn:
 
 
 async def without_cell(
-    parts: KernelParts,
+    kernel_parts: KernelParts,
     session: KernelSession,
     turn: Coroutine[Any, Any, Answer],
     away_seconds: float,
@@ -221,10 +221,12 @@ async def without_cell(
     """
 
     def is_attended() -> bool:
-        return parts.main_thread.has_waiting_cell or parts.pages.may_answer(session.id)
+        return kernel_parts.main_thread.has_waiting_cell or kernel_parts.pages.may_answer(
+            session.id
+        )
 
     refusal = asyncio.ensure_future(refuse_unattended(session, is_attended, away_seconds))
-    stop_catching = parts.main_thread.catch_idle(lambda: session.cancel("Stopped."))
+    stop_catching = kernel_parts.main_thread.catch_idle(lambda: session.cancel("Stopped."))
     try:
         return await turn
     finally:

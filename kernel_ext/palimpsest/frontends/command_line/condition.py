@@ -93,7 +93,7 @@ def parse_condition(text: str) -> Condition:
         _check_allowed(child, text)
     for child in ast.walk(tree):
         if isinstance(child, ast.Compare) and BASELINE in _column_names(child):
-            _column_of(child, text)
+            _baseline_column(child, text)
     names = dict.fromkeys(name for name in _column_names(tree) if name != BASELINE)
     return Condition(text, tree, tuple(names))
 
@@ -121,8 +121,8 @@ def _check_allowed(node: ast.AST, text: str) -> None:
 def _is_condition(node: ast.expr) -> bool:
     """Return whether a node is a comparison, or comparisons joined by ``and``, ``or`` and ``not``."""
     match node:
-        case ast.Compare(left=left, comparators=others):
-            descendants = [child for side in (left, *others) for child in ast.walk(side)]
+        case ast.Compare(left=left, comparators=comparators):
+            descendants = [child for side in (left, *comparators) for child in ast.walk(side)]
             return not any(isinstance(child, _LOGICAL_NODES) for child in descendants)
         case ast.BoolOp(values=values):
             return all(_is_condition(child) for child in values)
@@ -136,7 +136,7 @@ def _column_names(node: ast.AST) -> list[str]:
     return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
 
 
-def _column_of(node: ast.Compare, text: str) -> str:
+def _baseline_column(node: ast.Compare, text: str) -> str:
     """Return the column whose baseline a comparison uses; raises UserError unless it names exactly one."""
     columns = {name for name in _column_names(node) if name != BASELINE}
     if len(columns) != 1:
@@ -149,24 +149,24 @@ def _column_of(node: ast.Compare, text: str) -> str:
 def _node_value(node: ast.expr, row: Row, baseline: Row) -> float:
     """Evaluate an allowed node for a row, to a number or a bool."""
 
-    def value(operand_node: ast.expr) -> float:
+    def operand_value(operand_node: ast.expr) -> float:
         return _node_value(operand_node, row, baseline)
 
     match node:
         case ast.BoolOp(op=op, values=values):
             combine = all if isinstance(op, ast.And) else any
-            return combine(map(value, values))
-        case ast.Compare(left=left, ops=ops, comparators=others):
+            return combine(map(operand_value, values))
+        case ast.Compare(left=left, ops=ops, comparators=comparators):
             if BASELINE in _column_names(node):
-                baseline = {BASELINE: baseline.get(_column_of(node, ""))}
-            sides = [value(side) for side in (left, *others)]
+                baseline = {BASELINE: baseline.get(_baseline_column(node, ""))}
+            sides = [operand_value(side) for side in (left, *comparators)]
             pairs = zip(ops, sides, sides[1:], strict=False)
             return all(_COMPARISONS[type(op)](first, other) for op, first, other in pairs)
         case ast.UnaryOp(op=sign, operand=operand):
-            return _UNARY[type(sign)](value(operand))
+            return _UNARY[type(sign)](operand_value(operand))
         case ast.BinOp(left=left, op=arithmetic, right=right):
             try:
-                return _ARITHMETIC[type(arithmetic)](value(left), value(right))
+                return _ARITHMETIC[type(arithmetic)](operand_value(left), operand_value(right))
             except (ZeroDivisionError, OverflowError) as error:
                 raise UnknownValue(ast.unparse(node)) from error
         case ast.Constant(value=int() | float() as constant):

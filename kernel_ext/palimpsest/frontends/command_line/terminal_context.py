@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from palimpsest.frontends.cell_turn.services import FrontendServices
     from palimpsest.session.sharing.import_place import ImportPlace
 
-LARGE_BYTES = 5_000_000
+MIN_PROGRESS_SECONDS = 0.2
+MIN_PROGRESS_BYTES = 5_000_000
 """Minimum size of a source whose progress is shown; smaller ones are read at once."""
 NO_APPLICATION = "It is about a session of a kernel, and on the command line there is none."
 
@@ -39,17 +40,27 @@ def terminal_context(arguments: Namespace) -> Iterator[OperationContext]:
     shown_at = 0.0
     is_shown = sys.stderr is not None and sys.stderr.isatty()
 
-    def progress(done: int, total: int) -> None:
+    def progress(read_bytes: int, total_bytes: int) -> None:
         nonlocal shown_at
-        if is_shown and total > LARGE_BYTES and (now := time.monotonic()) - shown_at > 0.2:
+        if (
+            is_shown
+            and total_bytes > MIN_PROGRESS_BYTES
+            and (now := time.monotonic()) - shown_at > MIN_PROGRESS_SECONDS
+        ):
             shown_at = now
-            terminal.show_progress(f"{min(done / total, 1.0):4.0%} of {total / 1e6:,.0f} MB read ")
+            terminal.show_progress(
+                f"{min(read_bytes / total_bytes, 1.0):4.0%} of {total_bytes / 1e6:,.0f} MB read "
+            )
 
-    imports = project_place(arguments.project) if arguments.form.in_project else None
+    import_place = project_place(arguments.project) if arguments.form.in_project else None
     application = cast("FrontendServices", _NoApplication())
     try:
         yield OperationContext(
-            application, _no_session, is_synchronous=True, progress=progress, imports=imports
+            application,
+            _no_session,
+            is_synchronous=True,
+            progress=progress,
+            import_place=import_place,
         )
     finally:
         if shown_at:
@@ -67,9 +78,9 @@ def project_place(project: str | None) -> "ImportPlace":
         raise UserError(
             f"There is no folder {str(start_folder)!r}; --project names the folder of a project."
         )
-    store, in_memory = open_store(start_folder)
-    if in_memory is not None:
-        raise UserError(in_memory)
+    store, memory_warning = open_store(start_folder)
+    if memory_warning is not None:
+        raise UserError(memory_warning)
     return ImportPlace(
         store, start_folder, Path(), lambda: time.time_ns() // 1_000_000, REGISTRY.import_from
     )

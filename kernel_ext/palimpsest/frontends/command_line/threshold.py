@@ -80,8 +80,8 @@ def failed_conditions(
             if holds:
                 sentences.append(_failure_sentence(condition, row, baseline_row))
         if not checked_count:
-            why = f"{unknown_columns[0]!r} is not known" if unknown_columns else _NO_ROW
-            raise UserError(f"The condition {condition.text!r} cannot be checked: {why}.")
+            reason = f"{unknown_columns[0]!r} is not known" if unknown_columns else _NO_ROW
+            raise UserError(f"The condition {condition.text!r} cannot be checked: {reason}.")
     return sentences
 
 
@@ -118,13 +118,15 @@ def _judged_rows(
 def _matching_row(row: Row, baseline_rows: Sequence[Row]) -> Row:
     """Return the row of an earlier report to compare with: the one with the same policy and session, or the first."""
     policy, session = row.get("policy"), row.get("session")
-    same_policy = [
+    same_policy_rows = [
         candidate
         for candidate in baseline_rows
         if policy is None or candidate.get("policy") == policy
     ]
-    same_session = [candidate for candidate in same_policy if candidate.get("session") == session]
-    return (same_session or same_policy or baseline_rows)[0]
+    same_session_rows = [
+        candidate for candidate in same_policy_rows if candidate.get("session") == session
+    ]
+    return (same_session_rows or same_policy_rows or baseline_rows)[0]
 
 
 def _failure_sentence(condition: Condition, row: Row, baseline_row: Row) -> str:

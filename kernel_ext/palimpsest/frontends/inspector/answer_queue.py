@@ -14,7 +14,7 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.view_queries import AskTrack, ViewAnswer, ViewQuery
 
-MAX_PARALLEL = 1
+MAX_PARALLEL_QUESTIONS = 1
 """Maximum questions that are answered at the same time."""
 SUPERSEDED = "A newer question came before this one was answered."
 
@@ -40,7 +40,7 @@ class AnswerQueue:
     """Answers the questions of all inspectors of a kernel; used on the engine's loop."""
 
     def __init__(self) -> None:
-        self._threads = asyncio.Semaphore(MAX_PARALLEL)
+        self._thread_limit = asyncio.Semaphore(MAX_PARALLEL_QUESTIONS)
 
     async def answer(
         self,
@@ -55,12 +55,12 @@ class AnswerQueue:
         others get an error.
         """
         if isinstance(query, AskTrack):
-            questions.newest_tracks[asker] = query
-        async with questions.lock, self._threads:
+            questions.newest_track_questions[asker] = query
+        async with questions.lock, self._thread_limit:
             if isinstance(query, AskTrack):
-                if questions.newest_tracks.get(asker) is not query:
+                if questions.newest_track_questions.get(asker) is not query:
                     return ViewAnswer(error=SUPERSEDED)
-                del questions.newest_tracks[asker]
+                del questions.newest_track_questions[asker]
             try:
                 return await asyncio.to_thread(_compute_answer, questions.source, query, policies)
             except DAMAGED_LOG_ERRORS as error:  # a log may hold anything
@@ -69,12 +69,12 @@ class AnswerQueue:
 
 
 class SessionQuestions(Generic[Source]):
-    """The waiting questions about one session."""
+    """The questions about one session: who answers them, one at a time, and the newest that wait."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.lock = asyncio.Lock()
-        self.newest_tracks: dict[str, AskTrack] = {}
+        self.newest_track_questions: dict[str, AskTrack] = {}
         """The newest waiting question for a track, by asker."""
 
 

@@ -10,8 +10,11 @@ from typing import Any
 
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, SessionQuestions
 from palimpsest.frontends.inspector.inspections import Inspections
-from palimpsest.review.recorded_sessions.comparison_answers import SAME_SESSION, ComparisonAnswers
-from palimpsest.review.recorded_sessions.session_comparison import Reviewed, reviewed_session
+from palimpsest.review.recorded_sessions.comparison_answers import (
+    SAME_SESSION_SENTENCE,
+    ComparisonAnswers,
+)
+from palimpsest.review.recorded_sessions.session_comparison import Reviewed, review_of_source
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
@@ -41,41 +44,45 @@ class BesideSession:
 
 
 def project_session_beside(
-    inspections: Inspections, first: str, second: str, policies: ChosenPolicies
+    inspections: Inspections, first_id: str, second_id: str, policies: ChosenPolicies
 ) -> BesideSession:
     """Return a session of the project as it is shown beside another one; both are followed as they grow."""
 
     def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
-        return inspections.answer_session(second, query, asker, policies)
+        return inspections.answer_session(second_id, query, asker, policies)
 
     def compare(query: AskComparison) -> Coroutine[Any, Any, ViewAnswer]:
-        comparison_query = query.model_copy(update={"path": None, "session": second})
-        return inspections.answer_session(first, comparison_query)
+        comparison_query = query.model_copy(update={"path": None, "session": second_id})
+        return inspections.answer_session(first_id, comparison_query)
 
-    return BesideSession(second, ask, compare)
+    return BesideSession(second_id, ask, compare)
 
 
 def review_beside(
     name: str,
-    first: Callable[[], Awaitable[SessionReview]],
-    second: SessionReview,
+    get_first_review: Callable[[], Awaitable[SessionReview]],
+    second_review: SessionReview,
     queue: AnswerQueue,
     policies: ChosenPolicies,
 ) -> BesideSession:
-    """Return a review as it is shown beside a session; ``first`` returns the newest review of that."""
-    questions = SessionQuestions(ViewAnswers(second))
-    newest_comparison: list[SessionQuestions[ComparisonAnswers]] = []
+    """Return a review as it is shown beside a session; ``get_first_review`` returns the newest review of that."""
+    questions = SessionQuestions(ViewAnswers(second_review))
+    comparison_questions: list[SessionQuestions[ComparisonAnswers]] = []  # at most one
 
     def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
         return queue.answer(questions, query, asker, policies)
 
     async def compare(query: AskComparison) -> ViewAnswer:
-        newest = await first()
-        if newest is second:
-            return ViewAnswer(error=SAME_SESSION)
-        if not newest_comparison or not newest_comparison[0].source.is_about(newest, second):
-            newest_comparison[:] = [SessionQuestions(ComparisonAnswers(newest, second))]
-        return await queue.answer(newest_comparison[0], query)
+        first_review = await get_first_review()
+        if first_review is second_review:
+            return ViewAnswer(error=SAME_SESSION_SENTENCE)
+        if not comparison_questions or not comparison_questions[0].source.is_about(
+            first_review, second_review
+        ):
+            comparison_questions[:] = [
+                SessionQuestions(ComparisonAnswers(first_review, second_review))
+            ]
+        return await queue.answer(comparison_questions[0], query)
 
     return BesideSession(name, ask, compare)
 
@@ -84,4 +91,4 @@ def beside_name(beside: SessionReview | Reviewed | str | Path | None) -> str | N
     """Return how a link names a session beside: by its id, or by the path of its recording; None for none."""
     if beside is None or isinstance(beside, str | Path):
         return None if beside is None else str(beside)
-    return reviewed_session(beside).timeline.session
+    return review_of_source(beside).timeline.session

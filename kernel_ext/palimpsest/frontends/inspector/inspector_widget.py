@@ -46,7 +46,7 @@ from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record
 
-CHANGED_SECONDS = 0.5
+MIN_NOTICE_SECONDS = 0.5
 """Minimum time between two notices that the session grew."""
 EDIT_ACTIONS: frozenset[str] = frozenset({"pin", "unpin", "exclude", "restore"})
 QUERY_ADAPTER: TypeAdapter[ViewQuery] = TypeAdapter(ViewQuery)
@@ -65,7 +65,7 @@ class InspectedSession:
     """Returns the newest view, for the saved output; called on any thread but the engine's."""
     note: Callable[[dict[str, Any]], Coroutine[Any, Any, ViewAnswer]]
     """Writes, changes or removes a note, by the fields of ``WriteNote``; called on the engine's loop, raises UserError."""
-    live_session: KernelSession | None = None
+    kernel_session: KernelSession | None = None
     """A session of this kernel, whose records are observed and which may be edited."""
     beside: BesideSession | None = None
     """The session that is shown beside it."""
@@ -107,7 +107,7 @@ class InspectorWidget(CellWidget):
         opening: InspectorOpening = OPENS_WHOLE,
     ) -> None:
         self._inspected_session = inspected
-        self._hide = opening.hide
+        self._hidden_parts = opening.hide
         self._is_watched = False
         self._notified_at = 0.0
         self._has_pending_notice = False
@@ -120,10 +120,10 @@ class InspectorWidget(CellWidget):
             views=list(opening.views),
             hidden=list(hidden_with(opening.hide)),
         )
-        live = inspected.live_session
-        self.own = live is not None and not live.read_only
-        if live is not None:
-            self._unsubscribe = live.subscribe(self._on_records)
+        kernel_session = inspected.kernel_session
+        self.own = kernel_session is not None and not kernel_session.read_only
+        if kernel_session is not None:
+            self._unsubscribe = kernel_session.subscribe(self._on_records)
 
     @property
     def policies(self) -> ChosenPolicies:
@@ -138,11 +138,11 @@ class InspectorWidget(CellWidget):
 
     def bundle(self) -> dict[str, str]:
         """Return the session's picture and tables as HTML, and the tables as plain text."""
-        mark = f"plm-inspect-{self.key}"
+        css_class = f"plm-inspect-{self.key}"
         beside = self._inspected_session.beside
         return saved_output(
             self._inspected_session.view(),
-            mark,
+            css_class,
             os.environ,
             tuple(self.views),
             tuple(self.hidden),
@@ -180,11 +180,11 @@ class InspectorWidget(CellWidget):
         >>> view.reveal("breaks")
         >>> view.reveal()
         """
-        revealed_parts = parts_named(answers, "reveal") or self._hide
-        self._hide_only(tuple(part for part in self._hide if part not in revealed_parts))
+        revealed_parts = parts_named(answers, "reveal") or self._hidden_parts
+        self._hide_only(tuple(part for part in self._hidden_parts if part not in revealed_parts))
 
     def _hide_only(self, hidden_parts: tuple[InspectorPart, ...]) -> None:
-        self._hide = hidden_parts
+        self._hidden_parts = hidden_parts
         hidden_names = list(hidden_with(hidden_parts))
         if hidden_names != self.hidden:
             self.hidden = hidden_names
@@ -194,19 +194,19 @@ class InspectorWidget(CellWidget):
 
     def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         match content:
-            case {"kind": "ask", "id": str(identifier), "query": dict(query)}:
+            case {"kind": "ask", "id": str(message_id), "query": dict(query)}:
                 self._is_watched = True
                 is_second = content.get("side") == "second"
-                self._on_engine(lambda: self._send_answer(identifier, query, is_second=is_second))
-            case {"kind": "edit", "id": str(identifier), "action": str(action), "part": str(part)}:
-                self._on_engine(lambda: self._edit(identifier, action, part))
-            case {"kind": "note", "id": str(identifier), "words": dict(words)}:
-                self._on_engine(lambda: self._note(identifier, words))
+                self._on_engine(lambda: self._send_answer(message_id, query, is_second=is_second))
+            case {"kind": "edit", "id": str(message_id), "action": str(action), "part": str(part)}:
+                self._on_engine(lambda: self._send_edit_outcome(message_id, action, part))
+            case {"kind": "note", "id": str(message_id), "words": dict(words)}:
+                self._on_engine(lambda: self._write_note(message_id, words))
             case _:
                 _log.debug("The inspector's page said what nobody understands: %.80r", content)
 
     async def _send_answer(
-        self, identifier: str, query: dict[str, Any], *, is_second: bool
+        self, message_id: str, query: dict[str, Any], *, is_second: bool
     ) -> None:
         try:
             priced_query = self._with_price(QUERY_ADAPTER.validate_python(query))
@@ -214,11 +214,11 @@ class InspectorWidget(CellWidget):
             answer = ViewAnswer(error="The page and the kernel are of different versions; reload.")
         else:
             answer = await self._answer(priced_query, is_second=is_second)
-        self._send_to_page(identifier, answer)
+        self._send_to_page(message_id, answer)
 
-    def _send_to_page(self, identifier: str, answer: ViewAnswer) -> None:
+    def _send_to_page(self, message_id: str, answer: ViewAnswer) -> None:
         content = answer.model_dump(mode="json", exclude_none=True)
-        self.send({"kind": "answer", "id": identifier, "answer": content})
+        self.send({"kind": "answer", "id": message_id, "answer": content})
 
     async def _answer(self, query: ViewQuery, *, is_second: bool) -> ViewAnswer:
         """Answer a question about the session, the one beside it, or both."""
@@ -229,12 +229,12 @@ class InspectorWidget(CellWidget):
             return await beside.compare(query)
         return await (beside if is_second else self._inspected_session).ask(query, self.key)
 
-    async def _note(self, identifier: str, note_fields: dict[str, Any]) -> None:
+    async def _write_note(self, message_id: str, note_fields: dict[str, Any]) -> None:
         try:
             answer = await self._inspected_session.note(note_fields)
         except UserError as error:
             answer = ViewAnswer(error=str(error))
-        self._send_to_page(identifier, answer)
+        self._send_to_page(message_id, answer)
 
     def _with_price(self, query: ViewQuery) -> ViewQuery:
         """Return a question with the inspector's prices, before those in the question, which win."""
@@ -243,18 +243,18 @@ class InspectorWidget(CellWidget):
         price = with_prices(self.price or None, query.price)
         return query.model_copy(update={"price": price})
 
-    async def _edit(self, identifier: str, action: str, part_id: str) -> None:
+    async def _send_edit_outcome(self, message_id: str, action: str, part_id: str) -> None:
         error = await asyncio.to_thread(self._apply_edit, action, part_id)
-        self.send({"kind": "edited", "id": identifier, "error": error})
+        self.send({"kind": "edited", "id": message_id, "error": error})
 
     def _apply_edit(self, action: str, part_id: str) -> str:
         """Edit a part for later requests; returns an error of one sentence, or an empty text."""
-        live = self._inspected_session.live_session
-        if live is None or action not in EDIT_ACTIONS:
+        kernel_session = self._inspected_session.kernel_session
+        if kernel_session is None or action not in EDIT_ACTIONS:
             return "This recording is only read, so nothing in it can be changed."
         edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDIT_ACTIONS
         try:
-            live.edit_context(edit_action, part_id)
+            kernel_session.edit_context(edit_action, part_id)
         except UserError as error:
             return str(error)
         return ""
@@ -270,10 +270,10 @@ class InspectorWidget(CellWidget):
         if self._has_pending_notice:
             return
         self._has_pending_notice = True
-        await asyncio.sleep(max(0.0, self._notified_at + CHANGED_SECONDS - time.monotonic()))
+        await asyncio.sleep(max(0.0, self._notified_at + MIN_NOTICE_SECONDS - time.monotonic()))
         self._has_pending_notice, self._notified_at = False, time.monotonic()
-        live = self._inspected_session.live_session
-        seq = live.snapshot(messages=False).seq if live is not None else 0
+        kernel_session = self._inspected_session.kernel_session
+        seq = kernel_session.snapshot(messages=False).seq if kernel_session is not None else 0
         self.send({"kind": "changed", "seq": seq})
 
 

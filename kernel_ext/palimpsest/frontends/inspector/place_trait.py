@@ -58,7 +58,7 @@ def link_of_place(place: InspectorPlace, widget: Any) -> str:
 
 
 def place_of_link(link: Any, widget: Any) -> InspectorPlace:
-    """Return the place that a page sent; the place as it was for what this kernel does not know."""
+    """Return the place that a page sent as a link; the widget's present place where the link cannot be read."""
     try:
         return place_in_session(widget.session, link)
     except (UserError, TypeError):

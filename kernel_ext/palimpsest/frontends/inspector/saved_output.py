@@ -43,13 +43,13 @@ def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> Timeline
     text_fields = {"title", "totals", "gaps", "break_notes", "models"}
     table_fields = {"breaks", "wastes", "events", "subagents"}
     cleaned_fields = scrub(view.model_dump(include=table_fields | text_fields))
-    words = tuple(scrub(view.recorded.words))
+    recorded_words = tuple(scrub(view.recorded.words))
     return TimelineView.model_validate(
         {
             **view.model_dump(exclude={"items", "recorded", *cleaned_fields}),
             **cleaned_fields,
             "items": items,
-            "recorded": view.recorded.model_copy(update={"words": words}),
+            "recorded": view.recorded.model_copy(update={"words": recorded_words}),
         }
     )
 

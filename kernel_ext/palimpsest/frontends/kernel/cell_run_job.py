@@ -27,9 +27,9 @@ NO_AWAIT_IN_CELL = (
     "when this turn has ended."
 )
 _KERNEL_STATE = ("_allow_stdin", "_sys_raw_input", "_save_getpass")
-"""What ipykernel remembers of the running cell about questions; an inner cell would overwrite it."""
+"""Attributes in which ipykernel keeps how the running cell asks questions; an inner cell would overwrite them."""
 _SHELL_STATE = ("_last_traceback", "_last_traceback_during_displayhook")
-"""What the shell remembers of the running cell's error."""
+"""Attributes in which the shell keeps the running cell's error."""
 
 
 class NestedNumbers:
@@ -37,7 +37,7 @@ class NestedNumbers:
 
     def __init__(self, running_cell_count: Callable[[], int]) -> None:
         self._running_cell_count = running_cell_count
-        self._outer_request = ""
+        self._outer_request_id = ""
         self._next_number = 0
 
     def has_running_cell(self) -> bool:
@@ -45,14 +45,14 @@ class NestedNumbers:
         return self._running_cell_count() > 0
 
     @contextmanager
-    def apart(self, kernel: Any) -> Iterator[None]:
+    def numbering_inner_cell(self, kernel: Any) -> Iterator[None]:
         """Within the block, number an inner cell of the running one."""
         shell = kernel.shell
         outer_count = shell.execution_count
-        outer_request = _request_id(kernel.get_parent("shell"))
-        if outer_request != self._outer_request:
-            self._outer_request, self._next_number = outer_request, outer_count
-            self._await_reply(kernel, outer_request)
+        outer_request_id = _request_id(kernel.get_parent("shell"))
+        if outer_request_id != self._outer_request_id:
+            self._outer_request_id, self._next_number = outer_request_id, outer_count
+            self._count_on_after_reply(kernel, outer_request_id)
         shell.execution_count = max(self._next_number, outer_count)
         try:
             yield
@@ -60,15 +60,15 @@ class NestedNumbers:
             self._next_number = shell.execution_count
             shell.execution_count = outer_count
 
-    def _await_reply(self, kernel: Any, outer_request: str) -> None:
+    def _count_on_after_reply(self, kernel: Any, outer_request_id: str) -> None:
         """Continue the count behind the inner cells once the outer cell's reply is made."""
         finish_metadata = kernel.finish_metadata
 
         def finish_and_count(parent: Any, metadata: Any, reply_content: Any) -> Any:
-            if _request_id(parent) == outer_request:
+            if _request_id(parent) == outer_request_id:
                 vars(kernel).pop("finish_metadata", None)
                 kernel.shell.execution_count = max(kernel.shell.execution_count, self._next_number)
-                self._outer_request = ""
+                self._outer_request_id = ""
             return finish_metadata(parent, metadata, reply_content)
 
         kernel.finish_metadata = finish_and_count
@@ -91,7 +91,7 @@ class CellRunJob(Job):
         kernel: Any,
         identity: Any,
         request: dict[str, Any],
-        numbers: NestedNumbers,
+        nested_numbers: NestedNumbers,
     ) -> None:
         super().__init__(session_id)
         self._kernel = kernel
@@ -99,7 +99,7 @@ class CellRunJob(Job):
         # An error must not drop the cells that a person has queued.
         content = {**request["content"], "stop_on_error": False}
         self.request = {**request, "content": content}
-        self._numbers = numbers
+        self._nested_numbers = nested_numbers
         self._stream = ControlStream(kernel)
         self._has_begun = False
         self.future.add_done_callback(self._reply_if_withdrawn)
@@ -117,14 +117,14 @@ class CellRunJob(Job):
         if self.interrupted:  # during the preparation, in which no KeyboardInterrupt is raised
             raise KeyboardInterrupt
         with ExitStack() as stack:
-            if self._numbers.has_running_cell():
+            if self._nested_numbers.has_running_cell():
                 flush_figures(shell)
-                stack.enter_context(_kept_cell(self._kernel))
-                stack.enter_context(self._numbers.apart(self._kernel))
+                stack.enter_context(_preserved_cell(self._kernel))
+                stack.enter_context(self._nested_numbers.numbering_inner_cell(self._kernel))
             loop = running_loop()
             if is_async and loop is not None:
                 with patched_attribute(self._kernel, "_cancel_on_sigint", self._following_task):
-                    await _in_own_task(loop, self._execute())
+                    await _await_in_own_task(loop, self._execute())
             else:
                 with protected_iteration(loop, lambda _: None):
                     copy_context().run(run_to_end, self._execute())
@@ -185,7 +185,7 @@ def _needs_loop(shell: Any, code: str) -> bool:
     return False
 
 
-async def _in_own_task(
+async def _await_in_own_task(
     loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, None]
 ) -> None:
     """Await a coroutine in a task, so that its context variables are its own."""
@@ -199,7 +199,7 @@ async def _in_own_task(
 
 
 @contextmanager
-def _kept_cell(kernel: Any) -> Iterator[None]:
+def _preserved_cell(kernel: Any) -> Iterator[None]:
     """Within the block, another cell may run inside the running one, which continues unchanged afterwards."""
     shell = kernel.shell
     identity, parent = kernel._parent_ident["shell"], kernel.get_parent("shell")  # noqa: SLF001  # no public way

@@ -46,13 +46,13 @@ class Execution:
         self._output_capture = capture
         self._piece = capture.piece
         capture.is_quiet = _hides_value(code)
-        self._problem: Any = None
+        self._transform_error: Any = None
         self._transformed_code = code
         try:
             self._transformed_code = shell.transform_cell(code)
         except Exception:  # noqa: BLE001  # any error of a transformer is shown as the code's error
-            self._problem = sys.exc_info()
-        self.awaits = self._problem is None and _should_be_async(self._transformed_code)
+            self._transform_error = sys.exc_info()
+        self.awaits = self._transform_error is None and _should_be_async(self._transformed_code)
 
     def run(self) -> PythonOutcome:
         """Run code that needs no event loop; KeyboardInterrupt is raised only from inside that code."""
@@ -60,7 +60,7 @@ class Execution:
             return self._outcome(NO_AWAIT)
         flush_figures(self._shell)
         with self._within_guards(), protected_iteration(running_loop(), self._piece.refuse):
-            run_unsuspended(self._cell(), self._shell, self._end_child)
+            run_unsuspended(self._cell_coroutine(), self._shell, self._end_child)
         return self._outcome()
 
     async def run_awaiting(self, on_start: Callable[["asyncio.Task[Any]"], None]) -> PythonOutcome:
@@ -72,7 +72,9 @@ class Execution:
         flush_figures(self._shell)
         loop = asyncio.get_running_loop()
         with self._within_guards():
-            task = loop.create_task(run_in_steps(self._cell(), self._piece.refuse, self._end_child))
+            task = loop.create_task(
+                run_in_steps(self._cell_coroutine(), self._piece.refuse, self._end_child)
+            )
             on_start(task)
             await asyncio.wait([task])
             with protected_iteration(loop, self._piece.refuse):
@@ -111,14 +113,14 @@ class Execution:
             finally:
                 os._exit(0 if error is None else 1)
 
-    def _cell(self) -> Coroutine[Any, Any, Any]:
-        cell: Coroutine[Any, Any, Any] = self._shell.run_cell_async(
+    def _cell_coroutine(self) -> Coroutine[Any, Any, Any]:
+        coroutine: Coroutine[Any, Any, Any] = self._shell.run_cell_async(
             self._code,
             store_history=False,
             transformed_cell=self._transformed_code,
-            preprocessing_exc_tuple=self._problem,
+            preprocessing_exc_tuple=self._transform_error,
         )
-        return cell
+        return coroutine
 
     def _outcome(self, error: str | None = None) -> PythonOutcome:
         capture = self._output_capture
@@ -130,28 +132,28 @@ class Execution:
 
 
 def run_unsuspended(
-    cell: Coroutine[Any, Any, Any], shell: Any, at_end: Callable[[], object] = lambda: None
+    coroutine: Coroutine[Any, Any, Any], shell: Any, at_end: Callable[[], object] = lambda: None
 ) -> None:
     """Run a cell's coroutine that never suspends; the interrupt handler looks for this frame."""
     result = None
     try:
-        cell.send(None)
+        coroutine.send(None)
     except StopIteration as stop:
         result = stop.value
     finally:
         at_end()
-        cell.close()
+        coroutine.close()
         _trigger_end_events(shell, result)
 
 
-def run_to_end(cell: Coroutine[Any, Any, None]) -> None:
+def run_to_end(coroutine: Coroutine[Any, Any, None]) -> None:
     """Run a coroutine that never suspends; the interrupt handler looks for this frame."""
     try:
-        cell.send(None)
+        coroutine.send(None)
     except StopIteration:
         return
     finally:
-        cell.close()
+        coroutine.close()
     raise RuntimeError("A cell that needs no event loop awaited something.")
 
 

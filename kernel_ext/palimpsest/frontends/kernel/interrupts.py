@@ -36,8 +36,9 @@ class Interruptible:
     """Whether a signal arrived while the job ran."""
     has_reached_job = False
     """Whether a signal ends the job: KeyboardInterrupt was raised in it, or its task will be cancelled."""
-    is_interruptible_anywhere = False
-    """Whether KeyboardInterrupt may be raised anywhere in the job, not only in user code."""
+    interruptible_code: CodeType | None = None
+    """The function inside which KeyboardInterrupt may be raised at any place, not only in user code. Its caller catches
+    it: a signal that is handled after the function was left, as a second one may be, raises nothing."""
     task: "asyncio.Task[Any] | None" = None
     """The task of the job; None for a job that does not await."""
 
@@ -136,7 +137,9 @@ class Interrupts:
             return
         running_piece.interrupted = True
         task = running_piece.task
-        if running_piece.is_interruptible_anywhere or _in_user_code(frame, is_driven=task is None):
+        if _is_inside(frame, running_piece.interruptible_code) or _in_user_code(
+            frame, is_driven=task is None
+        ):
             self._task_to_cancel = None
             running_piece.has_reached_job = True
             raise KeyboardInterrupt
@@ -246,6 +249,15 @@ class Interrupts:
             self.interrupt_main()
             delay = WAKE_SECONDS * 2 ** (attempts + 1)
             self._loop().call_later(delay, self._resend, hold, attempts + 1)
+
+
+def _is_inside(frame: FrameType | None, code: CodeType | None) -> bool:
+    """Return whether a function is on the stack at or below a frame."""
+    while code is not None and frame is not None:
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _in_user_code(frame: FrameType | None, *, is_driven: bool) -> bool:

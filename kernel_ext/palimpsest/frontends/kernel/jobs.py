@@ -67,10 +67,10 @@ class CodeJob(Job):
         hidden_cells(shell).reveal_source(self._code)
         execution = Execution(shell, self._code, self.output_capture)
         if awaits:
-            return replace(await execution.run_awaiting(self._on_start), inputs=inputs)
+            return replace(await execution.run_awaiting(self._on_start), input_checksums=inputs)
         if self.interrupted:  # during the preparation, in which no KeyboardInterrupt is raised
             raise KeyboardInterrupt
-        return replace(execution.run(), inputs=inputs)
+        return replace(execution.run(), input_checksums=inputs)
 
     def _on_start(self, task: "asyncio.Task[Any]") -> None:
         self.task = task
@@ -88,11 +88,14 @@ class ReadJob(Job):
 
     async def do_work(self, shell: Any, *, awaits: bool) -> Any:  # noqa: ARG002  # it awaits nothing
         """Read the variables; a repr that does not end can be interrupted."""
-        self.is_interruptible_anywhere = True
-        try:
-            return self._read_variables(shell)
-        finally:
-            self.is_interruptible_anywhere = False
+        return self._read_interruptibly(shell)
+
+    def _read_interruptibly(self, shell: Any) -> Any:
+        if self.interrupted:  # before this function, in which alone KeyboardInterrupt is raised
+            raise KeyboardInterrupt
+        return self._read_variables(shell)
+
+    interruptible_code = _read_interruptibly.__code__
 
 
 class Interrupted(Exception):  # no suffix Error: the user wanted it

@@ -34,9 +34,9 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
 
-HEAD_CHARS = 2_000_000
+MAX_HEAD_CHARS = 2_000_000
 """Maximum characters of a stream's beginning that are kept; the tool truncates it further for the model."""
-TAIL_CHARS = 500_000
+MAX_TAIL_CHARS = 500_000
 MAX_IMAGES = 8
 """Maximum images of a run that are sent to the model; each costs about a thousand tokens."""
 MAX_IMAGE_CHARS = 40_000_000
@@ -45,7 +45,7 @@ MAX_IMAGE_CHARS = 40_000_000
 MAX_SHOWN_RESULTS = 8
 """Maximum rich results of a run that the panel shows where no cell does."""
 MAX_SHOWN_CHARS = 100_000
-"""Maximum characters of these results together, which the session stores; a frame of 60 rows and 20 columns has about 70,000."""
+"""Maximum characters of a run's rich results together, which the session stores; a frame of 60 rows and 20 columns has about 70,000."""
 WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 
@@ -95,8 +95,8 @@ class Capture:
         is_interrupted: Callable[[], bool] = lambda: False,
         code: str = "",
     ) -> None:
-        self.stdout = TextBuffer(HEAD_CHARS, TAIL_CHARS)
-        self.stderr = TextBuffer(HEAD_CHARS, TAIL_CHARS)
+        self.stdout = TextBuffer(MAX_HEAD_CHARS, MAX_TAIL_CHARS)
+        self.stderr = TextBuffer(MAX_HEAD_CHARS, MAX_TAIL_CHARS)
         self.error: str | None = None
         self.result_text: str | None = None
         self.images: list[Attachment] = []
@@ -185,7 +185,7 @@ class Capture:
             error=error or self.error,
             was_interrupted=interrupted,
             images=tuple(self.images),
-            rich=tuple(self.rich_types),
+            displayed_mimes=tuple(self.rich_types),
             shown_results=tuple(self.shown_results),
             notes=tuple(self.notes),
             left_running=self.left_running,
@@ -227,11 +227,11 @@ class Capture:
 
     def _capture_help_pages(self, manager: Any, payloads_before: list[dict[str, Any]]) -> None:
         """Capture requested help (``name?``) for the model instead of the page's pager."""
-        for page in remove_payloads(
+        for payload in remove_payloads(
             manager,
             lambda payload: payload not in payloads_before and payload.get("source") == "page",
         ):
-            self._store("stdout", str(page.get("data", {}).get("text/plain", "")) + "\n")
+            self._store("stdout", str(payload.get("data", {}).get("text/plain", "")) + "\n")
 
     def is_called_by_run(self) -> bool:
         """Return whether the caller is the agent's code or a thread that it started."""
@@ -267,8 +267,8 @@ class Capture:
 
     def _store(self, name: str, text: str) -> None:
         # A forked child shares its parent's pipes, and its copy of the lock may be held by a thread that it lacks.
-        children = None if self.in_child else self._child_output
-        (self._store_now if children is None else children.store)(name, text)
+        child_output = None if self.in_child else self._child_output
+        (self._store_now if child_output is None else child_output.store)(name, text)
 
     def _store_now(self, name: str, text: str) -> None:
         (self.stdout if name == "stdout" else self.stderr).write(text)
@@ -319,8 +319,8 @@ class Capture:
 
     def _clear_captured(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
         """Clear the captured text, but not the cell's output, which shows the turn."""
-        self.stdout = TextBuffer(HEAD_CHARS, TAIL_CHARS)
-        self.stderr = TextBuffer(HEAD_CHARS, TAIL_CHARS)
+        self.stdout = TextBuffer(MAX_HEAD_CHARS, MAX_TAIL_CHARS)
+        self.stderr = TextBuffer(MAX_HEAD_CHARS, MAX_TAIL_CHARS)
 
     def _store_traceback(self, _kind: Any, _value: Any, lines: list[str]) -> None:
         self.error = ANSI.sub("", "\n".join(lines))

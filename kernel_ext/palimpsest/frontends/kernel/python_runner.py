@@ -22,7 +22,7 @@ from palimpsest.tools.tool import (
 )
 from palimpsest.transcript.errors import UserError
 
-PROGRESS_SECONDS = 0.1
+PROGRESS_INTERVAL_SECONDS = 0.1
 """Interval at which partial output of running code is passed on."""
 
 
@@ -40,24 +40,28 @@ class KernelPythonRunner:
         job = CodeJob(self._session_id, code, call_id)
         self._main_thread.post(job)
         unregister = abort.on_abort(lambda: self._main_thread.interrupt(job))
-        result = asyncio.ensure_future(asyncio.wrap_future(job.future))
+        result_future = asyncio.ensure_future(asyncio.wrap_future(job.future))
         stopped_at: float | None = None
         try:
-            while not result.done():
-                await asyncio.wait([result], timeout=PROGRESS_SECONDS)
-                text = job.output_capture.take_new_text()
-                if text:
-                    on_output(text)
+            while not result_future.done():
+                await asyncio.wait([result_future], timeout=PROGRESS_INTERVAL_SECONDS)
+                new_text = job.output_capture.take_new_text()
+                if new_text:
+                    on_output(new_text)
                 if abort.is_set():
                     stopped_at = stopped_at or time.monotonic()
-                    if time.monotonic() - stopped_at > STUCK_SECONDS + PROGRESS_SECONDS:
+                    if time.monotonic() - stopped_at > STUCK_SECONDS + PROGRESS_INTERVAL_SECONDS:
                         break
         finally:
             unregister()
-        if not result.done() or result.cancelled() or isinstance(result.exception(), Interrupted):
-            result.cancel()
+        if (
+            not result_future.done()
+            or result_future.cancelled()
+            or isinstance(result_future.exception(), Interrupted)
+        ):
+            result_future.cancel()
             return self._without_hidden_lines(job.output_capture.outcome(None, interrupted=True))
-        outcome: PythonOutcome = result.result()
+        outcome: PythonOutcome = result_future.result()
         if job.interrupted:
             outcome = job.output_capture.outcome(outcome.error, interrupted=True)
         return self._without_hidden_lines(outcome)

@@ -17,13 +17,13 @@ from palimpsest.frontends.variables.reachable_values import (
     value_at,
     variable_of_path,
 )
-from palimpsest.frontends.variables.variable_types import brief_of, is_module
+from palimpsest.frontends.variables.variable_types import is_module, short_description
 from palimpsest.frontends.variables.variables import describe_value, list_variables
 from palimpsest.session.interfaces.prompt_mentions import KernelIsBusy, NotCounted
 from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables, VariableInfo
 
 _FUNCTION_AND_CLASS_TYPES = (FunctionType, BuiltinFunctionType, type)
-WAIT_SECONDS = 1.0
+MAX_WAIT_SECONDS = 1.0
 """Maximum time for a description; a main thread that takes longer is busy, for example with a widget."""
 
 
@@ -67,7 +67,9 @@ class QuietReader:
         self._main_thread.post(job)
         try:
             # A job that was not started within the time is cancelled.
-            result: ResultT = await asyncio.wait_for(asyncio.wrap_future(job.future), WAIT_SECONDS)
+            result: ResultT = await asyncio.wait_for(
+                asyncio.wrap_future(job.future), MAX_WAIT_SECONDS
+            )
         except TimeoutError:
             raise KernelIsBusy from None
         return result
@@ -75,15 +77,15 @@ class QuietReader:
 
 def _type_and_shape(value: Any) -> str:
     try:
-        return "module" if is_module(value) else brief_of(value)
+        return "module" if is_module(value) else short_description(value)
     except Exception:  # noqa: BLE001  # a cell may change the value meanwhile
         return ""
 
 
 def _only_plain_values(shell: Any, shown: ShownVariables) -> ShownVariables:
     """Return the request with values only for those named variables whose description runs no user code."""
-    namespace = user_variables(shell)
-    names = [name for name, value in namespace if name in shown.readable_names and _is_plain(value)]
+    variables = user_variables(shell)
+    names = [name for name, value in variables if name in shown.readable_names and _is_plain(value)]
     return ShownVariables(shown.detail, frozenset(names))
 
 

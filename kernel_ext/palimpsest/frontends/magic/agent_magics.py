@@ -1,7 +1,7 @@
 """The magics ``%agent`` and ``%%agent``: parse the line and run the request.
 
 Border: loaded by ``%load_ext``, so no heavy module is imported here; the front end that runs requests is created in the
-background and passed as ``front``. There are two forms: a blocking one that works everywhere, and an awaited one, to
+background, and ``get_front_end`` returns it. There are two forms: a blocking one that works everywhere, and an awaited one, to
 which a transformer changes calls at the start of a line. ``Out`` holds no answers.
 """
 
@@ -42,10 +42,10 @@ NOT_IN_FIRST_LINE = (
 class PromptRunner(Protocol):
     """Runs the requests of the magics; implemented in ``frontends/frontend.py``."""
 
-    def ask(self, request: "MagicLine | Operation", place: "Origin") -> "MagicResult":
+    def ask(self, request: "MagicLine | Operation", origin: "Origin") -> "MagicResult":
         """Run a prompt or an operation, blocking."""
 
-    def ask_awaiting(self, request: "MagicLine", place: "Origin") -> "Awaitable[MagicResult]":
+    def ask_awaiting(self, magic_line: "MagicLine", origin: "Origin") -> "Awaitable[MagicResult]":
         """Run a prompt, awaited."""
 
 
@@ -98,14 +98,14 @@ class AgentMagics:
     def __init__(
         self,
         shell: Any,
-        front: Callable[[], PromptRunner],
-        place: "Callable[[], Origin]",
-        cells: RunningCells,
+        get_front_end: Callable[[], PromptRunner],
+        get_origin: "Callable[[], Origin]",
+        running_cells: RunningCells,
     ) -> None:
         self.shell = shell
-        self._front_end = front
-        self._place = place
-        self._cells = cells
+        self._get_front_end = get_front_end
+        self._get_origin = get_origin
+        self._running_cells = running_cells
 
     def register(self) -> None:
         """Register the magics and their input transformers."""
@@ -134,12 +134,12 @@ class AgentMagics:
 
     def agent_await(self, line: str, cell: str | None = None) -> "Awaitable[MagicResult]":
         """Ask the agent; the awaited form of %agent that returns the answer."""
-        request = self._parse_line(line, cell)
+        magic_line = self._parse_line(line, cell)
         from palimpsest.frontends.cell_turn.magic_line import MagicLine
 
-        if not isinstance(request, MagicLine):
-            return completed_result(self._run_request(request))
-        return self._front_end().ask_awaiting(request, self._place())
+        if not isinstance(magic_line, MagicLine):
+            return completed_result(self._run_request(magic_line))
+        return self._get_front_end().ask_awaiting(magic_line, self._get_origin())
 
     def agent_await_show(self, line: str, cell: str | None = None) -> Awaitable[None]:
         """Ask the agent; the awaited form of %agent that only shows the answer."""
@@ -162,7 +162,7 @@ class AgentMagics:
         }
 
     def _can_await(self) -> bool:
-        return bool(self.shell.autoawait) and self._cells.running_count == 0
+        return bool(self.shell.autoawait) and self._running_cells.running_count == 0
 
     def _run_request(self, request: "MagicLine | Operation") -> "MagicResult":
         from palimpsest.frontends.operation_table import Help
@@ -170,7 +170,7 @@ class AgentMagics:
         if isinstance(request, Help):
             terminal.write(f"{_help_text()}\n")
             return None
-        return self._front_end().ask(request, self._place())
+        return self._get_front_end().ask(request, self._get_origin())
 
     def _parse_line(self, line: str, cell: str | None) -> "MagicLine | Operation":
         # Imported with the first line, to keep %load_ext fast.
@@ -197,8 +197,8 @@ async def _without_result(answer: "Awaitable[MagicResult]") -> None:
 
 
 @functools.cache
-def notebook_name(name: str, start_folder: str) -> str | None:
-    """Return the notebook's path relative to the start directory, or None for a console."""
+def notebook_path(name: str, start_folder: str) -> str | None:
+    """Return the notebook's path relative to the kernel's start folder, or None for a console."""
     if not name.endswith(".ipynb"):
         return None
     return os.path.relpath(os.path.join(start_folder, name), start_folder).replace(os.sep, "/")  # noqa: PTH118  # no pathlib: load time
@@ -207,18 +207,18 @@ def notebook_name(name: str, start_folder: str) -> str | None:
 def current_notebook(shell: Any) -> str | None:
     """Return the path of the kernel's notebook, as its front end passed it; None for a console."""
     name = shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME") or ""
-    start = getattr(shell, "starting_dir", "") or os.getcwd()  # noqa: PTH109  # no pathlib: load time
-    return notebook_name(str(name), start)
+    start_folder = getattr(shell, "starting_dir", "") or os.getcwd()  # noqa: PTH109  # no pathlib: load time
+    return notebook_path(str(name), start_folder)
 
 
-def rename_notebook(old_name: str, notebook: str) -> bool:
+def rename_notebook(old_path: str, new_path: str) -> bool:
     """Set a new name for this kernel's notebook; returns False if the kernel has another notebook.
 
     The server passes the name to a kernel only at its start; a restarted kernel gets the new one.
     """
     name = os.environ.get("JPY_SESSION_NAME", "").replace(os.sep, "/")
-    old_name, notebook = old_name.strip("/"), notebook.strip("/")
-    if not notebook.endswith(".ipynb") or not f"/{name}".endswith(f"/{old_name}"):
+    old_path, new_path = old_path.strip("/"), new_path.strip("/")
+    if not new_path.endswith(".ipynb") or not f"/{name}".endswith(f"/{old_path}"):
         return False
-    os.environ["JPY_SESSION_NAME"] = name.removesuffix(old_name) + notebook
+    os.environ["JPY_SESSION_NAME"] = name.removesuffix(old_path) + new_path
     return True

@@ -38,12 +38,12 @@ def rewrite_calls(lines: list[str], *, can_await: Callable[[], bool]) -> list[st
         tree = ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return lines  # IPython will show the error of the unchanged cell
-    data = [line.encode() for line in lines]
+    line_bytes = [line.encode() for line in lines]
     for statement in reversed(tree.body):
         call = _call_of_magic(statement)
         if call is not None:
-            _insert_await(data, call, is_expression=isinstance(statement, ast.Expr))
-    return [line.decode() for line in data]
+            _insert_await(line_bytes, call, is_expression=isinstance(statement, ast.Expr))
+    return [line.decode() for line in line_bytes]
 
 
 def question_transform(lines: list[str]) -> list[str]:
@@ -53,9 +53,9 @@ def question_transform(lines: list[str]) -> list[str]:
     """
     if not any(_QUESTION.match(line) for line in lines) or lines[0].startswith("%%"):
         return lines
-    starts = _statement_starts(lines)
+    start_numbers = _statement_starts(lines)
     return [
-        line.rstrip("\r\n") + " \n" if number in starts and _QUESTION.match(line) else line
+        line.rstrip("\r\n") + " \n" if number in start_numbers and _QUESTION.match(line) else line
         for number, line in enumerate(lines)
     ]
 
@@ -66,11 +66,13 @@ def first_line_notice(lines: list[str]) -> list[str]:
     IPython accepts a cell magic only in the first line; otherwise it reports an unknown line magic, or a
     syntax error in the prompt.
     """
-    magic_line = next((number for number, line in enumerate(lines) if _CELL_MAGIC.match(line)), 0)
-    lines_above = [line for line in lines[:magic_line] if line.strip()]
+    magic_line_number = next(
+        (number for number, line in enumerate(lines) if _CELL_MAGIC.match(line)), 0
+    )
+    lines_above = [line for line in lines[:magic_line_number] if line.strip()]
     if not lines_above or lines_above[0].startswith("%%"):
         return lines
-    if magic_line not in _statement_starts(lines[: magic_line + 1]):
+    if magic_line_number not in _statement_starts(lines[: magic_line_number + 1]):
         return lines
     return [f"get_ipython().run_line_magic({NOT_FIRST!r}, '')\n"]
 
@@ -94,12 +96,12 @@ def _call_of_magic(statement: ast.stmt) -> ast.Call | None:
         return None
     if call.func.attr not in {"run_line_magic", "run_cell_magic"} or not call.args:
         return None
-    owner, name = call.func.value, call.args[0]
-    if not (isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name)):
+    receiver, name_node = call.func.value, call.args[0]
+    if not (isinstance(receiver, ast.Call) and isinstance(receiver.func, ast.Name)):
         return None
-    if owner.func.id != "get_ipython" or not isinstance(name, ast.Constant):
+    if receiver.func.id != "get_ipython" or not isinstance(name_node, ast.Constant):
         return None
-    if name.value != "agent" or _is_empty_cell(call):
+    if name_node.value != "agent" or _is_empty_cell(call):
         return None
     return call
 
@@ -110,12 +112,16 @@ def _is_empty_cell(call: ast.Call) -> bool:
     return isinstance(body, ast.Constant) and body.value == ""
 
 
-def _insert_await(data: list[bytes], call: ast.Call, *, is_expression: bool) -> None:
+def _insert_await(line_bytes: list[bytes], call: ast.Call, *, is_expression: bool) -> None:
     """Change the name of the magic and insert ``await``, later position first."""
-    name = call.args[0]
-    magic = repr(AWAIT_NOTHING if is_expression else AWAIT_RESULT).encode()
-    row = name.lineno - 1
-    end = name.end_col_offset or name.col_offset
-    data[row] = data[row][: name.col_offset] + magic + data[row][end:]
+    name_node = call.args[0]
+    magic_name = repr(AWAIT_NOTHING if is_expression else AWAIT_RESULT).encode()
+    row = name_node.lineno - 1
+    end_column = name_node.end_col_offset or name_node.col_offset
+    line_bytes[row] = (
+        line_bytes[row][: name_node.col_offset] + magic_name + line_bytes[row][end_column:]
+    )
     row = call.lineno - 1
-    data[row] = data[row][: call.col_offset] + b"await " + data[row][call.col_offset :]
+    line_bytes[row] = (
+        line_bytes[row][: call.col_offset] + b"await " + line_bytes[row][call.col_offset :]
+    )

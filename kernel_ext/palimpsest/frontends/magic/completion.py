@@ -19,8 +19,8 @@ _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
 class KnownValues(Protocol):
     """Provides values that complete an option."""
 
-    def completion_values(self, field: str) -> Sequence[str]:
-        """Return values of a field, without a request."""
+    def completion_values(self, kind: str) -> Sequence[str]:
+        """Return values of a kind, such as ``model``, without a request."""
 
     def prepare(self) -> None:
         """Begin to import the model's modules; returns at once."""
@@ -29,8 +29,8 @@ class KnownValues(Protocol):
 class Completions:
     """A matcher for the lines of the magics: parses the line up to the cursor and returns completions."""
 
-    def __init__(self, front_end: Callable[[], KnownValues | None]) -> None:
-        self._front_end = front_end
+    def __init__(self, get_front_end: Callable[[], KnownValues | None]) -> None:
+        self._get_front_end = get_front_end
         self._matcher: Any = None
 
     def register(self, shell: Any) -> None:
@@ -39,13 +39,18 @@ class Completions:
         @context_matcher()  # type: ignore[untyped-decorator]  # IPython has no types
         def palimpsest_matcher(context: Any) -> Any:
             line = context.line_with_cursor[: context.cursor_position]
-            if is_prompt_cell(context.full_text) and (front_end := self._front_end()) is not None:
+            if (
+                is_prompt_cell(context.full_text)
+                and (front_end := self._get_front_end()) is not None
+            ):
                 front_end.prepare()  # here because no page announces that the user is about to ask
-            words = self.line_completions(line) or self.body_completions(context.full_text, line)
-            matching = ranked_matches(words, context.token)
+            completions = self.line_completions(line) or self.body_completions(
+                context.full_text, line
+            )
+            matches = ranked_matches(completions, context.token)
             return {
-                "completions": [SimpleCompletion(text=word, type="magic") for word in matching],
-                "suppress": bool(matching),
+                "completions": [SimpleCompletion(text=word, type="magic") for word in matches],
+                "suppress": bool(matches),
             }
 
         self._matcher = palimpsest_matcher
@@ -72,30 +77,33 @@ class Completions:
         if match is None:
             return ()
         words = match[1].split()
-        current = "" if match[1][-1:].isspace() else words.pop()
-        previous = words[-1] if words else ""
+        word_start = "" if match[1][-1:].isspace() else words.pop()
+        word_before = words[-1] if words else ""
         for option in OPTIONS:
-            if option.value is not None and previous in (option.long_name, option.short_name):
+            if option.placeholder is not None and word_before in (
+                option.long_name,
+                option.short_name,
+            ):
                 return self._known_values(option.field)
-        if current[:1] in ("/", "@"):
-            return self._prompt_mentions(current, is_first=not words)
+        if word_start[:1] in ("/", "@"):
+            return self._prompt_mentions(word_start, is_first=not words)
         if words and words[0] in TABLE.forms:
             form, operation = TABLE.forms[words[0]]
-            return argument_completions(form, operation, words[1:], current, self._known_values)
-        if current.startswith("-"):
+            return argument_completions(form, operation, words[1:], word_start, self._known_values)
+        if word_start.startswith("-"):
             return [option.long_name for option in OPTIONS]
         if not words and "%%" not in line:
             return list(TABLE.forms)
         return ()
 
-    def _prompt_mentions(self, current: str, *, is_first: bool) -> Sequence[str]:
+    def _prompt_mentions(self, word_start: str, *, is_first: bool) -> Sequence[str]:
         """Return completions for a prompt: commands at its beginning, agents anywhere."""
-        if current.startswith("/"):
+        if word_start.startswith("/"):
             return [f"/{name}" for name in self._known_values("own command")] if is_first else ()
         return self._known_values("mention")  # the completer treats the at sign as a separator
 
-    def _known_values(self, field: str) -> Sequence[str]:
-        if field == "variant":
+    def _known_values(self, kind: str) -> Sequence[str]:
+        if kind == "variant":
             return ("low", "medium", "high")
-        front_end = self._front_end()
-        return front_end.completion_values(field) if front_end is not None else ()
+        front_end = self._get_front_end()
+        return front_end.completion_values(kind) if front_end is not None else ()

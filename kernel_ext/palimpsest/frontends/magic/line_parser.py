@@ -24,8 +24,10 @@ class Option(NamedTuple):
     """An option of the magic: its spelling and its help."""
 
     field: str
+    """The field of ``MagicOptions`` that it sets."""
     help: str
-    value: str | None = None
+    placeholder: str | None = None
+    """The placeholder of its value in the help text; None for an option without a value."""
     short_name: str | None = None
 
     @property
@@ -58,7 +60,7 @@ OPTIONS = (
     Option("steer", "like --bg, and into the turn that runs, before its next request"),
 )
 
-_BY_NAME = {option.long_name: option for option in OPTIONS} | {
+_OPTIONS_BY_NAME = {option.long_name: option for option in OPTIONS} | {
     option.short_name: option for option in OPTIONS if option.short_name
 }
 _WORD = re.compile(r"\S+")
@@ -81,7 +83,7 @@ def help_text() -> str:
     ]
     for option in OPTIONS:
         short_name = f"{option.short_name}, " if option.short_name else "    "
-        usage = f"{short_name}{option.long_name} {option.value or ''}"
+        usage = f"{short_name}{option.long_name} {option.placeholder or ''}"
         lines.append(f"    {usage:<24} {option.help}")
     lines.append(f"    {'    --':<24} what follows is the prompt, whatever it looks like")
     lines += ["", "Subcommands:"]
@@ -156,23 +158,23 @@ def _split_options(text: str) -> tuple[dict[str, Any], str]:
         name, equals_sign, attached_value = word.partition("=")
         if name in {"-h", "--help"}:
             return {}, "help"
-        option = _BY_NAME.get(name)
+        option = _OPTIONS_BY_NAME.get(name)
         if option is None:
             raise OptionError(_unknown_option_text(name))
         text = text[len(name) :]
-        if option.value is None:
+        if option.placeholder is None:
             if equals_sign:
                 raise OptionError(f"{name} takes no value, but {attached_value!r} was given.")
             values[option.field] = True
             text = text.lstrip()
             continue
         value_text = text.removeprefix("=") if equals_sign else text
-        values[option.field], text = option_value(name, value_text, option.value)
+        values[option.field], text = option_value(name, value_text, option.placeholder)
     return values, text
 
 
 def _unknown_option_text(name: str) -> str:
-    closest = difflib.get_close_matches(name, _BY_NAME, 1, MIN_SIMILARITY)
+    closest = difflib.get_close_matches(name, _OPTIONS_BY_NAME, 1, MIN_SIMILARITY)
     if closest:
         return f"Unknown option {name!r}. Did you mean {closest[0]!r}?"
     return f"Unknown option {name!r}. %agent help lists them; write -- before a prompt that begins with a dash."
@@ -185,12 +187,12 @@ def _parse_tools(tool_names: str) -> tuple[str, ...] | Mapping[str, bool]:
         return ()
     if not names:
         raise OptionError("--tools was given no name.")
-    left_out = {name[1:]: False for name in names if name.startswith("-")}
-    if left_out and len(left_out) < len(names):
+    omitted_tools = {name[1:]: False for name in names if name.startswith("-")}
+    if omitted_tools and len(omitted_tools) < len(names):
         raise OptionError(
             "--tools takes the tools to offer (read,grep) or, each with a dash, those to leave out (-bash,-task)."
         )
-    return left_out or tuple(names)
+    return omitted_tools or tuple(names)
 
 
 def _parse_rules(rules_text: str) -> Mapping[str, str] | str:

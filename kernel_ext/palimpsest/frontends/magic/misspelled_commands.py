@@ -9,11 +9,15 @@ import difflib
 import re
 from collections.abc import Callable
 
-from palimpsest.frontends.operation_base.grammar import SESSION, keywords, word_arguments
+from palimpsest.frontends.operation_base.grammar import SESSION_WORD, keywords, word_arguments
 from palimpsest.frontends.operation_table import TABLE
 
 MIN_SIMILARITY = 0.7
 """Ratio of difflib from which on a word is proposed; "modle" and "model" have 0.8."""
+
+MIN_KEYWORD_SIMILARITY = 0.6
+"""Ratio of difflib from which on a keyword of a command is proposed."""
+MAX_CANDIDATES = 3
 
 CONVERSATION_WORDS = frozenset(
     (
@@ -48,7 +52,7 @@ FOREIGN_COMMANDS = {
 PROMPT_COMMANDS = frozenset({"fix", "explain"})
 """Subcommands that may also begin a prompt, as in ``explain df``."""
 
-_SESSION = re.compile(SESSION.pattern)
+_SESSION_ID = re.compile(SESSION_WORD.pattern)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=\S*)?")
 _SINGLE_WORD = re.compile(r"[A-Za-z][A-Za-z_-]*")
 _NUMBER = re.compile(r"[-+$]*\d[\d.,_]*\w*")
@@ -72,7 +76,7 @@ def misspelling_sentence(
     if name in commands:
         return _mistake_text(line, name, arguments) or _corrected_command(line, name, is_command)
     if arguments:
-        candidates = difflib.get_close_matches(name, commands, 3, MIN_SIMILARITY)
+        candidates = difflib.get_close_matches(name, commands, MAX_CANDIDATES, MIN_SIMILARITY)
         near_names = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
         proposals = (_corrected_command(line, candidate, is_command) for candidate in near_names)
         sentence = next((proposal for proposal in proposals if proposal), None)
@@ -81,9 +85,9 @@ def misspelling_sentence(
         return sentence
     if _SINGLE_WORD.fullmatch(first_word) is None or name in CONVERSATION_WORDS:
         return None
-    closest = difflib.get_close_matches(name, commands, 1, MIN_SIMILARITY)
-    if closest or name in FOREIGN_COMMANDS:
-        return _proposal_text(FOREIGN_COMMANDS.get(name) or closest[0], line)
+    closest_names = difflib.get_close_matches(name, commands, 1, MIN_SIMILARITY)
+    if closest_names or name in FOREIGN_COMMANDS:
+        return _proposal_text(FOREIGN_COMMANDS.get(name) or closest_names[0], line)
     if not is_alone:
         return None
     return (
@@ -97,23 +101,27 @@ def _mistake_text(line: str, name: str, arguments: list[str]) -> str | None:
     form, operation = TABLE.forms[name]
     purpose = form.help
     options = [word for word in arguments if _OPTION.fullmatch(word)]
-    if SESSION in word_arguments(form, operation) and (options or len(arguments) == 1):
-        first_word = next((word for word in arguments if word not in options), "")
-        if first_word and _SESSION.fullmatch(first_word) is None:
-            hint = f"{_excerpt(first_word)} is no session's id; %agent sessions lists them, for %agent {name} ID."
+    if SESSION_WORD in word_arguments(form, operation) and (options or len(arguments) == 1):
+        id_word = next((word for word in arguments if word not in options), "")
+        if id_word and _SESSION_ID.fullmatch(id_word) is None:
+            hint = f"{_excerpt(id_word)} is no session's id; %agent sessions lists them, for %agent {name} ID."
             return f"{hint} {_prompt_hint(line)}"
     if options:
         return f"%agent {name} takes no option {options[0]}. It is for: {purpose}. {_prompt_hint(line)}"
-    closest = []
+    closest_names = []
     if arguments:
-        closest = difflib.get_close_matches(arguments[0].lower(), keywords(form, operation), 1, 0.6)
+        closest_names = difflib.get_close_matches(
+            arguments[0].lower(), keywords(form, operation), 1, MIN_KEYWORD_SIMILARITY
+        )
     if len(arguments) == 1:
-        if closest:
-            return _proposal_text(f"{name} {closest[0]}", line)
+        if closest_names:
+            return _proposal_text(f"{name} {closest_names[0]}", line)
         return f"%agent {name} does not take {_excerpt(arguments[0])}. It is for: {purpose}. {_prompt_hint(line)}"
-    is_keyword = bool(closest) and closest[0] == arguments[0].lower() and form.is_never_prompt
+    is_keyword = (
+        bool(closest_names) and closest_names[0] == arguments[0].lower() and form.is_never_prompt
+    )
     is_amount = name == "budget" and bool(arguments) and bool(_NUMBER.fullmatch(arguments[0]))
-    if is_keyword or is_amount or any(map(_SESSION.fullmatch, arguments)):
+    if is_keyword or is_amount or any(map(_SESSION_ID.fullmatch, arguments)):
         return f"%agent {name} does not take {_excerpt(' '.join(arguments))}. It is for: {purpose}. {_prompt_hint(line)}"
     return None
 

@@ -10,9 +10,9 @@ from typing import Any, get_args
 from palimpsest.frontends.operation_base.operation import Form, OneWord, Operation
 from palimpsest.transcript.errors import UserError
 
-SESSION = OneWord(r"ses_\w+", "session")
-"""A session's complete id, which is unlikely in a prompt."""
-PART = OneWord(completed_by="part")
+SESSION_WORD = OneWord(r"ses_\w+", "session")
+"""Annotation of a field that is written as a session's complete id, which is unlikely in a prompt."""
+PART_WORD = OneWord(completed_by="part")
 WHICH_SESSION = "Which session? Write %agent {name} ID; %agent sessions lists them."
 
 
@@ -41,8 +41,8 @@ def parse_form(form: Form, operation: type[Operation], argument_text: str) -> Op
 
 def keywords(form: Form, operation: type[Operation]) -> tuple[str, ...]:
     """Return the words that may follow a form's name."""
-    values = (word for name in form.fields for word in _literal_values(operation, name))
-    return form.keywords or tuple(word for word in values if word)
+    words = (word for name in form.fields for word in _literal_values(operation, name))
+    return form.keywords or tuple(word for word in words if word)
 
 
 def flags(form: Form, operation: type[Operation]) -> tuple[str, ...]:
@@ -96,18 +96,18 @@ def _literal_values(operation: type[Operation], name: str) -> tuple[str, ...]:
     return tuple(choice for choice in choices if isinstance(choice, str))
 
 
-def option_value(name: str, text: str, option_text: str) -> tuple[str, str]:
+def option_value(name: str, text: str, placeholder: str) -> tuple[str, str]:
     """Return the value of an option, quoted or up to the next blank, and the text after it; raises OptionError.
 
-    ``option_text`` is the placeholder of the value in the error message, such as ``NAME``.
+    ``placeholder`` is the placeholder of the value in the error message, such as ``NAME``.
     """
     text = text.lstrip()
     if text[:1] in {"'", '"'}:
-        value, quote, argument_text = text[1:].partition(text[0])
+        value, quote, rest = text[1:].partition(text[0])
         if not quote:
             raise OptionError(f"The value of {name} begins with {text[0]} but never ends with it.")
-        return value, argument_text.lstrip()
+        return value, rest.lstrip()
     match = re.match(r"\S+", text)
     if match is None:
-        raise OptionError(f"{name} needs a value: {name} {option_text}.")
+        raise OptionError(f"{name} needs a value: {name} {placeholder}.")
     return match.group(), text[match.end() :].lstrip()

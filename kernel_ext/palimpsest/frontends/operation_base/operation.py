@@ -140,27 +140,27 @@ class OperationContext:
     """Sends a notice to the pages."""
     progress: Callable[[int, int], None] | None = None
     """Called with the bytes read of a source and its size; None sends progress to the pages."""
-    imports: "ImportPlace | None" = None
-    """The project that sessions are imported into; None means the kernel's."""
-    turn: "Callable[[KernelSession, Coroutine[Any, Any, Answer]], Awaitable[SessionAnswer]] | None" = None
+    import_place: "ImportPlace | None" = None
+    """The project into which sessions are imported; None means the kernel's."""
+    await_turn: "Callable[[KernelSession, Coroutine[Any, Any, Answer]], Awaitable[SessionAnswer]] | None" = None
     """Awaits a turn that belongs to no cell; None where the caller cannot wait for a turn."""
 
-    async def existing_session(self, identifier: str | None, verb: str = "look") -> "KernelSession":
+    async def existing_session(self, session_id: str | None, verb: str = "look") -> "KernelSession":
         """Return a session by id, or the current one; raises NotFound where none was begun."""
-        if identifier is not None:
-            return await self.find(identifier)
+        if session_id is not None:
+            return await self.find(session_id)
         current = await self.services.workspace.current_session(self.notebook)
         if current is None:
-            raise NotFound(self.no_session(verb))
+            raise NotFound(self.no_session_sentence(verb))
         return current
 
-    async def begun_session_id(self, identifier: str | None, none_begun: str) -> str:
-        """Return ``identifier``, or the id of the current session; raises NotFound, with ``none_begun``."""
-        if identifier is not None:
-            return identifier
+    async def begun_session_id(self, session_id: str | None, refusal: str) -> str:
+        """Return ``session_id``, or the id of the current session; raises NotFound, with ``refusal``."""
+        if session_id is not None:
+            return session_id
         current = await self.services.workspace.current_session(self.notebook)
         if current is None:
-            raise NotFound(none_begun)
+            raise NotFound(refusal)
         return current.id
 
     async def run_blocking(self, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
@@ -171,13 +171,13 @@ class OperationContext:
 
         return await to_thread(call, *arguments, **named)
 
-    def no_session(self, verb: str = "look") -> str:
+    def no_session_sentence(self, verb: str = "look") -> str:
         """Return the sentence for a notebook without a session; ``verb`` names what to do again."""
         return NO_SESSION.format(whom="with %agent" if self.in_cell else "the agent", what=verb)
 
-    async def session_id(self, identifier: str | None) -> str:
-        """Return ``identifier``, or the id of the current session."""
-        return identifier or (await self.find(None)).id
+    async def session_id(self, session_id: str | None) -> str:
+        """Return ``session_id``, or the id of the current session."""
+        return session_id or (await self.find(None)).id
 
 
 class Unvalidated:
@@ -251,9 +251,9 @@ class Operation(CommandBase):
         try:
             return cls(**fields)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(step) for step in first["loc"])
-            raise UserError(f"{where}: {first['msg']}.") from None
+            first_error = error.errors()[0]
+            field_path = ".".join(str(step) for step in first_error["loc"])
+            raise UserError(f"{field_path}: {first_error['msg']}.") from None
 
     async def run(self, context: OperationContext) -> Any:
         """Run the operation and return the answer, which is sent to pages; on the engine's loop. Raises UserError."""
@@ -292,10 +292,10 @@ class TurnOperation(Operation):
 
     async def run(self, context: OperationContext) -> SessionAnswer:
         """Await the turn."""
-        if context.turn is None:
+        if context.await_turn is None:
             raise UserError(NEEDS_TURN)
         session = await context.find(self.session)
         from palimpsest.transcript.messages import Origin
 
         origin = Origin(kind="panel", notebook=context.notebook)
-        return await context.turn(session, self.turn(session, origin))
+        return await context.await_turn(session, self.turn(session, origin))

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 
 class OperationModule(NamedTuple):
-    """A module of ``operations``, with its types and commands; a test compares the two."""
+    """A module of ``operations``, with its types and commands; a test compares this list with the modules."""
 
-    module: str
+    name: str
     types: str
     """The types of its operations, separated by blanks, in order."""
     commands: Mapping[str, str] = {}
@@ -58,4 +58,4 @@ MODULES = (
         },
     ),
 )
-"""In the order of the help text."""
+"""The operation modules, in the order of the help text."""

@@ -21,11 +21,15 @@ MAX_LINE_CHARS = 60
 def cell_review_text(review: CellReview, *, is_list: bool) -> OutputLines:
     """Return the table of open changes, or sentences on those that were accepted and rejected."""
     if is_list:
-        return _open_changes(review)
+        return _open_change_lines(review)
     if not review.changes:
         return [NOTHING_OPEN]
-    reviewed_changes = [reviewed for reviewed in review.changes if not reviewed.problem]
-    accepted_count = sum(reviewed.change.state == "accepted" for reviewed in reviewed_changes)
+    reviewed_changes = [
+        reviewed_change for reviewed_change in review.changes if not reviewed_change.problem
+    ]
+    accepted_count = sum(
+        reviewed_change.change.state == "accepted" for reviewed_change in reviewed_changes
+    )
     rejected_count = len(reviewed_changes) - accepted_count
     sentences = [
         f"{counted_noun(count, 'change')} {'was' if count == 1 else 'were'} {words}."
@@ -35,21 +39,26 @@ def cell_review_text(review: CellReview, *, is_list: bool) -> OutputLines:
         )
         if count
     ]
-    problems = [reviewed.problem for reviewed in review.changes if reviewed.problem]
-    notes = [reviewed.note for reviewed in review.changes if reviewed.note]
+    problems = [
+        reviewed_change.problem for reviewed_change in review.changes if reviewed_change.problem
+    ]
+    notes = [reviewed_change.note for reviewed_change in review.changes if reviewed_change.note]
     return [*sentences, *problems, *notes]
 
 
-def _open_changes(review: CellReview) -> OutputLines:
+def _open_change_lines(review: CellReview) -> OutputLines:
     if not review.changes:
         return [NOTHING_OPEN]
-    rows = [(str(number), *_row(reviewed)) for number, reviewed in enumerate(review.changes, 1)]
+    rows = [
+        (str(number), *_change_row(reviewed_change))
+        for number, reviewed_change in enumerate(review.changes, 1)
+    ]
     header = ("number", "change", "cell", "notebook", "what it holds")
     return [TitledTable("", header, rows), HOW_TO_DECIDE]
 
 
-def _row(reviewed: ReviewedChange) -> tuple[str, str, str, str]:
-    change = reviewed.change
+def _change_row(reviewed_change: ReviewedChange) -> tuple[str, str, str, str]:
+    change = reviewed_change.change
     cell = f"[{change.number}]" if change.number is not None else change.cell
     return change.action, cell, change.notebook, first_source_line(change)
 
@@ -61,7 +70,7 @@ def first_source_line(change: CellChange) -> str:
     return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
 
 
-_PAST: Mapping[CellAction, str] = {
+_PAST_TENSES: Mapping[CellAction, str] = {
     "insert": "written",
     "edit": "changed",
     "move": "moved",
@@ -76,36 +85,40 @@ def cell_history_text(history: CellHistory) -> OutputLines:
         return [
             f"{label} was not written or changed by the agent in any session here. %agent why NUMBER asks about another cell."
         ]
-    sentences = [_written_sentence(label, written) for written in reversed(history.changes)]
+    sentences = [
+        _written_sentence(label, written_cell) for written_cell in reversed(history.changes)
+    ]
     if history.is_elsewhere:
-        session = history.changes[-1].session
+        session_id = history.changes[-1].session
         sentences.append(
-            f"That is another session of this project: %agent open {session} goes on with it here."
+            f"That is another session of this project: %agent open {session_id} goes on with it here."
         )
     return sentences
 
 
-def _written_sentence(label: str, written: WrittenCell) -> str:
-    change = written.change
-    request = f", in request {written.request}" if written.request is not None else ""
-    title = f" {written.title!r}" if written.title else ""
-    sentence = (
-        f"{label} was {_PAST[change.action]} by the agent{request} of session {written.session}{title}, in answer to "
-        f"{written.prompt!r}."
+def _written_sentence(label: str, written_cell: WrittenCell) -> str:
+    change = written_cell.change
+    request_text = (
+        f", in request {written_cell.request}" if written_cell.request is not None else ""
     )
-    return f"{sentence} {_approval_sentence(written)}"
+    title_text = f" {written_cell.title!r}" if written_cell.title else ""
+    sentence = (
+        f"{label} was {_PAST_TENSES[change.action]} by the agent{request_text} of session {written_cell.session}{title_text}, in answer to "
+        f"{written_cell.prompt!r}."
+    )
+    return f"{sentence} {_approval_sentence(written_cell)}"
 
 
-def _approval_sentence(written: WrittenCell) -> str:
-    change = written.change
+def _approval_sentence(written_cell: WrittenCell) -> str:
+    change = written_cell.change
     if change.undone:
         reason = f" ({change.reason})" if change.reason else ""
         return f"You took it back{reason}."
-    approval = {
+    approval_sentence = {
         "": "No question was asked, since a mode, a rule or an earlier answer allowed it.",
         "person": "You allowed it.",
-    }.get(written.approved_by, f"It was allowed by {written.approved_by}.")
+    }.get(written_cell.approved_by, f"It was allowed by {written_cell.approved_by}.")
     if change.state == "open":
-        return f"{approval} Nobody has looked at it yet: %agent review."
-    afterwards = "" if written.approved_by == "person" else " You accepted it afterwards."
-    return f"{approval}{afterwards}"
+        return f"{approval_sentence} Nobody has looked at it yet: %agent review."
+    afterwards = "" if written_cell.approved_by == "person" else " You accepted it afterwards."
+    return f"{approval_sentence}{afterwards}"

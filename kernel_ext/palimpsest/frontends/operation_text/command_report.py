@@ -42,8 +42,8 @@ class CommandReport:
         if form == "json":
             # Characters that the output cannot encode are escaped as in JSON, so that a program can still read them.
             is_ascii = not terminal.has_unicode_output()
-            values = json.dumps(self.json(), ensure_ascii=is_ascii, indent=2, allow_nan=False)
-            return visible_json(values)
+            json_text = json.dumps(self.json(), ensure_ascii=is_ascii, indent=2, allow_nan=False)
+            return visible_json(json_text)
         lines = ["\n".join(map(visible_text, self.text_lines))] if self.text_lines else []
         if form == "markdown":
             lines += [table.markdown for table in self.markdown_tables or self.tables]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from palimpsest.review.session_review import SessionReview
 
 NO_REQUEST = "Nothing was sent in this session yet, so there is no request to look at."
-MIN_SHORT_ID = 4
+MIN_SHORT_ID_CHARS = 4
 """Minimum characters of an id's end that identify an item."""
 
 
@@ -30,24 +30,28 @@ class ContextAnswers:
     def __init__(self, services: FrontendServices) -> None:
         self._services = services
 
-    def run(
-        self, argument: str, session: KernelSession, scrub: Callable[[str], str]
+    def answer(
+        self, question_text: str, session: KernelSession, scrub: Callable[[str], str]
     ) -> CommandOutput:
         """Return the answer to ``at 3``, ``changed 3 8`` or ``why 5 8``; raises UserError."""
         review = self.review(session)
         newest_number = len(review.timeline.requests)
         if not newest_number:
             raise UserError(NO_REQUEST)
-        question, *operands = argument.split()
-        match question:
+        keyword, *operands = question_text.split()
+        match keyword:
             case "at":
                 return _table_output(review.request(int(operands[0])).table, scrub)
             case "changed":
-                first, second = (*operands, str(newest_number))[:2]
-                return _table_output(review.difference(int(first), int(second)).table, scrub)
+                first_number, second_number = (*operands, str(newest_number))[:2]
+                return _table_output(
+                    review.difference(int(first_number), int(second_number)).table, scrub
+                )
             case _:
-                item, request = (*operands, str(newest_number))[:2]
-                explanation = scrub(review.why(_item_key(review, item, request), int(request)))
+                item_text, request_number = (*operands, str(newest_number))[:2]
+                explanation = scrub(
+                    review.why(_item_key(review, item_text, request_number), int(request_number))
+                )
                 html = f"<p>{in_html(explanation)}</p>"
                 return CommandOutput(escape_inline(explanation), explanation, html)
 
@@ -56,8 +60,8 @@ class ContextAnswers:
         from palimpsest.review.context_report.report_builder import build_context_report
         from palimpsest.review.recorded_sessions.imported_report import imported_report
 
-        record = session.snapshot(messages=False).session
-        if record is not None and record.read_only:
+        info = session.snapshot(messages=False).session
+        if info is not None and info.read_only:
             return imported_report(self.review(session), scrub)
         return build_context_report(
             session.basis(),
@@ -77,21 +81,21 @@ class ContextAnswers:
         return stored_review(services.services.store, session.id, services.price)
 
 
-def _item_key(review: "SessionReview", number_or_id: str, request: str) -> int | str:
+def _item_key(review: "SessionReview", number_or_id: str, request_number: str) -> int | str:
     """Return an item's number from 1, or the id of the item whose part or message has this short id.
 
-    Raises UserError where there is none, with ``request`` in its hint.
+    Raises UserError where there is none, with ``request_number`` in its hint.
     """
     items = review.timeline.items
     if number_or_id.isdecimal() and 0 < int(number_or_id) <= len(items):
         return int(number_or_id)
-    for item in items if len(number_or_id) >= MIN_SHORT_ID else ():
-        part = item.id.removeprefix(f"{item.message}/")
-        short_ids = short_id(part.removesuffix("/result")), short_id(item.message)
-        if number_or_id in (*short_ids, item.id, item.message, part):
+    for item in items if len(number_or_id) >= MIN_SHORT_ID_CHARS else ():
+        part_id = item.id.removeprefix(f"{item.message}/")
+        short_ids = short_id(part_id.removesuffix("/result")), short_id(item.message)
+        if number_or_id in (*short_ids, item.id, item.message, part_id):
             return item.id
     raise UserError(
-        f"The session has no item {number_or_id!r:.80}; `%agent context at {request}` lists those of a request "
+        f"The session has no item {number_or_id!r:.80}; `%agent context at {request_number}` lists those of a request "
         "with their numbers."
     )
 

@@ -35,15 +35,16 @@ def titled_list(title: str, lines: Sequence[str]) -> CommandOutput:
 
 def budget_text(budget: Budget, spent: Spent) -> str:
     """Return one sentence about the spending limit, if any, and the spending so far."""
-    texts = _spent_of_limit(budget, spent, "usd"), _spent_of_limit(budget, spent, "tokens")
-    parts = [text for text in texts if text]
-    if not parts:
-        return f"{NO_LIMIT} So far: {spent_text(spent, 'usd')}, {spent_text(spent, 'tokens')}."
-    whose = "of this session" if budget.own else "from the settings"
-    words = (
-        f"The spending limit {whose}: {'; '.join(parts)}. At the limit it asks whether to go on."
+    spent_of_limits = (
+        _spent_of_limit(budget, spent, "usd"),
+        _spent_of_limit(budget, spent, "tokens"),
     )
-    return f"{words} {UNKNOWN_PRICE}" if budget.usd is not None else words
+    spent_texts = [text for text in spent_of_limits if text]
+    if not spent_texts:
+        return f"{NO_LIMIT} So far: {spent_text(spent, 'usd')}, {spent_text(spent, 'tokens')}."
+    owner_text = "of this session" if budget.own else "from the settings"
+    sentence = f"The spending limit {owner_text}: {'; '.join(spent_texts)}. At the limit it asks whether to go on."
+    return f"{sentence} {UNKNOWN_PRICE}" if budget.usd is not None else sentence
 
 
 def _spent_of_limit(budget: Budget, spent: Spent, measure: Measure) -> str:
@@ -54,6 +55,7 @@ def _spent_of_limit(budget: Budget, spent: Spent, measure: Measure) -> str:
 
 
 MAX_NAMED_SETTINGS = 6
+MAX_NAME_CHARS = 60
 
 
 def waiting_text(untrusted: Sequence[UntrustedSetting]) -> str:
@@ -61,7 +63,9 @@ def waiting_text(untrusted: Sequence[UntrustedSetting]) -> str:
     names = list(dict.fromkeys(setting.key for setting in untrusted))
     if not names:
         return ""
-    setting_names = first_names([one_line(name, 60) for name in names], MAX_NAMED_SETTINGS)
+    setting_names = first_names(
+        [one_line(name, MAX_NAME_CHARS) for name in names], MAX_NAMED_SETTINGS
+    )
     return (
         f"This project's files also set {setting_names}, which waits until you trust them: "
         "%agent config shows what, %agent config trust believes it."
@@ -71,25 +75,25 @@ def waiting_text(untrusted: Sequence[UntrustedSetting]) -> str:
 def trust_text(untrusted: Sequence[UntrustedSetting], unwritten: str = "") -> CommandOutput:
     """Return the settings that are trusted now; ``unwritten`` is the reason why the trust ends with this kernel."""
     if not untrusted:
-        words = "This project's files say nothing that needs your trust."
-        return CommandOutput(words, words)
-    lines = [
+        sentence = "This project's files say nothing that needs your trust."
+        return CommandOutput(sentence, sentence)
+    markdown_lines = [
         f"- {code_span(setting.words)} ({escape_inline(setting.origin)})" for setting in untrusted
     ]
-    setting_lines = [f"- {setting.words} ({setting.origin})" for setting in untrusted]
+    plain_lines = [f"- {setting.words} ({setting.origin})" for setting in untrusted]
     first_sentence = "You trust what this project's files say now; a changed file asks again."
     last_sentence = "Rules, mode and limit hold from the next call on, the rest from the next start of the kernel. %agent config distrust takes it back."
     if unwritten:
         last_sentence = f"Rules, mode and limit hold from the next call on. {unwritten}"
     return CommandOutput(
-        "\n".join([first_sentence, "", *lines, "", escape_inline(last_sentence)]),
-        "\n".join([first_sentence, *setting_lines, last_sentence]),
+        "\n".join([first_sentence, "", *markdown_lines, "", escape_inline(last_sentence)]),
+        "\n".join([first_sentence, *plain_lines, last_sentence]),
     )
 
 
-def approval_origin(approval: Allowance) -> str:
+def approval_scope_text(approval: Allowance) -> str:
     """Return the scope and the date of an approval."""
-    where = "this session" if approval.scope == "session" else "this project"
+    scope_text = "this session" if approval.scope == "session" else "this project"
     if not approval.allowed_at:
-        return where
-    return f"{where}, {time.strftime('%Y-%m-%d', time.localtime(approval.allowed_at / 1000))}"
+        return scope_text
+    return f"{scope_text}, {time.strftime('%Y-%m-%d', time.localtime(approval.allowed_at / 1000))}"

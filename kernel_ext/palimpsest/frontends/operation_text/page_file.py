@@ -8,7 +8,7 @@ from palimpsest.store.disk import storage_errors, write_atomically
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import PROTECTED_FOLDERS, comparable_names
 
-HEAD_BYTES = 4_000
+MAX_HEAD_BYTES = 4_000
 """Bytes at the beginning of a file in which the mark of a page is searched."""
 
 
@@ -42,7 +42,7 @@ def _file_beginning(target: Path) -> bytes | None:
     if not target.exists():
         return None
     with target.open("rb") as file:
-        return file.read(HEAD_BYTES)
+        return file.read(MAX_HEAD_BYTES)
 
 
 def write_page_file(target: Path, page: str) -> None:

@@ -28,17 +28,17 @@ def policy_lines(
     session: KernelSession, origins: Mapping[str, str], *, shows_all: bool
 ) -> OutputLines:
     """Return lines on the policy in use and its differences from the preset; with ``shows_all`` also every number."""
-    record = session.snapshot(messages=False).session
-    is_chosen = record is not None and (record.policy_choice or record.policy) is not None
+    info = session.snapshot(messages=False).session
+    is_chosen = info is not None and (info.policy_choice or info.policy) is not None
     policy = session.policy()
     lines: list[str | TitledTable] = [policy_summary(policy, is_chosen=is_chosen)]
-    if record is not None and record.own_policy is not None:
-        lines.append(own_policy_words(record.own_policy, is_active=session.own_policy_acts))
-    differences = policy_changes(policy, origins, is_chosen=is_chosen)
+    if info is not None and info.own_policy is not None:
+        lines.append(own_policy_sentence(info.own_policy, is_active=session.own_policy_acts))
+    differences = difference_table(policy, origins, is_chosen=is_chosen)
     return [
         *lines,
         *([differences] if differences else []),
-        *(policy_sections(policy) if shows_all else []),
+        *(number_tables(policy) if shows_all else []),
     ]
 
 
@@ -53,7 +53,7 @@ def policy_summary(policy: Policy, *, is_chosen: bool) -> str:
     return f"The context policy is {description}, {chosen_text}.{default_hint}"
 
 
-def own_policy_words(own_policy: OwnPolicy, *, is_active: bool) -> str:
+def own_policy_sentence(own_policy: OwnPolicy, *, is_active: bool) -> str:
     """Return the sentence on a user's own policy that was chosen for a session."""
     if not is_active:
         return (
@@ -63,17 +63,17 @@ def own_policy_words(own_policy: OwnPolicy, *, is_active: bool) -> str:
     return f"Before it acts your policy {own_policy.name} ({own_policy.source}). %agent policy {DEFAULT} ends it."
 
 
-def policy_changes(
+def difference_table(
     policy: Policy, origins: Mapping[str, str], *, is_chosen: bool
 ) -> TitledTable | None:
     """Return a table of the differences from the preset and their origins; None without any."""
     rows: list[tuple[str, ...]] = []
     for key, (preset_value, current_value) in policy_differences(policy).items():
-        sources = (origins.get(name) for name in setting_names(f"policy.{key}"))
+        setting_origins = (origins.get(name) for name in setting_names(f"policy.{key}"))
         if is_chosen:
             origin = "this session"
         else:
-            origin = next((source for source in sources if source), "the settings")
+            origin = next((origin for origin in setting_origins if origin), "the settings")
         rows.append(
             (
                 key,
@@ -87,17 +87,17 @@ def policy_changes(
     return TitledTable("What differs", header, rows) if rows else None
 
 
-def policy_sections(policy: Policy) -> list[TitledTable]:
-    """Return every number of a policy, by decider."""
-    by_section: dict[str, list[tuple[str, ...]]] = {}
+def number_tables(policy: Policy) -> list[TitledTable]:
+    """Return tables of every number of a policy, one for each decider."""
+    rows_by_section: dict[str, list[tuple[str, ...]]] = {}
     for key, value in policy_numbers(policy).items():
         section = key.rpartition(".")[0]
         row = (key, shown_value(value), number_meanings().get(key, ""))
-        by_section.setdefault(section, []).append(row)
+        rows_by_section.setdefault(section, []).append(row)
     titles = section_meanings()
     return [
         TitledTable(titles.get(name) or "The whole", ("number", "value", "meaning"), rows)
-        for name, rows in by_section.items()
+        for name, rows in rows_by_section.items()
     ]
 
 

@@ -63,36 +63,36 @@ def write_report(
     or choice of texts, a policy that fails, and where the file exists and is no report.
     """
     target = checked_page_file(path, REPORT_MARK)
-    scrub = text_cleaner(environment)
+    clean_text = text_cleaner(environment)
     on_progress = default_progress()
-    clean_values = clean_json(scrub)
+    clean_values = clean_json(clean_text)
     answers = ViewAnswers(review, keeps_replays=False)
     view, data = report_data(answers, policies, texts, price, clean_values, on_progress)
     summary = view_summary(view)
     page_description = "The context of one agent's session, request by request."
-    sessions = f"session {view.session}"
+    sessions_text = f"session {view.session}"
     if beside is not None:
         other_answers = ViewAnswers(beside, keeps_replays=False)
-        other_data, second_session = report_data(
+        other_view, other_data = report_data(
             other_answers, policies, texts, price, clean_values, on_progress
         )
         _, comparison = comparison_view(review, beside, price, with_texts=texts != "none")
         comparison = cleaned_comparison(comparison, clean_values)
-        data = compared_report_data(data, second_session, comparison)
+        data = compared_report_data(data, other_data, comparison)
         page_description = "Two sessions side by side: where they part, and the context of each, request by request."
         summary = compared_summary(summary, comparison)
-        sessions = f"sessions {view.session} and {other_data.session}"
+        sessions_text = f"sessions {view.session} and {other_view.session}"
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(
         InspectorReport(
             title=summary.title,
             description=f"{page_description} {TEXTS_SENTENCES[texts]}",
             picture=view_picture(view),
-            tables=(*_notes_tables(review, scrub), *summary.tables),
+            tables=(*_notes_tables(review, clean_text), *summary.tables),
             sentences=summary.sentences,
             data=data,
             closing_lines=(
-                REPORT_ORIGIN.format(version=__version__, sessions=sessions, made=date),
+                REPORT_ORIGIN.format(version=__version__, sessions=sessions_text, made=date),
                 SLIDER_NOTE,
                 SCRUBBED,
             ),
@@ -104,10 +104,13 @@ def write_report(
     return target
 
 
-def _notes_tables(review: SessionReview, clean: Callable[[str], str]) -> Sequence[ReportTable]:
+def _notes_tables(review: SessionReview, clean_text: Callable[[str], str]) -> Sequence[ReportTable]:
     """Return the table of the notes on a session, without keys; none where there is no note."""
     table = review.notes().table
     cleaned_rows = tuple(
-        tuple(clean(cell) if isinstance(cell, str) else cell for cell in row) for row in table.rows
+        tuple(clean_text(cell) if isinstance(cell, str) else cell for cell in row)
+        for row in table.rows
     )
-    return [replace(table, title=clean(table.title), rows=cleaned_rows)] if cleaned_rows else []
+    return (
+        [replace(table, title=clean_text(table.title), rows=cleaned_rows)] if cleaned_rows else []
+    )

@@ -21,7 +21,7 @@ from palimpsest.transcript.session_record.sessions import standing_revert
 MAX_SHOWN_MESSAGES = 12
 """Maximum messages that a preview shows; the others are only counted."""
 
-PLANNED_AND_DONE = {
+FILE_OUTCOMES = {  # by action: planned, done
     "restore": ("would be brought back", "brought back"),
     "delete": ("would be deleted", "deleted"),
     "conflict": ("is left alone", "was left alone"),
@@ -30,13 +30,13 @@ PLANNED_AND_DONE = {
 CHANGE_SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
 HOW_TO_UNDO = "%agent unrevert undoes this; the next prompt, or %agent cleanup, makes it final."
 KERNEL_STAYS = "Variables in the kernel stay as they are, and so do cells that you wrote."
-CELLS_DONE: Mapping[CellAction, tuple[str, str]] = {
+CELL_OUTCOMES: Mapping[CellAction, tuple[str, str]] = {
     "insert": ("would be brought back", "brought back"),
     "edit": ("would get its former source", "got its former source"),
     "move": ("would be moved back", "moved back"),
     "delete": ("would be deleted", "deleted"),
 }
-CELLS_AGAIN: Mapping[CellAction, str] = {
+REDONE_CELL_TEXTS: Mapping[CellAction, str] = {
     "insert": "inserted again",
     "edit": "has the agent's source again",
     "move": "moved again",
@@ -59,33 +59,34 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
         excerpts.append(f"and {count(len(messages) - MAX_SHOWN_MESSAGES)} more")
     files = [file for file in preview.files if file.action != "nothing"]
     plain_lines = [*lines, *(f"  {line}" for line in excerpts)]
-    markdown = ["\n\n".join(escape_inline(line) for line in lines)]
+    markdown_blocks = ["\n\n".join(escape_inline(line) for line in lines)]
     if excerpts:
-        markdown.append("\n".join(f"- {escape_inline(line)}" for line in excerpts))
+        markdown_blocks.append("\n".join(f"- {escape_inline(line)}" for line in excerpts))
     if files:
         rows = [(file.file, _file_sentence(file, is_done=preview.done)) for file in files]
         plain_lines += [f"  {name} {text}" for name, text in rows]
         items = (f"- {code_span(name)} {escape_inline(text)}" for name, text in rows)
-        markdown.append("\n".join(items))
-    cells = [
+        markdown_blocks.append("\n".join(items))
+    cell_sentences = [
         _cell_sentence(cell, is_done=preview.done, is_undone=is_undone) for cell in preview.cells
     ]
-    if cells:
-        plain_lines += [f"  {line}" for line in cells]
-        markdown.append("\n".join(f"- {escape_inline(line)}" for line in cells))
+    if cell_sentences:
+        plain_lines += [f"  {line}" for line in cell_sentences]
+        markdown_blocks.append("\n".join(f"- {escape_inline(line)}" for line in cell_sentences))
     if preview.conflicts and not is_undone:
-        hint = _overwrite_form(preview)
+        hint = _overwrite_hint(preview)
         plain_lines.append(hint)
-        markdown.append(escape_inline(hint))
-    patches = [file.diff for file in files if file.diff is not None and not preview.done]
-    markdown += [code_block(patch.patch, "diff") for patch in patches if patch.patch]
-    closing = _closing_sentence(preview, is_undone=is_undone)
+        markdown_blocks.append(escape_inline(hint))
+    diffs = [file.diff for file in files if file.diff is not None and not preview.done]
+    markdown_blocks += [code_block(diff.patch, "diff") for diff in diffs if diff.patch]
+    closing_sentence = _closing_sentence(preview, is_undone=is_undone)
     return CommandOutput(
-        "\n\n".join([*markdown, escape_inline(closing)]), "\n".join([*plain_lines, closing])
+        "\n\n".join([*markdown_blocks, escape_inline(closing_sentence)]),
+        "\n".join([*plain_lines, closing_sentence]),
     )
 
 
-def _overwrite_form(preview: RevertPreview) -> str:
+def _overwrite_hint(preview: RevertPreview) -> str:
     target = short_id(preview.part_id or preview.message_id)
     command = f"%agent revert {target} --overwrite"
     if len(preview.conflicts) == 1:
@@ -94,13 +95,13 @@ def _overwrite_form(preview: RevertPreview) -> str:
 
 
 def _revert_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
-    number = counted_noun(len(preview.messages), "message")
+    count_text = counted_noun(len(preview.messages), "message")
     if is_undone:
-        return f"{number} are here again."
+        return f"{count_text} are here again."
     if preview.part_id is not None:
-        where = f"a part of message {short_id(preview.message_id)} and what follows it"
-        return f"{'Reverted' if preview.done else 'Would revert'} {where}: {number} whole."
-    return f"{'Reverted' if preview.done else 'Would revert'} {number}."
+        place_text = f"a part of message {short_id(preview.message_id)} and what follows it"
+        return f"{'Reverted' if preview.done else 'Would revert'} {place_text}: {count_text} whole."
+    return f"{'Reverted' if preview.done else 'Would revert'} {count_text}."
 
 
 def _closing_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
@@ -117,12 +118,14 @@ def _cell_sentence(cell: RevertedCell, *, is_done: bool, is_undone: bool) -> str
     number = cell.change.number
     label = f"cell [{number}]" if number is not None else f"cell {first_source_line(cell.change)!r}"
     action = cell.change.action
-    sentence = f"{label} {CELLS_AGAIN[action] if is_undone else CELLS_DONE[action][is_done]}"
+    sentence = (
+        f"{label} {REDONE_CELL_TEXTS[action] if is_undone else CELL_OUTCOMES[action][is_done]}"
+    )
     return f"{sentence}. {cell.note}" if cell.note else sentence
 
 
 def _file_sentence(file: RevertedFile, *, is_done: bool) -> str:
-    sentence = PLANNED_AND_DONE[file.action][is_done]
+    sentence = FILE_OUTCOMES[file.action][is_done]
     if file.action in {"restore", "delete"} and file.diff is not None:
         sentence += f" ({_line_counts(file.diff)})"
     return f"{sentence}: {file.reason}" if file.reason else sentence
@@ -133,36 +136,36 @@ def revert_state_text(snapshot: Snapshot) -> str:
     revert = standing_revert(snapshot.session)
     if revert is None:
         return ""
-    number = len(hidden_by_revert(snapshot.messages, revert).message_ids)
-    return f"{counted_noun(number, 'message')}; %agent unrevert undoes it, the next prompt removes them"
+    hidden_count = len(hidden_by_revert(snapshot.messages, revert).message_ids)
+    return f"{counted_noun(hidden_count, 'message')}; %agent unrevert undoes it, the next prompt removes them"
 
 
 def cleaned_text(removed_count: int) -> CommandOutput:
     """Return a sentence on the number of messages that a cleanup removed."""
     if not removed_count:
-        words = "Nothing is reverted in this session, so there is nothing to remove."
+        sentence = "Nothing is reverted in this session, so there is nothing to remove."
     else:
-        words = f"Removed {counted_noun(removed_count, 'message')} that were reverted, for good."
-    return CommandOutput(words, words)
+        sentence = f"Removed {counted_noun(removed_count, 'message')} that were reverted, for good."
+    return CommandOutput(sentence, sentence)
 
 
 def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
     """Return a text on the file changes of a turn or of the session."""
     owner_text = "That turn" if target else "This session"
     if not diffs:
-        words = f"{owner_text} changed no file."
-        return CommandOutput(words, words)
+        sentence = f"{owner_text} changed no file."
+        return CommandOutput(sentence, sentence)
     total_text = f"{owner_text} changed {diff_totals(diffs)}."
-    rows = [
+    diff_lines = [
         f"{CHANGE_SIGNS[diff.status]} {diff.file} {_line_counts(diff)}".rstrip()
         + (f" ({diff.note})" if diff.note else "")
         for diff in diffs
     ]
     blocks = [
-        code_block(diff.patch, "diff") if diff.patch else f"- {escape_inline(row)}"
-        for diff, row in zip(diffs, rows, strict=True)
+        code_block(diff.patch, "diff") if diff.patch else f"- {escape_inline(diff_line)}"
+        for diff, diff_line in zip(diffs, diff_lines, strict=True)
     ]
-    return CommandOutput("\n\n".join([total_text, *blocks]), "\n".join([total_text, *rows]))
+    return CommandOutput("\n\n".join([total_text, *blocks]), "\n".join([total_text, *diff_lines]))
 
 
 def diff_totals(diffs: Sequence[FileDiff]) -> str:

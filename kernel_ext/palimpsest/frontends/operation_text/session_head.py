@@ -18,7 +18,7 @@ class _HeadOrder:
 
     An order is at least the time in microseconds, so that a page that missed a restart regards the heads of the
     new kernel as newer. The time of the import would not do: a kernel may be forked from a process that imported
-    this long before.
+    this module long before.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ def head_at(session: KernelSession, snapshot: Snapshot) -> SessionHead:
         waiting=len(snapshot.inbox),
         partial=snapshot.partial,
         problem=snapshot.problem or None,
-        notice=session.opening_words or None,
+        notice=session.opening_notice or None,
         density=session.density,
         order=order,
     )
@@ -65,10 +65,10 @@ def head_at(session: KernelSession, snapshot: Snapshot) -> SessionHead:
 def _with_sentences(request: ProposedRequest) -> ProposedRequest:
     """Return a copy of a held request whose decisions have sentences."""
     decisions = tuple(with_sentence(decision) for decision in request.decisions)
-    new, older = request.new_summary, request.older_summary
+    new_summary, older_summary = request.new_summary, request.older_summary
     update = {
         "decisions": decisions,
-        "new_summary": with_sentence(new) if new is not None else None,
-        "older_summary": with_sentence(older) if older is not None else None,
+        "new_summary": with_sentence(new_summary) if new_summary is not None else None,
+        "older_summary": with_sentence(older_summary) if older_summary is not None else None,
     }
     return request.model_copy(update=update)

@@ -14,18 +14,22 @@ MAX_SUMMARY_CHARS = 80
 """Maximum characters of a session's summary by a model in the list."""
 
 
-def list_lines(page: Page, query: Query, current: str) -> OutputLines:
+def session_list_lines(page: Page, query: Query, current_id: str) -> OutputLines:
     """Return a page of the session list as text."""
     if not page.sessions:
         return [_empty_list_text(page, query)]
-    lines: list[str | TitledTable] = [session_table(page.sessions, current)]
+    lines: list[str | TitledTable] = [session_table(page.sessions, current_id)]
     last_number = page.first_number + len(page.sessions) - 1
     if page.total > len(page.sessions):
-        about = "about " if page.unread_count else ""
-        numbers = f"{count(page.first_number)} to {count(last_number)} of {about}{count(page.total)} sessions."
+        about_text = "about " if page.unread_count else ""
+        range_sentence = f"{count(page.first_number)} to {count(last_number)} of {about_text}{count(page.total)} sessions."
         arguments = " ".join(word for word in (query.words, _archived_flag(query)) if word)
-        next_page = f" %agent sessions {arguments} --page {query.number + 1} shows the next ones."
-        lines.append(numbers + (next_page.replace("  ", " ") if page.cursor is not None else ""))
+        next_page_hint = (
+            f" %agent sessions {arguments} --page {query.number + 1} shows the next ones."
+        )
+        lines.append(
+            range_sentence + (next_page_hint.replace("  ", " ") if page.cursor is not None else "")
+        )
     return lines
 
 
@@ -37,18 +41,18 @@ def _archived_flag(query: Query) -> str:
 
 def _empty_list_text(page: Page, query: Query) -> str:
     if page.total:
-        sessions = (
+        count_text = (
             "is only 1 session" if page.total == 1 else f"are only {count(page.total)} sessions"
         )
-        return f"There {sessions}; that page is empty."
+        return f"There {count_text}; that page is empty."
     if query.words:
         return f"No session holds {query.words!r} in its title, its notebook or its prompts."
     return "No session is archived." if query.archived else "There is no session yet."
 
 
-def session_table(sessions: Sequence[SessionSummary], current: str) -> TitledTable:
+def session_table(sessions: Sequence[SessionSummary], current_id: str) -> TitledTable:
     """Return sessions as a table, with a summary of each where turn summaries were written."""
-    rows = [session_row(session, current) for session in sessions]
+    rows = [session_row(session, current_id) for session in sessions]
     if not any(session.about for session in sessions):
         return TitledTable("", SESSION_COLUMNS, rows)
     summaries = [_shortened_text(session.about) for session in sessions]
@@ -63,9 +67,9 @@ def _shortened_text(text: str) -> str:
     return text if len(text) <= MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 1].rstrip()}…"
 
 
-def session_row(session: SessionSummary, current: str) -> tuple[str, ...]:
+def session_row(session: SessionSummary, current_id: str) -> tuple[str, ...]:
     """Return a session's row of the table."""
-    current_mark = "* " if session.id == current else ""
+    current_mark = "* " if session.id == current_id else ""
     title = session.title
     title += f" (imported from {session.imported_from})" if session.imported_from else ""
     title += " (archived)" if session.archived is not None else ""
@@ -87,13 +91,13 @@ def local_time(milliseconds: int) -> str:
 def opened_text(session: KernelSession) -> str:
     """Return one sentence on the session that is now the notebook's current one."""
     snapshot = session.snapshot()
-    record = snapshot.session
+    info = snapshot.session
     description = (
-        f"{session.id} ({record.title if record else ''}), {count(len(snapshot.messages))} messages"
+        f"{session.id} ({info.title if info else ''}), {count(len(snapshot.messages))} messages"
     )
-    if record is not None and record.read_only:
+    if info is not None and info.read_only:
         return (
-            f"This notebook now shows {description}: a recording of {record.imported_from}, which is only read. "
+            f"This notebook now shows {description}: a recording of {info.imported_from}, which is only read. "
             "%agent fork goes on from it."
         )
     sentence = f"This notebook now goes on with {description}."
@@ -107,10 +111,8 @@ def title_and_size(session: SessionSummary) -> str:
     return f"“{session.title}” ({count(session.messages)} messages)"
 
 
-def with_children(number: int) -> str:
+def children_text(child_count: int) -> str:
     """Return the end of a sentence that counts a session's children; empty where it has none."""
-    if not number:
+    if not child_count:
         return ""
-    return (
-        f" and the {'session' if number == 1 else f'{count(number)} sessions'} that its tasks began"
-    )
+    return f" and the {'session' if child_count == 1 else f'{count(child_count)} sessions'} that its tasks began"

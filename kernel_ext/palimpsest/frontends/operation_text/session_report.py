@@ -14,7 +14,7 @@ from palimpsest.render.reports.table import (
 from palimpsest.review.session_figures import RECORDED_COLUMNS, session_figures
 from palimpsest.review.session_review import SessionReview
 
-_TOTALS: tuple[tuple[str, str, Form], ...] = (
+_TOTAL_ROWS: tuple[tuple[str, str, Form], ...] = (
     ("origin", "agent", "text"),
     ("model", "model", "text"),
     ("turns", "turns", "count"),
@@ -42,7 +42,7 @@ class SessionReport:
         self.figures = session_figures(review)
         self.breaks, self.wastes = review.breaks(), review.wastes()
         self.cache_use = review.cache_use()
-        self.kinds, self.subagents = items_by_kind(review), review.subagents
+        self.kinds_table, self.subagents = items_by_kind(review), review.subagents
         self.proof_table = review.proof()
         """How exactly a replay reproduces the session; comparisons with policies depend on it."""
         self.gaps = review.timeline.gaps
@@ -51,7 +51,7 @@ class SessionReport:
     @property
     def tables(self) -> tuple[ReportTable, ...]:
         """All tables, in the order of the report."""
-        report_tables = [self._totals_table(), self.kinds]
+        report_tables = [self._totals_table(), self.kinds_table]
         if len(self.subagents):
             report_tables.append(self.subagents.table)
         if self.cache_use.rows:
@@ -65,7 +65,7 @@ class SessionReport:
     def _totals_table(self) -> ReportTable:
         figures = self.figures
         rows: list[tuple[Cell, ...]] = []
-        for key, title, form in _TOTALS:
+        for key, title, form in _TOTAL_ROWS:
             is_money = key in ("cost", "break_cost")
             label = f"{title}, {figures.unit}" if is_money else title
             cell_form = "count" if is_money and figures.unit == "units" else form
@@ -96,16 +96,16 @@ class SessionReport:
         if figures.estimates & {"cost", "break_cost"}:
             notes.append(figures.price)
         columns = (TableColumn("figure", "figure"), TableColumn("value", "value"))
-        lead = self.proof_table.sentences if self.proof_table.rows else ()
+        lead_sentences = self.proof_table.sentences if self.proof_table.rows else ()
         title = figures.title or figures.session
-        return ReportTable(title, columns, tuple(rows), tuple(notes), lead=lead)
+        return ReportTable(title, columns, tuple(rows), tuple(notes), lead=lead_sentences)
 
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
             **self.figures.json(),
             "proof": self.proof_table.json(),
-            "items_by_kind": self.kinds.records(),
+            "items_by_kind": self.kinds_table.records(),
             "subagents": self.subagents.json(),
             "cache_use": self.cache_use.json(),
             "cache_breaks": self.breaks.table.priced_records(),
@@ -117,32 +117,34 @@ class SessionReport:
 def items_by_kind(review: SessionReview) -> ReportTable:
     """Return a table with a row for each kind of item: number, size, and tokens of it in the largest request."""
     timeline, ruler = review.timeline, review.ruler
-    weights = timeline.weights(ruler.estimator)
+    item_tokens = timeline.weights(ruler.estimator)
     requests = timeline.requests
-    peak = max(requests, key=lambda request: request.reported or request.items, default=None)
-    counts: dict[str, int] = defaultdict(int)
-    chars: dict[str, int] = defaultdict(int)
-    tokens: dict[str, float] = defaultdict(float)
+    largest_request = max(
+        requests, key=lambda request: request.reported or request.items, default=None
+    )
+    item_counts: dict[str, int] = defaultdict(int)
+    kind_chars: dict[str, int] = defaultdict(int)
+    kind_tokens: dict[str, float] = defaultdict(float)
     peak_tokens: dict[str, float] = defaultdict(float)
-    for item, weight in zip(timeline.items, weights, strict=True):
-        counts[item.kind] += 1
-        chars[item.kind] += item.chars
-        tokens[item.kind] += weight * ruler.factor
-        if peak is not None and item.index < peak.items:
-            transition = timeline.transition_at(item.index, peak.index)
-            sent_tokens = weight if transition is None else (transition.tokens or 0)
+    for item, tokens_of_item in zip(timeline.items, item_tokens, strict=True):
+        item_counts[item.kind] += 1
+        kind_chars[item.kind] += item.chars
+        kind_tokens[item.kind] += tokens_of_item * ruler.factor
+        if largest_request is not None and item.index < largest_request.items:
+            transition = timeline.transition_at(item.index, largest_request.index)
+            sent_tokens = tokens_of_item if transition is None else (transition.tokens or 0)
             peak_tokens[item.kind] += sent_tokens * ruler.factor
-    total = sum(peak_tokens.values())
+    total_peak_tokens = sum(peak_tokens.values())
     rows = tuple(
         (
             kind,
-            counts[kind],
-            chars[kind],
-            round(tokens[kind]),
+            item_counts[kind],
+            kind_chars[kind],
+            round(kind_tokens[kind]),
             round(peak_tokens[kind]),
-            peak_tokens[kind] / total if total else None,
+            peak_tokens[kind] / total_peak_tokens if total_peak_tokens else None,
         )
-        for kind in sorted(counts, key=lambda name: (-tokens[name], name))
+        for kind in sorted(item_counts, key=lambda name: (-kind_tokens[name], name))
     )
     columns = (
         TableColumn("kind", "kind"),

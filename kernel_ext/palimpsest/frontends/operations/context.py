@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
-from palimpsest.frontends.operation_base.grammar import PART, OptionError
+from palimpsest.frontends.operation_base.grammar import PART_WORD, OptionError
 from palimpsest.frontends.operation_base.operation import (
     Done,
     DrawnText,
@@ -43,7 +43,7 @@ CONTEXT_FORMS = {
 _NUMBER = r"([1-9]\d{0,8})"
 _ITEM = r"(\w*\d\w*)"
 """An item's number, or the id of a part or message."""
-_FORMS = (
+_QUESTION_PATTERNS = (
     ("at", re.compile(rf"at(?: step| request)? {_NUMBER}")),
     ("changed", re.compile(rf"changed(?: since)? {_NUMBER}(?: {_NUMBER})?")),
     ("why", re.compile(rf"why(?: not)? {_ITEM}(?: (?:at )?{_NUMBER})?")),
@@ -55,10 +55,10 @@ def _parse_question(argument_text: str) -> dict[str, Any] | None:
     question = " ".join(argument_text.split())
     if question in CONTEXT_FORMS:
         raise OptionError(f"Which one? Write {CONTEXT_FORMS[question]}.")
-    for name, form in _FORMS:
-        match = form.fullmatch(question)
+    for keyword, pattern in _QUESTION_PATTERNS:
+        match = pattern.fullmatch(question)
         if match is not None:
-            return {"question": " ".join([name, *(group for group in match.groups() if group)])}
+            return {"question": " ".join([keyword, *(group for group in match.groups() if group)])}
     return {} if not question else None
 
 
@@ -81,7 +81,7 @@ class ShowContext(Operation):
     async def run(self, context: OperationContext) -> DrawnText:
         services = context.services
         if context.in_cell and await services.workspace.current_session(context.notebook) is None:
-            return DrawnText(bundle=sentence_output(context.no_session()).bundle)
+            return DrawnText(bundle=sentence_output(context.no_session_sentence()).bundle)
         session = await context.existing_session(self.session)
         output = await asyncio.to_thread(self._context_output, services, session)
         return DrawnText(bundle=output.bundle)
@@ -95,7 +95,7 @@ class ShowContext(Operation):
                 raise UserError(
                     f"{self.question!r} is no question about the context: write {forms}."
                 )
-            return answers.run(parsed_question["question"], session, scrub)
+            return answers.answer(parsed_question["question"], session, scrub)
         report = answers.window(session, scrub)
         return CommandOutput(report.markdown, report.text, report.html)
 
@@ -116,10 +116,10 @@ class ListParts(Operation):
         rows = await asyncio.to_thread(part_rows, session)
         if not rows:
             return "Nothing was said in this session yet, so there is nothing to choose."
-        text = table_output(PART_COLUMNS, rows)
-        words = f"%agent {self.action} ID chooses one of these, the newest first."
+        table = table_output(PART_COLUMNS, rows)
+        hint = f"%agent {self.action} ID chooses one of these, the newest first."
         return CommandOutput(
-            f"{text.markdown}\n\n{sentence_output(words).markdown}", f"{text.plain_text}\n{words}"
+            f"{table.markdown}\n\n{sentence_output(hint).markdown}", f"{table.plain_text}\n{hint}"
         )
 
 
@@ -146,7 +146,7 @@ class ApplyContextEdit(Operation):
     hold: str | None = Field(default=None, max_length=100)
     """The id of a held request whose session is changed instead, such as a subagent's."""
     action: Literal["pin", "unpin", "exclude", "restore", "undo"]
-    target: Annotated[str, PART] = Field(default="", max_length=200)
+    target: Annotated[str, PART_WORD] = Field(default="", max_length=200)
     """The id of a part or message; empty for ``undo``, which undoes the newest compaction."""
     forms = (
         _edit_form(
@@ -165,11 +165,11 @@ class ApplyContextEdit(Operation):
         try:
             # In a worker thread, because it may first read older messages from the log.
             edit = await context.run_blocking(edited_session.edit_context, self.action, self.target)
-        except NotFound as missing:
+        except NotFound as error:
             if not context.in_cell:
                 raise
-            prompt = f"To send it as a prompt, write %agent -- {self.action} {self.target}."
-            raise UserError(f"{missing} {prompt}") from None
+            prompt_hint = f"To send it as a prompt, write %agent -- {self.action} {self.target}."
+            raise UserError(f"{error} {prompt_hint}") from None
         return EditedContext(edit=edit)
 
     def output(self, answer: EditedContext) -> str:

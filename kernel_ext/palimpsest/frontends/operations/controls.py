@@ -25,7 +25,7 @@ from palimpsest.frontends.operation_text.control_text import (
     NOTHING_ALLOWED,
     NOTHING_WITHHELD,
     REVOKE_HINT,
-    approval_origin,
+    approval_scope_text,
     budget_text,
     titled_list,
     trust_text,
@@ -45,12 +45,13 @@ ALLOW_ALL_HINT = (
 GRANTED_TITLE = "Allowed in this session from now on:"
 FIXED_TITLE = "An administrator's settings leave this as it is:"
 AMOUNTS_HINT = "Write %agent budget 2usd, %agent budget 500k tokens, both, or off."
-_MODE = re.compile(r"(ask|plan|accept[-_ ]edits|bypass|default)", re.IGNORECASE)
-_REVOKE = re.compile(r"revoke((?:\s+\d+)+|\s+all)?", re.IGNORECASE)
+_MODE_PATTERN = re.compile(r"(ask|plan|accept[-_ ]edits|bypass|default)", re.IGNORECASE)
+_REVOKE_PATTERN = re.compile(r"revoke((?:\s+\d+)+|\s+all)?", re.IGNORECASE)
 _UNIT = r"(usd|dollars?|tokens?)"
-_SIGN = re.compile(rf"[-+$]|{_UNIT}", re.IGNORECASE)
+_AMOUNT_SIGN = re.compile(rf"[-+$]|{_UNIT}", re.IGNORECASE)
 _NUMBER_WORD = re.compile(rf"[-+$]*[\d.,_]+[km]?{_UNIT}?|{_UNIT}", re.IGNORECASE)
 _NO_LIMIT = re.compile(r"off|none", re.IGNORECASE)
+MAX_QUOTED_CHARS = 60
 
 
 class ControlAnswer(Done):
@@ -93,7 +94,7 @@ class SetMode(ControlOperation):
         "how freely the agent works: %agent mode ask, plan, accept-edits or bypass",
         parse_rest=lambda rest: (
             {"mode": " ".join(rest.split()) or None}
-            if len(rest.split()) < 2 or _MODE.fullmatch(" ".join(rest.split()))
+            if len(rest.split()) < 2 or _MODE_PATTERN.fullmatch(" ".join(rest.split()))
             else None
         ),
     )
@@ -105,8 +106,10 @@ class SetMode(ControlOperation):
                 f"The mode of this session is {mode} from the next call on: {MODE_MEANINGS[mode]}."
             )
             return ControlAnswer(lines=[sentence, *_unsaved_warning(control)])
-        current = control.mode
-        rows = [(f"{'* ' if mode == current else ''}{mode}", MODE_MEANINGS[mode]) for mode in MODES]
+        current_mode = control.mode
+        rows = [
+            (f"{'* ' if mode == current_mode else ''}{mode}", MODE_MEANINGS[mode]) for mode in MODES
+        ]
         hint = "%agent mode NAME chooses another, default the configured one. No mode lifts a deny."
         return ControlAnswer(lines=[TitledTable("", ("mode", "what it means"), rows), hint])
 
@@ -120,7 +123,7 @@ class ListedApprovals(ControlAnswer):
 
 def _parse_revoke(argument_text: str) -> dict[str, Any] | None:
     words = " ".join(argument_text.split())
-    match = _REVOKE.fullmatch(words)
+    match = _REVOKE_PATTERN.fullmatch(words)
     if match is None:
         return None if words else {}
     if match[1] is None:
@@ -153,15 +156,15 @@ class ListApprovals(ControlOperation):
                 permission=allowance.rule.permission,
                 pattern=allowance.rule.pattern,
                 scope=allowance.scope,
-                where=approval_origin(allowance),
+                where=approval_scope_text(allowance),
             )
             for allowance in control.allowances
         )
         rules = tuple(
             RuleRow(
-                permission=rule.permission, pattern=rule.pattern, action=rule.action, origin=where
+                permission=rule.permission, pattern=rule.pattern, action=rule.action, origin=origin
             )
-            for rule, where in control.all_rules()
+            for rule, origin in control.all_rules()
         )
         lines = self._approval_lines(control, approvals, rules)
         if self.revoke is not None:
@@ -202,8 +205,10 @@ def _parse_limit(argument_text: str) -> dict[str, Any] | None:
         return {"usd": amounts.get("usd"), "tokens": int(tokens) if tokens else None}
     # A prompt that begins with "budget" goes on with words, and a typing error must not cost a request.
     has_only_numbers = all(_NUMBER_WORD.fullmatch(word) for word in limit_text.split())
-    if has_only_numbers and _SIGN.search(limit_text):
-        raise OptionError(f"{one_line(limit_text, 60)!r} is no amount. {AMOUNTS_HINT}")
+    if has_only_numbers and _AMOUNT_SIGN.search(limit_text):
+        raise OptionError(
+            f"{one_line(limit_text, MAX_QUOTED_CHARS)!r} is no amount. {AMOUNTS_HINT}"
+        )
     return None
 
 
@@ -251,8 +256,8 @@ class TrustSession(ControlOperation):
         if not withheld_before:
             return [NOTHING_WITHHELD]
         if self.what and control.named_whole:
-            lists = (GRANTED_TITLE, control.trust()), (FIXED_TITLE, control.withheld)
-            return [titled_list(title, rights) for title, rights in lists if rights]
+            titled_rights = (GRANTED_TITLE, control.trust()), (FIXED_TITLE, control.withheld)
+            return [titled_list(title, rights) for title, rights in titled_rights if rights]
         control.named_whole = True
         hint = ALLOW_ALL_HINT if self.what else ALLOW_HINT
         return [titled_list(WITHHELD_TITLE, withheld_before), hint]

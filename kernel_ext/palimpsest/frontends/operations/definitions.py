@@ -29,9 +29,10 @@ NO_SKILLS = (
 )
 AGENT_HINT = "Begin a prompt with @NAME to hand it to an agent that works for others; --agent NAME lets another one answer."
 MAX_DESCRIPTION_CHARS = 160
+MAX_PROBLEM_CHARS = 400
 NO_DEFAULT = "none, until a server that is configured says what it has: %agent models names it"
 WHY_NO_DEFAULT = "Without -m no model answers, until the server that is named above does."
-Kind = Literal["agents", "commands", "skills", "models"]
+DefinitionKind = Literal["agents", "commands", "skills", "models"]
 KIND_HELP = {
     "agents": "who can answer, and to whom work can be handed, with where they come from",
     "commands": "prompts of your own under a name: %agent /NAME sends one",
@@ -44,7 +45,7 @@ class ListDefinitions(Operation):
     """List the agents, commands, skills or models that a prompt can name; reads changed files first."""
 
     type: Literal["definitions"] = "definitions"
-    kind: Kind
+    kind: DefinitionKind
     in_page: ClassVar[bool] = False
     forms = tuple(Form(kind, text, fixed_values={"kind": kind}) for kind, text in KIND_HELP.items())
 
@@ -56,7 +57,7 @@ class ListDefinitions(Operation):
             return model_lines(services)
         definitions = services.definitions
         definitions.refresh()
-        problems = [one_line(problem, 400) for problem in definitions.problems]
+        problems = [one_line(problem, MAX_PROBLEM_CHARS) for problem in definitions.problems]
         match self.kind:
             case "agents":
                 rows = _agent_rows(definitions.agents, definitions.default_agent)
@@ -88,13 +89,15 @@ def default_model(services: FrontendServices, fallback: str = NO_DEFAULT) -> str
 
 def model_lines(services: FrontendServices) -> OutputLines:
     """Return the models as a table, and which one answers by default."""
-    rows, default = services.models(), default_model(services)
-    if not rows:
-        return [f"The model is {default}. Choose another with -m provider/name."]
-    hint = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
-    text = table_output(("model", "window", "why it is here"), rows)
-    markdown = f"{text.markdown}\n\n{escape_inline(hint)}"
-    return [CommandOutput(markdown, f"{text.plain_text}\n{hint}")]
+    models, default_name = services.models(), default_model(services)
+    if not models:
+        return [f"The model is {default_name}. Choose another with -m provider/name."]
+    hint = (
+        f"Without -m the model is {default_name}." if default_name != NO_DEFAULT else WHY_NO_DEFAULT
+    )
+    table = table_output(("model", "window", "why it is here"), models)
+    markdown = f"{table.markdown}\n\n{escape_inline(hint)}"
+    return [CommandOutput(markdown, f"{table.plain_text}\n{hint}")]
 
 
 def _agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[str, ...]]:
@@ -106,7 +109,7 @@ def _agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[s
     return [
         (
             f"{'* ' if agent.name == default_agent else ''}{agent.name}",
-            _requesters(agent),
+            _requesters_text(agent),
             agent.model or "",
             one_line(agent.description, MAX_DESCRIPTION_CHARS),
             agent.origin,
@@ -115,7 +118,7 @@ def _agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[s
     ]
 
 
-def _requesters(agent: Agent) -> str:
+def _requesters_text(agent: Agent) -> str:
     if agent.mode == "all":
         return "you and other agents"
     return "you" if agent.answers else "other agents"
@@ -144,11 +147,12 @@ def _definition_choices(
     definitions: Mapping[str, Agent | CustomCommand | Skill],
 ) -> tuple[AgentChoice, ...]:
     return tuple(
-        AgentChoice(name=name, description=item.description) for name, item in definitions.items()
+        AgentChoice(name=name, description=definition.description)
+        for name, definition in definitions.items()
     )
 
 
-def own_commands(services: FrontendServices) -> frozenset[str]:
+def own_command_names(services: FrontendServices) -> frozenset[str]:
     """Return the names of the commands that the project and the settings define; reads their files."""
     services.definitions.refresh()
     return frozenset(services.definitions.commands)
@@ -165,7 +169,9 @@ def choices_of(services: FrontendServices) -> Choices:
             # A row without a model's name reports a server that does not answer.
             if "/" in name
         ),
-        agents=tuple(AgentChoice(name=name, description=text) for name, text in agents),
+        agents=tuple(
+            AgentChoice(name=name, description=description) for name, description in agents
+        ),
         model=default_model(services, ""),
         agent=agents[0][0] if agents else "",
         commands=_definition_choices(definitions.commands),

@@ -31,6 +31,7 @@ NO_SERVERS = (
 )
 WAITING_FOR_TRUST = "This project's file has {key} that wait for your trust: %agent config shows them, %agent config trust believes them."
 MAX_LISTED_TOOLS = 12
+MAX_PROBLEM_CHARS = 300
 REPAIRED_SCHEMAS = (
     "Schemas of the MCP server {server!r} are repaired for the model, since providers would refuse the whole request for what "
     "is wrong in them: {names}. Inputs are checked against what the server wrote."
@@ -44,7 +45,7 @@ class Extensions(Value):
     hooks: tuple[HookStatus, ...]
     servers: tuple[McpServerStatus, ...]
     remarks: tuple[str, ...]
-    """Hooks that cannot be loaded."""
+    """Sentences on hooks that cannot be loaded."""
     lines: InKernel[OutputLines] = ()
     """The output of a cell."""
 
@@ -96,7 +97,7 @@ def hook_lines(
     hooks: Sequence[HookStatus], problems: Sequence[str], untrusted: Sequence[UntrustedSetting]
 ) -> OutputLines:
     """Return the hooks as a table, and their problems."""
-    lines = [*problems, *_untrusted_hint(untrusted, "hooks", "hooks")]
+    remarks = [*problems, *_untrusted_hint(untrusted, "hooks", "hooks")]
     rows = [
         (
             hook.name,
@@ -107,7 +108,7 @@ def hook_lines(
         )
         for hook in hooks
     ]
-    return [TitledTable("", HOOK_COLUMNS, rows), *lines] if rows else (lines or [NO_HOOKS])
+    return [TitledTable("", HOOK_COLUMNS, rows), *remarks] if rows else (remarks or [NO_HOOKS])
 
 
 def server_lines(
@@ -124,19 +125,22 @@ def server_lines(
             server.name,
             f"{server.state} ({server.kind})",
             server.origin,
-            first_names(server.tools, MAX_LISTED_TOOLS) or one_line(server.problem, 300),
+            first_names(server.tools, MAX_LISTED_TOOLS)
+            or one_line(server.problem, MAX_PROBLEM_CHARS),
         )
         for server in servers
     ]
     lines: list[str | TitledTable] = [TitledTable("", SERVER_COLUMNS, rows)]
     lines += [sentence for server in servers for sentence in server.left_out]
-    lines += [sentence for server in servers for sentence in _repaired_tools(server, registry)]
+    lines += [
+        sentence for server in servers for sentence in _changed_tool_sentences(server, registry)
+    ]
     if any(server.state in ("waiting", "failed") for server in servers):
         lines.append("They are connected when a prompt begins; %agent mcp connect does it now.")
     return [*lines, *waiting_hint]
 
 
-def _repaired_tools(server: McpServerStatus, registry: Registry) -> Iterator[str]:
+def _changed_tool_sentences(server: McpServerStatus, registry: Registry) -> Iterator[str]:
     """Yield sentences about tools whose schema or description is changed for the model."""
     specs = [registry.spec(tool) for tool in registry.offered_tools() if tool.name in server.tools]
     repaired_names = [spec.name for spec in specs if is_repaired(spec)]

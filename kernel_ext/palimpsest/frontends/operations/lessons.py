@@ -98,14 +98,14 @@ class Lessons(Operation):
         from palimpsest.lessons.class_results import CLASS_PAGE_MARK, class_results
         from palimpsest.review.recorded_sessions.recording import open_recording
 
-        target = None if self.file is None else checked_page_file(self.file, CLASS_PAGE_MARK)
+        page_path = None if self.file is None else checked_page_file(self.file, CLASS_PAGE_MARK)
         results = class_results(
             folder, lambda path, session: open_recording(path)[session or 0], self.lesson or ()
         )
         table = results.table
         values: dict[str, Any] = {"rows": table.records(), "notes": [*table.notes]}
-        lines = []
-        if target is not None:
-            write_page_file(target, results.page)
-            lines, values["written"] = [f"Wrote {target}"], [str(target)]
-        return CommandReport("lessons", values, [table], text_lines=lines)
+        text_lines = []
+        if page_path is not None:
+            write_page_file(page_path, results.page)
+            text_lines, values["written"] = [f"Wrote {page_path}"], [str(page_path)]
+        return CommandReport("lessons", values, [table], text_lines=text_lines)

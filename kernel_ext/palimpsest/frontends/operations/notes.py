@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from palimpsest.review.session_review import SessionReview
     from palimpsest.store.interface import Problem
 
-    Reviews: TypeAlias = Recording[RecordingReview]
+    ReviewedRecording: TypeAlias = Recording[RecordingReview]
     NotesChange: TypeAlias = tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]
 
 NOTHING_TO_NOTE = "This notebook has no session yet. Ask the agent, then write a note on it."
@@ -51,7 +51,7 @@ class WriteNote(Operation):
     path: str | None = Field(default=None, max_length=4_096)
     """A recorded file or folder, from the kernel's start directory; the note is written beside it."""
     note: str = Field(default="", max_length=80)
-    """The note to change or to remove; empty for a new one."""
+    """The id of the note to change or to remove; empty for a new one."""
     remove: bool = False
     text: str | None = None
     """None leaves the text of a note that is changed, as with tag and verdict."""
@@ -70,10 +70,10 @@ class WriteNote(Operation):
 
     async def run(self, context: OperationContext) -> ViewAnswer:
         """Write the note and return all notes on the session."""
-        session = self.session or ""
+        session_id = self.session or ""
         if self.path is None:
-            session = await context.begun_session_id(self.session, NOTHING_TO_NOTE)
-        review = await context.services.inspections.review(session, self.path)
+            session_id = await context.begun_session_id(self.session, NOTHING_TO_NOTE)
+        review = await context.services.inspections.review(session_id, self.path)
         return await context.run_blocking(self.write_on, review)
 
     def write_on(self, review: "SessionReview") -> ViewAnswer:
@@ -87,13 +87,13 @@ class WriteNote(Operation):
                 self.note, self.text, tag=self.tag, verdict=self.verdict, author=self.author
             )
         else:
-            requests = None
+            request_range = None
             if self.request is not None and self.last is not None:
-                requests = self.request, self.last
+                request_range = self.request, self.last
             review.note(
                 self.text or "",
-                request=self.request if requests is None else None,
-                requests=requests,
+                request=self.request if request_range is None else None,
+                requests=request_range,
                 item=self.item,
                 cache_break=self.cache_break,
                 compaction=self.compaction,
@@ -156,7 +156,7 @@ class ListNotes(Operation):
     def _answer(self) -> CommandReport:
         from palimpsest.review.session_notes.notes_table import notes_overview
 
-        with _open_review(self.path) as recording:
+        with _open_recording(self.path) as recording:
             text_lines, values, problems = self._change_notes(recording)
             session_notes = [*self._session_notes(recording)]
             has_notes = any(notes.notes for notes in session_notes)
@@ -171,10 +171,10 @@ class ListNotes(Operation):
                 text_lines=text_lines or ([] if has_notes else [NO_NOTE]),
             )
 
-    def _change_notes(self, recording: "Reviews") -> "NotesChange":
+    def _change_notes(self, recording: "ReviewedRecording") -> "NotesChange":
         """Change the notes; return lines for people, values for programs, and the problems of a merge."""
-        is_new = not (self.change or self.remove) and any((self.add, self.tag, self.verdict))
-        if sum((is_new, bool(self.change), bool(self.remove), self.merge is not None)) > 1:
+        is_addition = not (self.change or self.remove) and any((self.add, self.tag, self.verdict))
+        if sum((is_addition, bool(self.change), bool(self.remove), self.merge is not None)) > 1:
             raise UserError(ONE_CHANGE)
         if self.merge is not None:
             return self._merge_notes(recording, self.merge)
@@ -189,12 +189,12 @@ class ListNotes(Operation):
             note_id = review.note_files.note(review.timeline.session, self.remove).id
             review.remove_note(note_id, self.author)
             return [f"Removed {note_id}; its lines stay in the file."], {"removed": note_id}, ()
-        if is_new:
+        if is_addition:
             note = self._write_note(recording)
             return [f"Written as {note.id}."], {"added": note.id}, ()
         return (), {}, ()
 
-    def _write_note(self, recording: "Reviews") -> Note:
+    def _write_note(self, recording: "ReviewedRecording") -> Note:
         from palimpsest.frontends.operations.recordings import selected_sessions
         from palimpsest.review.session_notes.note_places import request_range
 
@@ -202,7 +202,7 @@ class ListNotes(Operation):
         return review.note(
             self.add or "",
             request=self.request,
-            item=_item_of(self.item),
+            item=_item_argument(self.item),
             requests=request_range(self.range) if self.range else None,
             cache_break=self.cache_break,
             compaction=self.compaction,
@@ -211,14 +211,14 @@ class ListNotes(Operation):
             author=self.author,
         )
 
-    def _merge_notes(self, recording: "Reviews", path: str) -> "NotesChange":
+    def _merge_notes(self, recording: "ReviewedRecording", path: str) -> "NotesChange":
         from palimpsest.store.session_notes import read_note_file
 
-        other_folder, files = home_path(path), recording.note_files
-        if other_folder.is_dir():
-            merged_notes = files.merge_folder(home_path(self.path), other_folder, recording.ids)
-        elif other_folder.is_file():
-            merged_notes = files.merge(read_note_file(other_folder, follow=True), recording.ids)
+        other_path, files = home_path(path), recording.note_files
+        if other_path.is_dir():
+            merged_notes = files.merge_folder(home_path(self.path), other_path, recording.ids)
+        elif other_path.is_file():
+            merged_notes = files.merge(read_note_file(other_path, follow=True), recording.ids)
         else:
             raise NotFound(f"There is no file {path!r} with notes.")
         values = {
@@ -231,37 +231,37 @@ class ListNotes(Operation):
             sentence += ", {left_out} are about other sessions and were left out"
         return [f"{sentence.format(**values)}."], {"merged": values}, merged_notes.problems
 
-    def _session_notes(self, recording: "Reviews") -> "Iterator[SessionNotes]":
+    def _session_notes(self, recording: "ReviewedRecording") -> "Iterator[SessionNotes]":
         """Yield the notes of the named session, or of each that has some."""
         from palimpsest.frontends.operations.recordings import selected_sessions
 
         if self.session:
             yield next(selected_sessions(recording, self.session)).notes()
             return
-        noted_sessions = {note.session for note in _all_notes(recording)}
-        for session in recording.ids:
-            if session in noted_sessions:
-                yield recording[session].notes()
+        noted_ids = {note.session for note in _all_notes(recording)}
+        for session_id in recording.ids:
+            if session_id in noted_ids:
+                yield recording[session_id].notes()
 
-    def _review_with(self, recording: "Reviews", note_id: str) -> "RecordingReview":
-        """Return the session that has a note; raises NotFound."""
+    def _review_with(self, recording: "ReviewedRecording", note_id: str) -> "RecordingReview":
+        """Return the review of the session that has a note; raises NotFound."""
         for note in _all_notes(recording):
             if note.id.endswith(note_id):
                 return recording[note.session]
         raise NotFound(f"There is no note {note_id!r:.60} on {self.path!r}.")
 
 
-def _item_of(text: str) -> int | str | None:
+def _item_argument(text: str) -> int | str | None:
     """Return an item as it was named, by its number or its id; None where it was not."""
     is_number = text.isdecimal() and len(text) <= MAX_NUMBER_DIGITS
     return int(text) if is_number else text or None
 
 
-def _all_notes(recording: "Reviews") -> Sequence[Note]:
+def _all_notes(recording: "ReviewedRecording") -> Sequence[Note]:
     return current_notes(recording.note_files.read(*recording.ids).lines)
 
 
-def _open_review(path: str) -> "Reviews":
+def _open_recording(path: str) -> "ReviewedRecording":
     """Open a recording, or the session of this project that an id names; raises UserError."""
     from palimpsest.review.recorded_sessions.recording import open_recording, project_root
     from palimpsest.store.log.store_factory import find_project

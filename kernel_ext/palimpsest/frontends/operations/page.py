@@ -29,7 +29,7 @@ NOTHING_TO_INSPECT = "This notebook has no session yet. Ask the agent, then insp
 
 
 class Image(Value):
-    """An image."""
+    """An image of a session, for a page."""
 
     image: str
     """A ``data:`` URL, small enough for a page."""
@@ -183,5 +183,5 @@ class Inspect(Operation):
             return await inspections.answer_recording(
                 self.path, self.session or "", self.query, self.client
             )
-        session = await context.begun_session_id(self.session, NOTHING_TO_INSPECT)
-        return await inspections.answer_session(session, self.query, self.client)
+        session_id = await context.begun_session_id(self.session, NOTHING_TO_INSPECT)
+        return await inspections.answer_session(session_id, self.query, self.client)

@@ -52,11 +52,11 @@ class ChooseAgent(Operation):
     )
 
     async def run(self, context: OperationContext) -> TypedAnswer:
-        rows = await asyncio.to_thread(context.services.agents)
+        agents = await asyncio.to_thread(context.services.agents)
         if self.agent is None:
-            table = TitledTable("", ("agent", "what it is for"), [(*row,) for row in rows])
+            table = TitledTable("", ("agent", "what it is for"), [(*row,) for row in agents])
             return TypedAnswer(markdown=joined_output([table]).markdown)
-        names = [name for name, _ in rows]
+        names = [name for name, _ in agents]
         if self.agent not in names:
             sentence = f"No agent {self.agent!r} can answer here. There are {', '.join(names)}."
             raise UserError(sentence)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ALL_POLICIES = "all"
 SHARED_FIELDS = ("session", "price", "lifetime", "captured")
-Policies = Annotated[
+PolicyArguments = Annotated[
     tuple[tuple[str, ...], ...] | None, Argument("NAME", nargs="+", action="append")
 ]
 
@@ -60,7 +60,7 @@ class RecordingOperation(Operation):
         return await context.run_blocking(self.answer, context)
 
     def open_recording(self, path: str, context: OperationContext) -> "Recording[RecordingReview]":
-        """Open a recording."""
+        """Open a recording, with the prices, the cache lifetime and the captured HTTP of the command."""
         from palimpsest.review.recorded_sessions import recording
         from palimpsest.store.exchange.import_report import ImportControl, ignore_progress
 
@@ -125,7 +125,7 @@ class CompareRecordings(RecordingOperation):
     type: Literal["compare"] = "compare"
     path: Annotated[tuple[FileName, ...], Argument("PATH", nargs="+")]
     """a recording with policies, or two recordings"""
-    policy: Policies = None
+    policy: PolicyArguments = None
     """names, with numbers as in "sweagent.last_n n=10"; recorded, raw, all (the default)"""
     window: Annotated[int, Argument("N", type=int)] = 0
     """tokens of the context window to assume"""
@@ -145,19 +145,19 @@ class CompareRecordings(RecordingOperation):
     )
 
     def answer(self, context: OperationContext) -> CommandReport:
-        first, *others = self.path
-        if len(others) > 1:
+        first_path, *other_paths = self.path
+        if len(other_paths) > 1:
             raise UserError("compare takes one recording with policies, or two recordings.")
-        if others and (self.policy or self.summary):
+        if other_paths and (self.policy or self.summary):
             raise UserError(
                 "Policies are compared over one recording; give one, or neither --policy nor --summary."
             )
-        if others and self.captured:
+        if other_paths and self.captured:
             raise UserError("--captured belongs to one recording; give one to compare.")
         link = _checked_link(self.link)
-        if others:
-            return replace(self._compare_recordings(first, others[0], context), link=link)
-        return replace(self._compare_policies(first, context), link=link)
+        if other_paths:
+            return replace(self._compare_recordings(first_path, other_paths[0], context), link=link)
+        return replace(self._compare_policies(first_path, context), link=link)
 
     @property
     def _column_keys(self) -> list[str]:
@@ -170,8 +170,8 @@ class CompareRecordings(RecordingOperation):
             check_policy_columns,
         )
 
-        keys = self._column_keys
-        check_policy_columns(keys)
+        column_keys = self._column_keys
+        check_policy_columns(column_keys)
         policies = _named_policies([*chain.from_iterable(self.policy or [[ALL_POLICIES]])])
         with self.open_recording(path, context) as recording:
             comparisons = [
@@ -182,35 +182,35 @@ class CompareRecordings(RecordingOperation):
             return CommandReport(
                 "compare",
                 {"path": path, "comparisons": [comparison.json() for comparison in comparisons]},
-                [table.with_columns(keys) for table in tables] if keys else tables,
+                [table.with_columns(column_keys) for table in tables] if column_keys else tables,
                 recording.problems,
                 markdown_tables=[
-                    table.with_columns(keys or PULL_REQUEST_COLUMNS) for table in tables
+                    table.with_columns(column_keys or PULL_REQUEST_COLUMNS) for table in tables
                 ],
             )
 
     def _compare_recordings(
-        self, first_path: str, second: str, context: OperationContext
+        self, first_path: str, second_path: str, context: OperationContext
     ) -> CommandReport:
         from palimpsest.render.reports.table import check_columns
         from palimpsest.review.recorded_comparison import FIGURE_KEYS, compare_recorded
 
-        keys = self._column_keys or FIGURE_KEYS
-        check_columns(keys, FIGURE_KEYS)
+        column_keys = self._column_keys or FIGURE_KEYS
+        check_columns(column_keys, FIGURE_KEYS)
         with (
             self.open_recording(first_path, context) as recording,
-            self.open_recording(second, context) as other,
+            self.open_recording(second_path, context) as other_recording,
         ):
-            left = next(selected_sessions(recording, self.session, with_requests=True))
-            right = next(selected_sessions(other, "", with_requests=True))
-            comparison = compare_recorded(left, right)
+            first_review = next(selected_sessions(recording, self.session, with_requests=True))
+            second_review = next(selected_sessions(other_recording, "", with_requests=True))
+            comparison = compare_recorded(first_review, second_review)
             values = comparison.json()
             compared_values = {key: values[key] for key in ("parting", "sessions")}
             return CommandReport(
                 "compare",
-                {"paths": [first_path, second], **compared_values},
-                [comparison.table_of_figures(keys)],
-                [*dict.fromkeys((*recording.problems, *other.problems))],
+                {"paths": [first_path, second_path], **compared_values},
+                [comparison.table_of_figures(column_keys)],
+                [*dict.fromkeys((*recording.problems, *other_recording.problems))],
             )
 
 
@@ -224,7 +224,7 @@ class WriteReport(RecordingOperation):
     """a second recording, such as one of the same task: the page then holds both, and where they part"""
     file: Annotated[FileName, Argument("FILE.html", "-o", "--output", dest="file", required=True)]
     """a new file, or an older report"""
-    policy: Policies = None
+    policy: PolicyArguments = None
     """policies to compare with, with numbers as in "sweagent.last_n n=10"; else three well-known ones"""
     texts: Annotated[
         Literal["none", "preview", "all"],
@@ -280,16 +280,16 @@ class WriteReport(RecordingOperation):
             price=None if self.path else price_words(self.price, self.lifetime),
             beside=beside,
         )
-        session, size = review.timeline.session, file.stat().st_size
-        values = {"path": self.path, "session": session, "file": str(file), "bytes": size}
-        sessions = f"session {session}"
+        session_id, size = review.timeline.session, file.stat().st_size
+        values = {"path": self.path, "session": session_id, "file": str(file), "bytes": size}
+        sessions_text = f"session {session_id}"
         if beside is not None:
             values["beside"] = beside.timeline.session
-            sessions = f"sessions {session} and {beside.timeline.session}"
+            sessions_text = f"sessions {session_id} and {beside.timeline.session}"
         return CommandReport(
             "report",
             values,
-            text_lines=[f"{file} holds {sessions}, {size / 1e3:,.0f} kB; it loads nothing."],
+            text_lines=[f"{file} holds {sessions_text}, {size / 1e3:,.0f} kB; it loads nothing."],
         )
 
 
@@ -316,31 +316,31 @@ def _named_policies(names: Sequence[str]) -> "list[PolicyLike]":
 
 
 def selected_sessions(
-    recording: "Recording[RecordingReview]", session: str, *, with_requests: bool = False
+    recording: "Recording[RecordingReview]", id_or_number: str, *, with_requests: bool = False
 ) -> "Iterator[SessionReview]":
-    """Yield one session, by id or number from 1, or all where ``session`` is empty; those of subagents last.
+    """Yield one session, by id or number from 1, or all where ``id_or_number`` is empty; those of subagents last.
 
     Of all sessions, ``with_requests`` omits those without requests and those of subagents.
     """
-    if session:
-        yield _find_session(recording, session)
+    if id_or_number:
+        yield _find_session(recording, id_or_number)
         return
-    count = 0
+    review_count = 0
     for review in recording:
         is_main_with_requests = review.timeline.requests and review.timeline.parent is None
         if is_main_with_requests or not with_requests:
-            count += 1
+            review_count += 1
             yield review
-    if not count:
+    if not review_count:
         raise UserError("The recording has no session with a request, so there is nothing to say.")
 
 
-def _find_session(recording: "Recording[RecordingReview]", session: str) -> "SessionReview":
-    if not session.isdecimal():
-        return recording[session]
-    if not 0 < int(session) <= len(recording):
+def _find_session(recording: "Recording[RecordingReview]", id_or_number: str) -> "SessionReview":
+    if not id_or_number.isdecimal():
+        return recording[id_or_number]
+    if not 0 < int(id_or_number) <= len(recording):
         raise UserError(
-            f"The recording has no session number {session}; "
+            f"The recording has no session number {id_or_number}; "
             f"it has {counted_noun(len(recording), 'session')}."
         )
-    return recording[int(session) - 1]
+    return recording[int(id_or_number) - 1]

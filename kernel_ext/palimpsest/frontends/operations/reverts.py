@@ -1,4 +1,4 @@
-"""Operations that take back what the agent did: revert a prompt with its files, undo that, review changes of cells, tell their origin."""
+"""Operations that take back what the agent did: revert a prompt, review changes of cells, tell where a cell's code came from."""
 
 import re
 from collections.abc import Sequence
@@ -140,7 +140,7 @@ class Revert(Operation):
         return cleaned_text(answer.removed or 0)
 
 
-_REVIEW = re.compile(
+_REVIEW_PATTERN = re.compile(
     r"(?P<answer>accept|reject)(?:\s+(?:all|(?P<number>\d{1,6})))?(?:\s+(?P<quote>[\"'])(?P<reason>.*)(?P=quote))?"
 )
 
@@ -149,7 +149,7 @@ def _parse_review(argument_text: str) -> dict[str, Any] | None:
     """Parse ``[accept|reject [NUMBER|all] ["WHY"]]``; None where the line is a prompt."""
     if not argument_text:
         return {}
-    match = _REVIEW.fullmatch(argument_text)
+    match = _REVIEW_PATTERN.fullmatch(argument_text)
     if match is None:
         return None
     number = match["number"]
@@ -191,10 +191,10 @@ class ReviewCells(Operation):
                 raise UserError("Name the call whose changes are meant: call is missing.")
             return await session.review_cells({self.call: self.decisions})
         decisions: dict[str, list[CellDecision]] = {}
-        for reviewed in self._chosen_changes(session.open_cell_changes()):
+        for reviewed_change in self._chosen_changes(session.open_cell_changes()):
             accept = self.all == "accept"
-            decision = CellDecision(index=reviewed.index, accept=accept, reason=self.reason)
-            decisions.setdefault(reviewed.call, []).append(decision)
+            decision = CellDecision(index=reviewed_change.index, accept=accept, reason=self.reason)
+            decisions.setdefault(reviewed_change.call, []).append(decision)
         return await session.review_cells(decisions)
 
     def _chosen_changes(self, review: CellReview) -> Sequence[ReviewedChange]:
@@ -217,21 +217,23 @@ def _parse_why(argument_text: str) -> dict[str, Any] | None:
     return {"cell": match[1] or match[2]} if match is not None else None
 
 
-async def _writing_session(reader: NotebookReader, cell: str) -> str | None:
+async def _writing_session_id(reader: NotebookReader, cell: str) -> str | None:
     """Return the id of the session that wrote a cell's source, as the cell's metadata in an open page have it."""
     notebooks = await reader.page(CellsWanted(cell), MAX_PAGE_SECONDS) or ()
-    writers = (page_cell.session for notebook in notebooks for page_cell in notebook.cells)
-    return next((writer for writer in writers if writer is not None), None)
+    writer_ids = (page_cell.session for notebook in notebooks for page_cell in notebook.cells)
+    return next((writer_id for writer_id in writer_ids if writer_id is not None), None)
 
 
-async def _history_in(
-    session: KernelSession, empty: CellHistory, context: OperationContext
+async def _cell_history_in(
+    session: KernelSession, empty_history: CellHistory, context: OperationContext
 ) -> CellHistory:
     snapshot = session.snapshot()
     if snapshot.session is None:
-        return empty
+        return empty_history
     records = await context.run_blocking(session.records_after, 0, HISTORY_EVENTS)
-    return cell_history(empty.cell, empty.number, snapshot.session, snapshot.messages, records)
+    return cell_history(
+        empty_history.cell, empty_history.number, snapshot.session, snapshot.messages, records
+    )
 
 
 class ExplainCell(Operation):
@@ -248,13 +250,13 @@ class ExplainCell(Operation):
     )
 
     async def run(self, context: OperationContext) -> CellHistory:
-        name = self.cell or context.cell
-        if name is None:
+        cell_name = self.cell or context.cell
+        if cell_name is None:
             raise UserError("Name the cell whose code is meant, by its number: %agent why 4.")
         reader, workspace = context.services.notebook_runs, context.services.workspace
         runs = reader.recorded_runs().runs if reader is not None else ()
-        cell, number = named_cell(name, runs)
-        writer = await _writing_session(reader, cell) if reader is not None else None
+        cell, number = named_cell(cell_name, runs)
+        writer_id = await _writing_session_id(reader, cell) if reader is not None else None
         session = (
             await workspace.current_session(context.notebook)  # None where it has none yet
             if self.session is None
@@ -262,13 +264,19 @@ class ExplainCell(Operation):
         )
         history = CellHistory(cell=cell, number=number)
         if session is not None:
-            history = await _history_in(session, history, context)
+            history = await _cell_history_in(session, history, context)
         session_id = session.id if session is not None else ""
-        if self.session is not None or (history.changes and writer in (None, session_id)):
+        if self.session is not None or (history.changes and writer_id in (None, session_id)):
             return history
-        other = await workspace.cell_history(cell, number, context.notebook, writer, session_id)
-        is_by_writer = any(change.session == writer for change in other.changes)
-        return other if is_by_writer or (other.changes and not history.changes) else history
+        other_history = await workspace.cell_history(
+            cell, number, context.notebook, writer_id, session_id
+        )
+        is_by_writer = any(change.session == writer_id for change in other_history.changes)
+        return (
+            other_history
+            if is_by_writer or (other_history.changes and not history.changes)
+            else history
+        )
 
     def output(self, answer: CellHistory) -> OutputLines:
         return cell_history_text(answer)

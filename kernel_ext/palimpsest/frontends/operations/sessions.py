@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field, SkipValidation, field_validator
 
-from palimpsest.frontends.operation_base.grammar import SESSION, WHICH_SESSION, OptionError
+from palimpsest.frontends.operation_base.grammar import SESSION_WORD, WHICH_SESSION, OptionError
 from palimpsest.frontends.operation_base.operation import (
     Done,
     Form,
@@ -20,11 +20,11 @@ from palimpsest.frontends.operation_base.operation import (
 from palimpsest.frontends.operation_text.command_output import CommandOutput, OutputLines
 from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.operation_text.session_list import (
-    list_lines,
+    children_text,
     opened_text,
+    session_list_lines,
     session_table,
     title_and_size,
-    with_children,
 )
 from palimpsest.review.recorded_sessions.branch import BranchTable
 from palimpsest.session.open_sessions.followed_session import KernelSession
@@ -37,10 +37,10 @@ from palimpsest.transcript.values import Value
 if TYPE_CHECKING:
     from palimpsest.review.recorded_sessions.branch_comparison import BranchComparison
 
-DEFAULT_LIMIT = 100
-"""Sessions in one answer; a page requests more when the user scrolls down."""
-MESSAGE_ID = re.compile(r"\w{4,}")
-ANY_NUMBER = re.compile(r"[-+]?\d{1,18}")
+DEFAULT_MAX_SESSIONS = 100
+"""Maximum sessions in an answer to a request without a limit; a page requests more when the user scrolls down."""
+_MESSAGE_ID_PATTERN = re.compile(r"\w{4,}")
+_NUMBER_PATTERN = re.compile(r"[-+]?\d{1,18}")
 RETRY_VERB = "try"
 """Verb of the error where there is no session: begin one, and then "try" again."""
 
@@ -55,13 +55,13 @@ class ListedSessions(Value):
     """Passed to get the next page; None on the last page."""
     page: InKernel[Page] = Page((), 0)
     current: str = Field(default="", exclude=True)
-    """The notebook's session."""
+    """The id of the notebook's session."""
 
 
 class OpenedSession(SessionAnswer):
     """The session that was opened or begun, and is now the notebook's current one unless it has a parent."""
 
-    live: InKernel[KernelSession]
+    kernel_session: InKernel[KernelSession]
 
 
 class SessionTitle(Done):
@@ -150,20 +150,20 @@ class ListSessions(Operation):
             self.words,
             archived=self.archived,
             children=self.children,
-            limit=self.limit or DEFAULT_LIMIT,
+            limit=self.limit or DEFAULT_MAX_SESSIONS,
             number=self.number,
             cursor=self.cursor,
         )
 
     def output(self, answer: ListedSessions) -> OutputLines:
-        return list_lines(answer.page, self.query, answer.current)
+        return session_list_lines(answer.page, self.query, answer.current)
 
 
 class ListChildren(Operation):
     """List the sessions that ``task`` calls of a session began."""
 
     type: Literal["children"] = "children"
-    session: Annotated[str | None, SESSION] = None
+    session: Annotated[str | None, SESSION_WORD] = None
     forms = single_form(
         "children", "the sessions that tasks of this one began: %agent children [ID]", ("session",)
     )
@@ -183,7 +183,7 @@ class OpenSession(Operation):
     """Make another session the current one of this notebook."""
 
     type: Literal["open"] = "open"
-    session: Annotated[str, SESSION]
+    session: Annotated[str, SESSION_WORD]
     forms = (
         Form(
             "open",
@@ -206,7 +206,7 @@ class OpenSession(Operation):
         return opened_session(session)
 
     def output(self, answer: OpenedSession) -> OutputLines:
-        return [opened_text(answer.live)]
+        return [opened_text(answer.kernel_session)]
 
 
 class NewSession(Operation):
@@ -215,6 +215,7 @@ class NewSession(Operation):
     type: Literal["new"] = "new"
     title: str | None = None
     parent: str | None = None
+    """The id of the session to which it belongs, as one that a task began."""
     permission: SkipValidation[dict[str, Any] | str | None] = None
     """Permission rules in the form of the settings, for this session only; checked when they are loaded."""
     forms = single_form(
@@ -263,7 +264,7 @@ class Archive(Operation):
     """Archive a session, or unarchive it."""
 
     type: Literal["archive"] = "archive"
-    session: Annotated[str | None, SESSION] = None
+    session: Annotated[str | None, SESSION_WORD] = None
     archived: bool = True
     forms = (
         Form(
@@ -300,7 +301,7 @@ def _parse_delete(argument_text: str) -> dict[str, Any] | None:
         raise OptionError(
             "Which session? Write %agent delete ID --yes, or look first without --yes."
         )
-    if len(ids) > 1 or not re.fullmatch(SESSION.pattern, ids[0]):
+    if len(ids) > 1 or not re.fullmatch(SESSION_WORD.pattern, ids[0]):
         return None
     return {"session": ids[0], "preview": "--yes" not in words}
 
@@ -309,7 +310,7 @@ class Delete(Operation):
     """Delete a session and the sessions that its tasks began, for good."""
 
     type: Literal["delete"] = "delete"
-    session: Annotated[str, SESSION]
+    session: Annotated[str, SESSION_WORD]
     preview: bool = False
     """Return the sessions that would be deleted, and delete none."""
     forms = single_form(
@@ -332,25 +333,28 @@ class Delete(Operation):
         return DeletedSessions(ids=deleted_ids, session_and_children=session_and_children)
 
     def output(self, answer: DeletedSessions) -> OutputLines:
-        session = answer.session_and_children[-1]
+        session_summary = answer.session_and_children[-1]
         if self.preview:
-            preview_sentence = f"This would delete {title_and_size(session)}{with_children(len(answer.session_and_children) - 1)}."
-            return [preview_sentence, f"%agent delete {session.id} --yes deletes it, for good."]
-        return [f"Deleted {title_and_size(session)}{with_children(len(answer.ids) - 1)}."]
+            preview_sentence = f"This would delete {title_and_size(session_summary)}{children_text(len(answer.session_and_children) - 1)}."
+            return [
+                preview_sentence,
+                f"%agent delete {session_summary.id} --yes deletes it, for good.",
+            ]
+        return [f"Deleted {title_and_size(session_summary)}{children_text(len(answer.ids) - 1)}."]
 
 
 def _parse_fork(argument_text: str) -> dict[str, Any] | None:
     words = argument_text.split()
     values: dict[str, Any] = {}
-    if words and re.fullmatch(SESSION.pattern, words[0]):
+    if words and re.fullmatch(SESSION_WORD.pattern, words[0]):
         values["session"] = words.pop(0)
     match words:
         case []:
             return values
-        case ["at", message_id] if MESSAGE_ID.fullmatch(message_id):
+        case ["at", message_id] if _MESSAGE_ID_PATTERN.fullmatch(message_id):
             return values | {"message": message_id}
         # Any number, also one that no request has: the error message then lists the requests.
-        case ["at", "request", number] if ANY_NUMBER.fullmatch(number):
+        case ["at", "request", number] if _NUMBER_PATTERN.fullmatch(number):
             return values | {"request": int(number)}
         case _:
             return None
@@ -360,8 +364,9 @@ class Fork(Operation):
     """Begin a session in this notebook as a copy of another one, complete or up to a message or a request."""
 
     type: Literal["fork"] = "fork"
-    session: Annotated[str | None, SESSION] = None
+    session: Annotated[str | None, SESSION_WORD] = None
     message: str | None = Field(default=None, max_length=200)
+    """The id of the message before which the copy ends."""
     request: int | str | None = None
     """The request's number in the session, from 1, or its id."""
     model: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
@@ -393,7 +398,7 @@ class Fork(Operation):
         return opened_session(session)
 
     def output(self, answer: OpenedSession) -> OutputLines:
-        return [f"Forked. {opened_text(answer.live)}"]
+        return [f"Forked. {opened_text(answer.kernel_session)}"]
 
 
 class ListedBranches(Value):
@@ -406,7 +411,7 @@ class ListBranches(Operation):
     """Compare the session, its ancestors and all forks from the point where the first two branches part."""
 
     type: Literal["branches"] = "branches"
-    session: Annotated[str | None, SESSION] = None
+    session: Annotated[str | None, SESSION_WORD] = None
     forms = single_form(
         "branches",
         "the session and its forks side by side since they part: answers, cost, context; "
@@ -430,14 +435,16 @@ class ListBranches(Operation):
 
 
 def _compare_branches(
-    sessions: Sequence[SessionSummary], read: Callable[[str], Sequence[Record]], session: str
+    sessions: Sequence[SessionSummary],
+    read_records: Callable[[str], Sequence[Record]],
+    session_id: str,
 ) -> "BranchComparison":
     """Compare branches, blocking; imports ``review`` at the first call."""
     from palimpsest.review.recorded_sessions.branch_comparison import compare_branches
 
-    return compare_branches(sessions, read, session)
+    return compare_branches(sessions, read_records, session_id)
 
 
 def opened_session(session: KernelSession) -> OpenedSession:
     """Return the answer of an operation that opened a session."""
-    return OpenedSession(session=head_of(session), live=session)
+    return OpenedSession(session=head_of(session), kernel_session=session)

@@ -30,10 +30,10 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Value
 from palimpsest.transcript.visible_text import visible_line
 
-PROGRESS_SECONDS = 0.2
+MIN_PROGRESS_SECONDS = 0.2
 """Minimum time between two progress notices of an import."""
 MAX_SENT_BYTES = 1_500_000
-"""Maximum shared page that is sent to the browser: about what a server forwards in one message."""
+"""Size above which a shared page is not sent to the browser: about what a server forwards in one message."""
 MAX_SHOWN_PROBLEMS = 10
 """Maximum problems that a cell shows; the Python call returns all of them."""
 
@@ -42,7 +42,7 @@ READ_ONLY_HINT = (
     "%agent use ID opens one of them. A recording of another agent is only read; %agent fork ID goes on from it. "
     "Nothing of it was run."
 )
-OUTCOMES = {
+OUTCOME_TEXTS = {
     "new": "new",
     "same": "here already",
     "updated": "updated",
@@ -157,10 +157,10 @@ class Export(FileOperation):
 
     def output(self, answer: ExportedFile) -> str:
         name = recorded_name(answer.path)
-        words = f"This session is written to {name} ({size_text(answer.bytes)})."
+        sentence = f"This session is written to {name} ({size_text(answer.bytes)})."
         if answer.form in ("json", "opencode"):
-            return f"{words} %agent import brings it into another project."
-        return words
+            return f"{sentence} %agent import brings it into another project."
+        return sentence
 
 
 def _parse_import(argument_text: str) -> dict[str, Any] | None:
@@ -198,12 +198,12 @@ class Import(Operation):
 
     async def run(self, context: OperationContext) -> ImportedSessions:
         stop_event = _STOP_EVENTS[self.id] = threading.Event()
-        import_place = context.imports or context.services.workspace.sharing.imports
+        place = context.import_place or context.services.workspace.sharing.imports
         progress = context.progress or self._progress_sender(context.publish)
-        control = ImportControl(progress, stop_event.is_set)
+        import_control = ImportControl(progress, stop_event.is_set)
         try:
             report = await context.run_blocking(
-                import_place.import_from, self.path, control, stays_inside=context.is_page
+                place.import_from, self.path, import_control, stays_inside=context.is_page
             )
         except asyncio.CancelledError:
             stop_event.set()
@@ -214,26 +214,26 @@ class Import(Operation):
             imported=report.sessions,
             unreadable=report.problems,
             notes=report.notes,
-            project=str(import_place.root),
+            project=str(place.root),
         )
 
     def _progress_sender(self, publish: Callable[[BaseModel], None]) -> Callable[[int, int], None]:
         """Return a function that sends the import's progress to the pages, at most a few times a second."""
         publish(ImportProgressNotice(id=self.id, bytes=0, total=0))
-        last_shown = time.monotonic()
+        last_sent_at = time.monotonic()
 
-        def progress(done: int, total: int) -> None:
-            nonlocal last_shown
+        def send_progress(read_bytes: int, total_bytes: int) -> None:
+            nonlocal last_sent_at
             now = time.monotonic()
-            if now - last_shown >= PROGRESS_SECONDS:
-                last_shown = now
-                publish(ImportProgressNotice(id=self.id, bytes=done, total=total))
+            if now - last_sent_at >= MIN_PROGRESS_SECONDS:
+                last_sent_at = now
+                publish(ImportProgressNotice(id=self.id, bytes=read_bytes, total=total_bytes))
 
-        return progress
+        return send_progress
 
     def output(self, answer: ImportedSessions) -> CommandOutput:
         lines = [
-            f"{session.id} ({session.title}), {counted_noun(session.messages, 'message')}: {OUTCOMES[session.outcome]}."
+            f"{session.id} ({session.title}), {counted_noun(session.messages, 'message')}: {OUTCOME_TEXTS[session.outcome]}."
             for session in answer.imported
         ]
         if answer.imported:
@@ -241,7 +241,7 @@ class Import(Operation):
             lines.append(READ_ONLY_HINT if is_read_only else CONTINUE_HINT)
         else:
             lines = ["No session was found there."]
-        lines += [_notes_words(answer.notes)] if answer.notes else []
+        lines += [_notes_sentence(answer.notes)] if answer.notes else []
         shown_problems = answer.unreadable[:MAX_SHOWN_PROBLEMS]
         lines += [f"Not read: {problem.where}. {problem.what}" for problem in shown_problems]
         if len(answer.unreadable) > len(shown_problems):
@@ -257,7 +257,7 @@ class Import(Operation):
             for session in imported
         ]
         sentences.append(f"{len(imported)} sessions are in {project}.")
-        sentences += [_notes_words(answer.notes)] if answer.notes else []
+        sentences += [_notes_sentence(answer.notes)] if answer.notes else []
         sessions = [
             {
                 "session": session.id,
@@ -285,8 +285,8 @@ class StopImport(Operation):
         return Done(late=stop_event is None)
 
 
-def _notes_words(lines: int) -> str:
-    return f"{counted_noun(lines, 'line')} of notes on them came along."
+def _notes_sentence(line_count: int) -> str:
+    return f"{counted_noun(line_count, 'line')} of notes on them came along."
 
 
 def _split_words(argument_text: str) -> list[str]:

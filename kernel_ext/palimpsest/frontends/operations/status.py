@@ -38,7 +38,7 @@ NO_TODOS = (
     "The agent keeps no todo list in this session yet; it writes one for work of several steps."
 )
 WHERE_TO_ANSWER = "in the page, or in %agent wait"
-CELL_IS_HIDDEN = (
+HIDDEN_CELL_SENTENCE = (
     "The next cell that you run is kept from the agent: its source, its output and its errors. The tag "
     f"{HIDDEN_TAG} does that for a cell each time."
 )
@@ -65,17 +65,17 @@ class ShowStatus(Operation):
     async def run(self, context: OperationContext) -> OutputLines:
         session = await context.find(None)
         workspace = context.services.workspace
-        unreadable = await _unreadable_log(session, workspace)
-        rows = await asyncio.to_thread(_status_rows, session, unreadable, context.services)
+        unreadable_sentence = await _unreadable_log_sentence(session, workspace)
+        rows = await asyncio.to_thread(_status_rows, session, unreadable_sentence, context.services)
         return [TitledTable("", ("", ""), rows)]
 
 
 def _status_rows(
-    session: KernelSession, unreadable: str, services: FrontendServices
+    session: KernelSession, unreadable_sentence: str, services: FrontendServices
 ) -> list[tuple[str, str]]:
     snapshot, workspace = session.snapshot(), services.workspace
     session_summary = snapshot.session.about if snapshot.session else ""
-    open_questions = len(snapshot.asks) + len(snapshot.questions)
+    open_question_count = len(snapshot.asks) + len(snapshot.questions)
     folder = "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
     return [
         ("session", f"{session.id}{' (read-only)' if session.read_only else ''}"),
@@ -86,42 +86,44 @@ def _status_rows(
         ("messages", count(len(snapshot.messages))),
         (
             "waiting",
-            f"{counted_noun(len(snapshot.inbox), 'prompt')}, {counted_noun(open_questions, 'question')}",
+            f"{counted_noun(len(snapshot.inbox), 'prompt')}, {counted_noun(open_question_count, 'question')}",
         ),
-        ("cost so far", _session_cost(session, snapshot, services)),
+        ("cost so far", _session_cost_text(session, snapshot, services)),
         ("kept in", folder),
-        *((("not readable", unreadable),) if unreadable else ()),
+        *((("not readable", unreadable_sentence),) if unreadable_sentence else ()),
         *((("reverted", reverted_text),) if (reverted_text := revert_state_text(snapshot)) else ()),
         *((("warning", workspace.warning),) if workspace.warning else ()),
         *((("layout", workspace.notice),) if workspace.notice else ()),
     ]
 
 
-async def _unreadable_log(session: KernelSession, workspace: "Workspace") -> str:
+async def _unreadable_log_sentence(session: KernelSession, workspace: "Workspace") -> str:
     """Return a sentence about the unreadable part of the session's log; empty without one."""
     key = str(workspace.project), session.id
     if key not in _UNREADABLE_LOG_SENTENCES:
         problems = await workspace.problems(session.id)
-        first = problems[0].sentence if problems else ""
-        words = f"{counted_noun(len(problems), 'line')} of the log, left out; the first is {first}"
+        first_sentence = problems[0].sentence if problems else ""
+        sentence = f"{counted_noun(len(problems), 'line')} of the log, left out; the first is {first_sentence}"
         if problems and not problems[0].where:  # the log is missing, which may change: ask again
-            return first
-        _UNREADABLE_LOG_SENTENCES[key] = words if problems else ""
+            return first_sentence
+        _UNREADABLE_LOG_SENTENCES[key] = sentence if problems else ""
     return _UNREADABLE_LOG_SENTENCES[key]
 
 
-def _session_cost(session: KernelSession, snapshot: Snapshot, services: FrontendServices) -> str:
+def _session_cost_text(
+    session: KernelSession, snapshot: Snapshot, services: FrontendServices
+) -> str:
     """Return the session's cost; for a recording of another agent, as review computes it."""
-    record = snapshot.session
-    if record is None or not record.read_only:
+    info = snapshot.session
+    if info is None or not info.read_only:
         return _cost_text(snapshot)
     from palimpsest.context_policies.prompt_cache.ruler import amount_with_unit
-    from palimpsest.review.tables.recording_sentences import recorded_words
+    from palimpsest.review.tables.recording_sentences import totals_sentence
     from palimpsest.review.tables.request_totals import request_totals
 
     review = ContextAnswers(services).review(session)
     totals = request_totals(review.timeline, review.ruler, review.price())
-    recorded_text = recorded_words(review.timeline.recorded_totals)
+    recorded_text = totals_sentence(review.timeline.recorded_totals)
     if not totals.requests:
         return recorded_text or money(None)
     basis: Basis = "fact" if totals.cost_is_fact else "estimate"
@@ -145,15 +147,15 @@ def _state_text(snapshot: Snapshot) -> str:
 
 
 def _cost_text(snapshot: Snapshot) -> str:
-    session = snapshot.session
-    if session is None:
+    info = snapshot.session
+    if info is None:
         return money(None)
-    has_spent = session.cost is not None or session.tokens != Usage()
+    has_spent = info.cost is not None or info.tokens != Usage()
     is_estimate = any(
         isinstance(part, StepFinishPart) and part.cost_listed
         for part in parts_of(snapshot.messages)
     )
-    return about_money(session.cost if has_spent else 0.0, is_estimate=is_estimate)
+    return about_money(info.cost if has_spent else 0.0, is_estimate=is_estimate)
 
 
 def _model_text(snapshot: Snapshot) -> str:
@@ -167,10 +169,10 @@ def _todo_line(todo: Todo) -> str:
     content = escape_inline(todo.content)
     if todo.status == "cancelled":
         return f"- ~~{content}~~ (dropped)\n"
-    check = "x" if todo.status == "completed" else " "
+    check_mark = "x" if todo.status == "completed" else " "
     remark = " (in work)" if todo.status == "in_progress" else ""
     remark += " (important)" if todo.priority == "high" and todo.status != "completed" else ""
-    return f"- [{check}] {content}{remark}\n"
+    return f"- [{check_mark}] {content}{remark}\n"
 
 
 class ListedTodos(Value):
@@ -192,10 +194,12 @@ class ListTodos(Operation):
     def output(self, answer: ListedTodos) -> CommandOutput:
         if not answer.todos:
             return sentence_output(NO_TODOS)
-        count_text = tally(answer.todos)
-        head = f"{count_text[:1].upper()}{count_text[1:]}."
+        tally_text = tally(answer.todos)
+        tally_sentence = f"{tally_text[:1].upper()}{tally_text[1:]}."
         lines = "".join(map(_todo_line, answer.todos))
-        return CommandOutput(f"{head}\n\n{lines}", f"{head}\n{checklist(answer.todos)}")
+        return CommandOutput(
+            f"{tally_sentence}\n\n{lines}", f"{tally_sentence}\n{checklist(answer.todos)}"
+        )
 
 
 class HideCell(Operation):
@@ -210,7 +214,7 @@ class HideCell(Operation):
         if runs is None:
             return "No cells are told to the agent here."
         runs.hide_next()
-        return CELL_IS_HIDDEN
+        return HIDDEN_CELL_SENTENCE
 
 
 class SwitchReplay(Operation):
@@ -241,7 +245,7 @@ class ListedSettings(Value):
     settings: tuple[SettingRow, ...]
     remarks: tuple[str, ...] = ()
     """Sentences on settings that are wrong or wait for trust."""
-    titled: tuple[tuple[str, tuple[str, ...]], ...] = Field(exclude=True)
+    titled_remarks: tuple[tuple[str, tuple[str, ...]], ...] = Field(exclude=True)
     """The remarks under their titles."""
 
 
@@ -267,26 +271,28 @@ class ListSettings(Operation):
 
     async def run(self, context: OperationContext) -> ListedSettings:
         config = context.services.config
-        remarks = tuple(config.remarks())
+        titled_remarks = tuple(config.remarks())
         return ListedSettings(
             settings=tuple(
                 SettingRow(key=key, value=value, origin=origin)
                 for key, value, origin in config.rows()
             ),
             remarks=tuple(
-                f"{title}: {sentence}" for title, sentences in remarks for sentence in sentences
+                f"{title}: {sentence}"
+                for title, sentences in titled_remarks
+                for sentence in sentences
             ),
-            titled=remarks,
+            titled_remarks=titled_remarks,
         )
 
     def output(self, answer: ListedSettings) -> OutputLines:
         rows = [(setting.key, str(setting.value), setting.origin) for setting in answer.settings]
-        remarks = [
+        remark_outputs = [
             CommandOutput(
                 f"**{escape_inline(title)}**\n\n"
                 + "\n".join(f"- {escape_inline(sentence)}" for sentence in sentences),
                 "\n".join([title, *(f"- {sentence}" for sentence in sentences)]),
             )
-            for title, sentences in answer.titled
+            for title, sentences in answer.titled_remarks
         ]
-        return [TitledTable("", ("setting", "value", "from"), rows), *remarks]
+        return [TitledTable("", ("setting", "value", "from"), rows), *remark_outputs]

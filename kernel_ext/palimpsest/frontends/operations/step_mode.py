@@ -26,8 +26,8 @@ STEP_MODE_OFF = (
 SEND_HINT = "%agent step send lets it go, %agent stop ends the turn; pin, exclude, policy and budget change it first."
 
 
-class SteppingAnswer(Done):
-    """Whether step mode is on."""
+class StepModeAnswer(Done):
+    """Whether step mode is on, and the requests that it holds."""
 
     on: bool = Field(exclude=True)
     held: tuple[ProposedRequest, ...] = Field(default=(), exclude=True)
@@ -35,7 +35,7 @@ class SteppingAnswer(Done):
 
 
 def _parse_step(argument_text: str) -> "Operation | Mapping[str, Any] | None":
-    by_word: dict[str, Operation | Mapping[str, Any]] = {
+    arguments_by_word: dict[str, Operation | Mapping[str, Any]] = {
         "": {},
         "status": {},
         "on": {"on": True},
@@ -44,7 +44,7 @@ def _parse_step(argument_text: str) -> "Operation | Mapping[str, Any] | None":
         "another": AskForAnotherSummary(),
         "older": UseOlderSummary(),
     }
-    return by_word.get(argument_text.strip())
+    return arguments_by_word.get(argument_text.strip())
 
 
 class SetStepMode(Operation):
@@ -62,13 +62,13 @@ class SetStepMode(Operation):
         is_never_prompt=True,
     )
 
-    async def run(self, context: OperationContext) -> SteppingAnswer:
+    async def run(self, context: OperationContext) -> StepModeAnswer:
         session = await context.find(self.session)
         if self.on is not None:
             session.step_mode.switch(is_on=self.on)
-        return SteppingAnswer(on=session.step_mode.is_on, held=session.held)
+        return StepModeAnswer(on=session.step_mode.is_on, held=session.held)
 
-    def output(self, answer: SteppingAnswer) -> CommandOutput:
+    def output(self, answer: StepModeAnswer) -> CommandOutput:
         lines = [STEP_MODE_ON if answer.on else STEP_MODE_OFF]
         for request in answer.held:
             lines += held_request_text(request).splitlines()
@@ -82,7 +82,7 @@ class HeldRequestDecision(Operation):
     hold: str = Field(default="", max_length=100)
     """The id of the held request; empty means all to which the decision applies."""
     step_mode_method: ClassVar[str]
-    """The name of the method of ``StepMode``."""
+    """The name of the method of ``StepMode`` that carries the decision out."""
     done_sentence: ClassVar[str]
     nothing_held_sentence: ClassVar[str]
 
@@ -93,10 +93,10 @@ class HeldRequestDecision(Operation):
         else:
             request_ids = [request.id for request in session.held if self.applies_to(request)]
         decide = getattr(session.step_mode, self.step_mode_method)
-        outcomes = [decide(request_id) for request_id in request_ids]
-        return Done(late=not any(outcomes))
+        were_held = [decide(request_id) for request_id in request_ids]
+        return Done(late=not any(were_held))
 
-    def applies_to(self, held: ProposedRequest) -> bool:  # noqa: ARG002
+    def applies_to(self, request: ProposedRequest) -> bool:  # noqa: ARG002
         """Return whether the decision is possible for this request."""
         return True
 
@@ -121,8 +121,8 @@ class AskForAnotherSummary(HeldRequestDecision):
     done_sentence: ClassVar[str] = "The new summary is put aside, and another is requested."
     nothing_held_sentence: ClassVar[str] = NO_NEW_SUMMARY
 
-    def applies_to(self, held: ProposedRequest) -> bool:
-        return held.new_summary is not None
+    def applies_to(self, request: ProposedRequest) -> bool:
+        return request.new_summary is not None
 
 
 class UseOlderSummary(HeldRequestDecision):
@@ -133,5 +133,5 @@ class UseOlderSummary(HeldRequestDecision):
     done_sentence: ClassVar[str] = "The summary that was put aside is used."
     nothing_held_sentence: ClassVar[str] = NONE_PUT_ASIDE
 
-    def applies_to(self, held: ProposedRequest) -> bool:
-        return held.older_summary is not None
+    def applies_to(self, request: ProposedRequest) -> bool:
+        return request.older_summary is not None

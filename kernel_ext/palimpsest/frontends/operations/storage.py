@@ -37,8 +37,9 @@ from palimpsest.store.interface import SessionSummary
 
 NOTHING_UNNEEDED = "Every kept text is needed by a session; there is nothing to clean up."
 SIZE_FIELDS = ("total", "logs", "blobs", "snapshots", "share", "other")
+MAX_DAYS = 100_000
 MAX_LISTED_SESSIONS = 20
-"""Number of the largest sessions that are listed, since deleting those frees the most."""
+"""Maximum sessions that are listed; the largest, since deleting those frees the most."""
 
 
 class MeasuredStorage(StorageReport):
@@ -53,8 +54,8 @@ def _parse_prune(argument_text: str) -> dict[str, Any] | None:
     """Parse ``prune [--days N] [--max-size 1GB] [--yes]``."""
     if not argument_text:
         return {}
-    first, *options = argument_text.split()
-    if first != "prune":
+    verb, *options = argument_text.split()
+    if verb != "prune":
         return None
     values: dict[str, Any] = {"prune": True}
     option_words = iter(options)
@@ -78,7 +79,7 @@ def _parse_days(text: str) -> float:
         days = float(text)
     except ValueError:
         days = -1.0
-    if not 0 <= days < 100_000:
+    if not 0 <= days < MAX_DAYS:
         raise OptionError("--days needs a number of days: %agent storage prune --days 90.")
     return days
 
@@ -124,7 +125,7 @@ class ShowStorage(Operation):
             sessions=_storage_rows(session_trees(use.sessions, sizes)),
             due=_storage_rows(pruned.plan.due),
             spared=_storage_rows(pruned.plan.spared),
-            unneeded=sum(tree.bytes for tree in pruned.unneeded.due_blobs),
+            unneeded=sum(blob.bytes for blob in pruned.unneeded.due_blobs),
             gone=_storage_rows(pruned.sessions_gone) if pruned.sessions_gone is not None else None,
             use=use,
             pruned=pruned,
@@ -132,12 +133,15 @@ class ShowStorage(Operation):
         )
 
     def output(self, answer: MeasuredStorage) -> OutputLines:
-        use, pruned, days = answer.use, answer.pruned, answer.retention.texts
+        use, pruned, unneeded_days = answer.use, answer.pruned, answer.retention.texts
         if not self.prune:
-            return [*storage_lines(use.sizes, use.sessions), sweep_text(use.unneeded, days, None)]
+            return [
+                *storage_lines(use.sizes, use.sessions),
+                sweep_text(use.unneeded, unneeded_days, None),
+            ]
         return [
             *plan_lines(pruned.plan, pruned.sessions_gone),
-            sweep_text(pruned.unneeded, days, pruned.texts_gone),
+            sweep_text(pruned.unneeded, unneeded_days, pruned.texts_gone),
         ]
 
 
@@ -186,25 +190,25 @@ def _session_table(title: str, trees: Sequence[SessionTree]) -> TitledTable:
     return TitledTable(title, ("session", "title", "takes", "last used"), rows)
 
 
-def plan_lines(plan: PrunePlan, deleted_items: Sequence[SessionTree] | None) -> OutputLines:
+def plan_lines(plan: PrunePlan, deleted_trees: Sequence[SessionTree] | None) -> OutputLines:
     """Return the sessions that would be or were deleted, and those that are never deleted."""
-    limits = limits_text(plan.limits)
-    if not limits:
+    limits_phrase = limits_text(plan.limits)
+    if not limits_phrase:
         return []
     if not plan.due and not plan.spared:
-        return [f"No session is over the limits ({limits})."]
+        return [f"No session is over the limits ({limits_phrase})."]
     lines: list[str | TitledTable] = []
-    if deleted_items is not None:
+    if deleted_trees is not None:
         lines.append(
-            f"Deleted {_session_count(deleted_items)} ({size_text(sum(tree.bytes for tree in deleted_items))})."
+            f"Deleted {_session_count_text(deleted_trees)} ({size_text(sum(tree.bytes for tree in deleted_trees))})."
         )
-        used_trees = [tree for tree in plan.due if tree not in deleted_items]
+        used_trees = [tree for tree in plan.due if tree not in deleted_trees]
         if used_trees:
-            lines.append(f"{_session_count(used_trees)} came into use meanwhile and stayed.")
+            lines.append(f"{_session_count_text(used_trees)} came into use meanwhile and stayed.")
     elif plan.due:
-        lines.append(_session_table(f"Would go ({limits})", plan.due))
+        lines.append(_session_table(f"Would go ({limits_phrase})", plan.due))
         lines.append(
-            f"{_session_count(plan.due)}, {size_text(plan.freed_bytes)}. The same with --yes deletes "
+            f"{_session_count_text(plan.due)}, {size_text(plan.freed_bytes)}. The same with --yes deletes "
             f"{'it' if len(plan.due) == 1 else 'them'}, for good."
         )
     if plan.spared:
@@ -218,16 +222,16 @@ def plan_lines(plan: PrunePlan, deleted_items: Sequence[SessionTree] | None) -> 
 
 def limits_text(limits: RetentionLimits) -> str:
     """Return the limits as text; empty where there are none."""
-    sentences = []
+    phrases = []
     if limits.days is not None:
-        sentences.append(f"not used for {_days_text(limits.days)}")
+        phrases.append(f"not used for {_days_text(limits.days)}")
     if limits.most_bytes is not None:
-        sentences.append(f"more than {size_text(limits.most_bytes)} together")
-    return ", ".join(sentences)
+        phrases.append(f"more than {size_text(limits.most_bytes)} together")
+    return ", ".join(phrases)
 
 
-def sweep_text(sweep: Sweep, days: float, deleted_items: Sequence[UnneededBlob] | None) -> str:
-    """Return sentences on unneeded and deleted texts; ``deleted_items`` is None where no deletion was requested."""
+def sweep_text(sweep: Sweep, days: float, deleted_blobs: Sequence[UnneededBlob] | None) -> str:
+    """Return sentences on unneeded texts, which are kept for ``days``, and on deleted ones, None where none was to be."""
     sentences = []
     if sweep.snapshot_bytes:
         snapshots_text = (
@@ -235,35 +239,39 @@ def sweep_text(sweep: Sweep, days: float, deleted_items: Sequence[UnneededBlob] 
         )
         sentences.append(
             f"Deleted {snapshots_text}."
-            if deleted_items is not None
+            if deleted_blobs is not None
             else f"There are {snapshots_text}; prune --yes deletes them."
         )
     if not sweep.due_blobs and not sweep.not_yet_due:
         return " ".join(sentences) or NOTHING_UNNEEDED
-    if deleted_items is not None and sweep.due_blobs:
-        sentences.append(f"Deleted {_text_count(deleted_items)}.")
+    if deleted_blobs is not None and sweep.due_blobs:
+        sentences.append(f"Deleted {_blob_count_text(deleted_blobs)}.")
     elif sweep.due_blobs:
         them = "it" if len(sweep.due_blobs) == 1 else "them"
         sentences.append(
-            f"{_text_count(sweep.due_blobs)} {'was' if len(sweep.due_blobs) == 1 else 'were'} not needed by any "
+            f"{_blob_count_text(sweep.due_blobs)} {'was' if len(sweep.due_blobs) == 1 else 'were'} not needed by any "
             f"session for {_days_text(days)}. %agent storage prune --yes deletes {them}, for good."
         )
     if sweep.not_yet_due:
-        first = min(tree.unneeded_since for tree in sweep.not_yet_due) + days * DAY_SECONDS
-        moment = datetime.datetime.fromtimestamp(first, tz=datetime.UTC).astimezone()
+        first_deletion_at = (
+            min(blob.unneeded_since for blob in sweep.not_yet_due) + days * DAY_SECONDS
+        )
+        first_deletion_day = datetime.datetime.fromtimestamp(
+            first_deletion_at, tz=datetime.UTC
+        ).astimezone()
         sentences.append(
-            f"{_text_count(sweep.not_yet_due)} {'is' if len(sweep.not_yet_due) == 1 else 'are'} no longer needed "
-            f"and kept for {_days_text(days)}, until {moment:%Y-%m-%d} at the earliest."
+            f"{_blob_count_text(sweep.not_yet_due)} {'is' if len(sweep.not_yet_due) == 1 else 'are'} no longer needed "
+            f"and kept for {_days_text(days)}, until {first_deletion_day:%Y-%m-%d} at the earliest."
         )
     sentences.append(f"{count(sweep.needed_count)} others are needed by sessions and stay.")
     return " ".join(sentences)
 
 
-def _session_count(trees: Sequence[SessionTree]) -> str:
+def _session_count_text(trees: Sequence[SessionTree]) -> str:
     return counted_noun(sum(len(tree.ids) for tree in trees), "session")
 
 
-def _text_count(blobs: Sequence[UnneededBlob]) -> str:
+def _blob_count_text(blobs: Sequence[UnneededBlob]) -> str:
     return (
         f"{counted_noun(len(blobs), 'kept text')} ({size_text(sum(blob.bytes for blob in blobs))})"
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palimpsest.frontends.operation_base.grammar import PART, OptionError, option_value
+from palimpsest.frontends.operation_base.grammar import PART_WORD, OptionError, option_value
 from palimpsest.frontends.operation_base.operation import (
     ContentFile,
     Done,
@@ -114,13 +114,13 @@ def _parse_retry(argument_text: str) -> dict[str, Any] | None:
     values: dict[str, Any] = {}
     while argument_text:
         name = re.split(r"[\s=]", argument_text, maxsplit=1)[0]
-        options_text = argument_text[len(name) :]
+        rest = argument_text[len(name) :]
         if name in RETRY_OPTIONS:
             field, placeholder = RETRY_OPTIONS[name]
-            value, argument_text = option_value(name, options_text.removeprefix("="), placeholder)
+            value, argument_text = option_value(name, rest.removeprefix("="), placeholder)
             values[field] = value
         elif "target" not in values and re.fullmatch(r"(?:msg|prt)_\w+|last", name):
-            values["target"], argument_text = name, options_text.lstrip()
+            values["target"], argument_text = name, rest.lstrip()
         else:
             return None
     return values
@@ -130,7 +130,7 @@ class Retry(TurnOperation):
     """Send the newest turn's request again, because it failed; or replace a turn by sending its prompt again."""
 
     type: Literal["retry"] = "retry"
-    target: Annotated[str, PART] = Field(default="", max_length=200)
+    target: Annotated[str, PART_WORD] = Field(default="", max_length=200)
     """A message or part of the turn to replace; later turns are replaced, too; ``last`` is the newest turn."""
     overwrite: tuple[str, ...] = ()
     """Files to restore although they were changed outside the session."""
@@ -193,21 +193,21 @@ class Withdraw(Operation):
 def _parse_compact(argument_text: str) -> dict[str, Any] | None:
     """Parse ``[--model NAME] [--auto] [focus on ...]``."""
     values: dict[str, Any] = {}
-    text = argument_text
-    while (name := re.split(r"[\s=]", text, maxsplit=1)[0]) in ("--model", "-m", "--auto"):
-        text = text[len(name) :]
+    rest = argument_text
+    while (name := re.split(r"[\s=]", rest, maxsplit=1)[0]) in ("--model", "-m", "--auto"):
+        rest = rest[len(name) :]
         if name == "--auto":
-            values["auto"], text = True, text.lstrip()
+            values["auto"], rest = True, rest.lstrip()
         else:
-            values["model"], text = option_value(name, text.removeprefix("="), "NAME")
-    words = text.split(maxsplit=2)
+            values["model"], rest = option_value(name, rest.removeprefix("="), "NAME")
+    words = rest.split(maxsplit=2)
     if words[:2] == ["focus", "on"]:
         if len(words) == 2:
             raise OptionError("On what? Write %agent compact focus on WHAT THE SUMMARY KEEPS.")
         return values | {"focus": words[2]}
     if words and values:
         raise OptionError(
-            f"%agent compact does not take {text!r} behind its options: write focus on WHAT THE SUMMARY KEEPS."
+            f"%agent compact does not take {rest!r} behind its options: write focus on WHAT THE SUMMARY KEEPS."
         )
     return values if not words else None
 

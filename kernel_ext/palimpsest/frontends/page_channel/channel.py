@@ -38,7 +38,7 @@ from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.page_changes import PageChanges
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
 from palimpsest.frontends.page_channel.requested_runs import RequestedRuns
-from palimpsest.frontends.page_channel.typed_commands import panel_words, typed_command
+from palimpsest.frontends.page_channel.typed_commands import panel_text, typed_command
 from palimpsest.frontends.protocol.connection import (
     PROTOCOL_VERSION,
     WATCH_SECONDS,
@@ -61,14 +61,14 @@ from palimpsest.frontends.protocol.transcript import Resync
 from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession
-from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
+from palimpsest.session.open_sessions.unattended_refusal import MAX_AWAY_SECONDS
 from palimpsest.tools.notebook.notebook_tool import MAX_PAGE_SECONDS
 from palimpsest.transcript.context_values.cell_changes import CellChange
 from palimpsest.transcript.context_values.page_cells import CellsWanted
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record
 
-GREETING_SECONDS = 1.0
+MAX_GREETING_SECONDS = 1.0
 """Time to wait for a page's ``Hello``, which it sends when the cell with ``%load_ext`` has ended.
 
 With Run All the next cell may ask sooner: without this wait, five of six such runs showed an input
@@ -77,8 +77,8 @@ prompt beside the page's buttons.
 MAX_STORED_REPLIES = 1_000
 """Maximum replies that are kept for repeated commands; a page repeats within seconds."""
 CONNECTION_COMMANDS: Mapping[str, type[CommandBase]] = {
-    str(model.model_fields["type"].default): model
-    for model in (
+    str(command_type.model_fields["type"].default): command_type
+    for command_type in (
         *(Hello, Watch, Unwatch, AnnounceRun, Prepare),
         *(TellCells, CellsChanged, Resync, RenameNotebook),
     )
@@ -102,7 +102,7 @@ class Channel:
         self.on_run_announced: Callable[[int], None] = lambda _cells: None
         """Called with the number of cells that a page sends together; set by ``frontends/frontend.py``."""
         is_watched = self.page_watches.is_watched
-        self._presence = PagePresence(is_watched, lambda: self._send(PingNotice()))
+        self._page_presence = PagePresence(is_watched, lambda: self._send(PingNotice()))
         self.cells = PageCells(self._send)
         self.requested_runs = RequestedRuns(main_thread, services.notebook_runs)
         self.cell_changes = PageChanges(self._send, self.cells, self.requested_runs)
@@ -110,12 +110,12 @@ class Channel:
         self._services = services
         self._shell = shell
         self._sessions: dict[str, KernelSession] = {}
-        self._unsubscribe: list[Callable[[], None]] = []
+        self._unsubscribe_functions: list[Callable[[], None]] = []
         self._current_id: str | None = None
-        self._greeting_ends: float | None = None
-        self._replies: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._greeting_ends_at: float | None = None
+        self._replies_by_command: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
-        self._tasks: set[EngineFuture[None]] = set()
+        self._running_futures: set[EngineFuture[None]] = set()
 
     def is_watched(self, session_id: str) -> bool:
         """Return whether a page watches this session now."""
@@ -123,18 +123,18 @@ class Channel:
 
     def may_answer(self, session_id: str) -> bool:
         """Return whether a page can answer the session's questions now, or may be about to."""
-        return self._presence.may_answer(session_id) or self.may_appear()
+        return self._page_presence.may_answer(session_id) or self.may_appear()
 
     def may_appear(self) -> bool:
-        """Return whether a page may still begin to watch; the first call starts the ``GREETING_SECONDS``."""
+        """Return whether a page may still begin to watch; the first call starts the ``MAX_GREETING_SECONDS``."""
         now = time.monotonic()
-        if self._greeting_ends is None:
+        if self._greeting_ends_at is None:
             is_kernel = getattr(self._shell, "kernel", None) is not None
-            self._greeting_ends = now + GREETING_SECONDS if is_kernel else now
-        return now < self._greeting_ends
+            self._greeting_ends_at = now + MAX_GREETING_SECONDS if is_kernel else now
+        return now < self._greeting_ends_at
 
     @property
-    def current(self) -> KernelSession | None:
+    def current_session(self) -> KernelSession | None:
         """The notebook's current session; None while none is open."""
         with self._lock:
             return self._sessions.get(self._current_id) if self._current_id is not None else None
@@ -149,22 +149,29 @@ class Channel:
             if not is_known:
                 on_records = partial(self._forward_records, session.id)
                 on_problem = partial(self._send_problem, session)
-                self._unsubscribe += [session.subscribe(on_records), session.on_problem(on_problem)]
+                self._unsubscribe_functions += [
+                    session.subscribe(on_records),
+                    session.on_problem(on_problem),
+                ]
         if is_changed:
             self._send_to_pages(CurrentNotice(session=head_of(session)))
 
-    def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
+    def insert_cells(self, sources: Sequence[str], below_id: str | None) -> bool:
         """Insert new cells below a cell, blocking, through the page that shows it; returns False where none does."""
-        if below is None:
+        if below_id is None:
             return False
-        return self._services.engine.submit(self._insert_cells(sources, below)).result()
+        return self._services.engine.submit(self._insert_cells(sources, below_id)).result()
 
-    async def _insert_cells(self, sources: Sequence[str], below: str) -> bool:
-        pages = await self.cells.page_notebooks(CellsWanted(below), MAX_PAGE_SECONDS) or ()
-        paths = [page.path for page in pages if any(cell.id == below for cell in page.cells)]
+    async def _insert_cells(self, sources: Sequence[str], below_id: str) -> bool:
+        notebooks = await self.cells.page_notebooks(CellsWanted(below_id), MAX_PAGE_SECONDS) or ()
+        paths = [
+            notebook.path
+            for notebook in notebooks
+            if any(cell.id == below_id for cell in notebook.cells)
+        ]
         if not paths:
             return False
-        cell_ids = [below, *(uuid.uuid4().hex[:8] for _ in sources)]
+        cell_ids = [below_id, *(uuid.uuid4().hex[:8] for _ in sources)]
         changes = [
             CellChange(action="insert", cell=cell, after=after, new=source)
             for source, after, cell in zip(sources, cell_ids[:-1], cell_ids[1:], strict=True)
@@ -187,40 +194,42 @@ class Channel:
 
     def handle(self, content: dict[str, Any]) -> dict[str, Any]:
         """Answer one command at once; on the control thread."""
-        identifier = content.get("id")
-        earlier_reply = self._replies.get(identifier) if isinstance(identifier, str) else None
+        command_id = content.get("id")
+        earlier_reply = (
+            self._replies_by_command.get(command_id) if isinstance(command_id, str) else None
+        )
         if earlier_reply is not None:
             return {**earlier_reply, "repeated": True}
         try:
             command = _validated_command(content)
         except ValidationError as error:
-            return self._error(identifier, _validation_sentence(content, error))
+            return self._error_reply(command_id, _validation_sentence(content, error))
         except UserError as error:
-            return self._error(identifier, str(error))
+            return self._error_reply(command_id, str(error))
         try:
             reply = self._run_command(command)
         except UserError as error:
             reply = self._reply(command, status="error", error=str(error))
-        data = reply.model_dump(mode="json", exclude_none=True)
+        reply_json = reply.model_dump(mode="json", exclude_none=True)
         with self._lock:
-            self._replies[command.id] = data
-            while len(self._replies) > MAX_STORED_REPLIES:
-                self._replies.popitem(last=False)
-        return data
+            self._replies_by_command[command.id] = reply_json
+            while len(self._replies_by_command) > MAX_STORED_REPLIES:
+                self._replies_by_command.popitem(last=False)
+        return reply_json
 
     def close(self) -> None:
         """Stop sending records of sessions."""
-        for unsubscribe in self._unsubscribe:
+        for unsubscribe in self._unsubscribe_functions:
             unsubscribe()
-        self._unsubscribe.clear()
+        self._unsubscribe_functions.clear()
 
     def prepare(self, session_id: str | None = None) -> None:
         """Begin to import the modules of the session's model; returns at once, from any thread."""
         with self._lock:
             session = self._sessions.get(session_id or self._current_id or "")
-        record = session.snapshot(messages=False).session if session is not None else None
-        model = record.model.id if record is not None and record.model is not None else None
-        self._services.engine.submit(asyncio.to_thread(self._services.preload_model, model))
+        info = session.snapshot(messages=False).session if session is not None else None
+        model_id = info.model.id if info is not None and info.model is not None else None
+        self._services.engine.submit(asyncio.to_thread(self._services.preload_model, model_id))
 
     # Commands
 
@@ -229,18 +238,18 @@ class Channel:
             case Hello():
                 if command.client:
                     # Its Watch follows; until then it counts as watching, so that cells do not ask.
-                    self.page_watches.renew_watch(command.client, None, GREETING_SECONDS)
+                    self.page_watches.renew_watch(command.client, None, MAX_GREETING_SECONDS)
                 self._on_engine(command, self._open_current())
                 return self._reply(
                     command,
                     project=str(self._services.workspace.project),
-                    notebook=self._notebook(),
+                    notebook=self._notebook_path(),
                     watch_seconds=WATCH_SECONDS,
                 )
             case Watch():
                 self.page_watches.renew_watch(command.client, command.session)
                 if command.pings:
-                    self._presence.record_message(command.client, command.session)
+                    self._page_presence.record_message(command.client, command.session)
                 if command.cells:
                     self.cells.record_message(command.client)
                 return self._reply(command, watch_seconds=WATCH_SECONDS)
@@ -250,7 +259,7 @@ class Channel:
                 self.prepare(command.session)
             case Unwatch():
                 self.page_watches.end_watch(command.client, command.session)
-                self._presence.record_leave(command.client)
+                self._page_presence.record_leave(command.client)
                 self.cells.record_leave(command.client)
             case _:
                 self._on_engine(command, self._run_slow_part(command))
@@ -258,7 +267,9 @@ class Channel:
 
     async def _run_slow_part(self, command: CommandBase) -> Any:
         if isinstance(command, PromptBase) and command.client is not None:
-            self.cells.record_prompt(command.client, (await self._session(command.session)).id)
+            self.cells.record_prompt(
+                command.client, (await self._find_or_open_session(command.session)).id
+            )
         match command:
             case TellCells():
                 await self.cells.add_piece(command)
@@ -267,7 +278,7 @@ class Channel:
                 self.cell_changes.add_answer(command)
                 return None
             case Resync():
-                return await self._send_again(command)
+                return await self._resend_records(command)
             case RenameNotebook():
                 return await self._rename(command)
             case PromptBase() if "/" in command.text:
@@ -280,20 +291,20 @@ class Channel:
     def _operation_context(self) -> OperationContext:
         return OperationContext(
             self._services,
-            self._session,
-            self._notebook(),
+            self._find_or_open_session,
+            self._notebook_path(),
             is_page=True,
             adopt=self.adopt,
             forget=self.forget,
             publish=self._send_to_pages,
-            turn=self._await_turn,
+            await_turn=self._await_turn,
         )
 
     async def _run_typed_command(self, command: PromptBase) -> TypedAnswer | SessionAnswer:
         """Run the slash command in a prompt, or send the prompt; raises UserError for a mistake."""
-        from palimpsest.frontends.operations.definitions import own_commands  # noqa: PLC0415 - with the first prompt of a page
+        from palimpsest.frontends.operations.definitions import own_command_names  # noqa: PLC0415 - with the first prompt of a page
 
-        command_names = await asyncio.to_thread(own_commands, self._services)
+        command_names = await asyncio.to_thread(own_command_names, self._services)
         parsed_command = typed_command(command.text, command_names)
         if isinstance(parsed_command, str):
             prompt = command.model_copy(update={"text": parsed_command})
@@ -307,48 +318,48 @@ class Channel:
         try:
             answer = await operation.run(replace(self._operation_context(), in_cell=True))
         except UserError as error:
-            raise UserError(panel_words(str(error))) from None
+            raise UserError(panel_text(str(error))) from None
         if isinstance(answer, TypedAnswer):
             return answer
-        lines = operation.output(answer)
+        output = operation.output(answer)
         if isinstance(answer, Done) and answer.late:
-            raise UserError(panel_words(joined_output(lines).plain_text))
-        if isinstance(lines, BaseModel):  # without text, such as a turn: it is in the transcript
+            raise UserError(panel_text(joined_output(output).plain_text))
+        if isinstance(output, BaseModel):  # without text, such as a turn: it is in the transcript
             return TypedAnswer()
-        return TypedAnswer(markdown=panel_words(joined_output(lines).markdown))
+        return TypedAnswer(markdown=panel_text(joined_output(output).markdown))
 
     async def _await_turn(
         self, session: KernelSession, turn: Coroutine[Any, Any, Answer]
     ) -> SessionAnswer:
         """Await a turn for which no cell waits."""
-        session.take_withheld()  # the page shows the notice about the opening
-        answer = await without_cell(self.kernel_parts, session, turn, AWAY_SECONDS)
+        session.take_opening_notice()  # the page shows the notice about the opening
+        answer = await without_cell(self.kernel_parts, session, turn, MAX_AWAY_SECONDS)
         # An error is shown in its message; raise it for a turn without messages.
         if answer.error is not None and answer.turn_id != "" and not answer.messages:
             raise UserError(answer.error.message)
         return SessionAnswer(session=head_of(session))
 
-    async def _send_again(self, command: Resync) -> None:
-        session = await self._session(command.session)
+    async def _resend_records(self, command: Resync) -> None:
+        session = await self._find_or_open_session(command.session)
         for notice in await missed_notices(session, command.after, command.id):
             self._send_to_pages(notice)
 
     async def _rename(self, command: RenameNotebook) -> Done:
-        old_path = self._notebook()
+        old_path = self._notebook_path()
         is_renamed = rename_notebook(command.was, command.notebook)
-        new_path = self._notebook()
+        new_path = self._notebook_path()
         if is_renamed and old_path is not None and new_path is not None:
             await self._services.workspace.rename(old_path, new_path)
         return Done(late=not is_renamed)
 
     async def _open_current(self) -> None:
-        await self._session(None)
+        await self._find_or_open_session(None)
 
-    async def _session(self, identifier: str | None) -> KernelSession:
+    async def _find_or_open_session(self, session_id: str | None) -> KernelSession:
         """Return an open session of this kernel, or open it."""
-        if identifier is not None and identifier in self._sessions:
-            return self._sessions[identifier]
-        session = await self._services.workspace.open_or_current(identifier, self._notebook())
+        if session_id is not None and session_id in self._sessions:
+            return self._sessions[session_id]
+        session = await self._services.workspace.open_or_current(session_id, self._notebook_path())
         self.adopt(session)
         return session
 
@@ -375,8 +386,8 @@ class Channel:
                     publish(answer=answer, words=_answer_text(command, answer))
 
         future = self._services.engine.submit(run_and_publish())
-        self._tasks.add(future)
-        future.add_done_callback(self._tasks.discard)
+        self._running_futures.add(future)
+        future.add_done_callback(self._running_futures.discard)
 
     def _reply(self, command: CommandBase, **fields: Any) -> CommandReply:
         with self._lock:
@@ -387,16 +398,16 @@ class Channel:
         values = {"status": "ok", "id": command.id, "version": __version__, "session": head}
         return CommandReply(**(values | fields))
 
-    def _error(self, identifier: Any, sentence: str) -> dict[str, Any]:
+    def _error_reply(self, command_id: Any, sentence: str) -> dict[str, Any]:
         reply = CommandReply(
             status="error",
-            id=identifier if isinstance(identifier, str) else None,
+            id=command_id if isinstance(command_id, str) else None,
             error=sentence,
             version=__version__,
         )
         return reply.model_dump(mode="json", exclude_none=True)
 
-    def _notebook(self) -> str | None:
+    def _notebook_path(self) -> str | None:
         return current_notebook(self._shell)
 
     def _forward_records(self, session_id: str, records: Sequence[Record]) -> None:

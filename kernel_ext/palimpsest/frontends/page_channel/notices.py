@@ -16,7 +16,7 @@ from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.session_record.events import Record
 
 ItemT = TypeVar("ItemT")
-NOTICE_CHARS = 250_000
+MAX_NOTICE_CHARS = 250_000
 """Approximate size of a notice; a browser can draw between two of them."""
 
 
@@ -33,7 +33,7 @@ def _context_fill(snapshot: Snapshot) -> ContextFill | None:
     )
 
 
-def session_states(session: KernelSession, resync: str) -> Iterator[SessionStateNotice]:
+def session_states(session: KernelSession, resync_id: str) -> Iterator[SessionStateNotice]:
     """Yield a session's complete state in notices of bounded size."""
     snapshot = session.snapshot()
     head = head_at(session, snapshot)
@@ -44,7 +44,7 @@ def session_states(session: KernelSession, resync: str) -> Iterator[SessionState
         is_last = number == len(pieces) - 1
         yield SessionStateNotice(
             session=session.id,
-            resync=resync,
+            resync=resync_id,
             seq=snapshot.seq,
             head=head,
             messages=piece,
@@ -66,40 +66,44 @@ def new_records(session_id: str, records: Sequence[Record]) -> Iterator[RecordsN
         yield RecordsNotice(session=session_id, records=without_replaced(batch))
 
 
-def records_since(session: KernelSession, after: int, resync: str) -> Iterator[RecordsNotice]:
+def records_since(
+    session: KernelSession, after_seq: int, resync_id: str
+) -> Iterator[RecordsNotice]:
     """Yield a session's records after a sequence number in notices of bounded size, read from its log."""
-    records = map(page_record, session.records_after(after))
+    records = map(page_record, session.records_after(after_seq))
     batches = list(in_batches(records, _json_chars)) or [()]
     for number, batch in enumerate(batches):
         is_last = number == len(batches) - 1
         yield RecordsNotice(
-            session=session.id, records=batch, resync=resync, after=after, last=is_last
+            session=session.id, records=batch, resync=resync_id, after=after_seq, last=is_last
         )
-        after = batch[-1]["seq"] if batch else after
+        after_seq = batch[-1]["seq"] if batch else after_seq
 
 
 async def missed_notices(
-    session: KernelSession, after: int | None, resync: str
+    session: KernelSession, after_seq: int | None, resync_id: str
 ) -> Iterable[SessionStateNotice | RecordsNotice]:
     """Return the notices that a page missed: the records after a sequence number, or the complete state for None."""
-    if after is None:
-        return session_states(session, resync)
-    return await asyncio.to_thread(lambda: list(records_since(session, after, resync)))
+    if after_seq is None:
+        return session_states(session, resync_id)
+    return await asyncio.to_thread(lambda: list(records_since(session, after_seq, resync_id)))
 
 
 def _json_chars(record: dict[str, Any]) -> int:
     return len(json.dumps(record))
 
 
-def in_batches(items: Iterable[ItemT], size: Callable[[ItemT], int]) -> Iterator[tuple[ItemT, ...]]:
-    """Yield items in batches of bounded size; a larger item is its own batch. ``size`` returns characters."""
+def in_batches(
+    items: Iterable[ItemT], count_chars: Callable[[ItemT], int]
+) -> Iterator[tuple[ItemT, ...]]:
+    """Yield items in batches of bounded size; a larger item is its own batch. ``count_chars`` returns characters."""
     batch: list[ItemT] = []
-    chars_left = NOTICE_CHARS
+    chars_left = MAX_NOTICE_CHARS
     for item in items:
-        chars = size(item)
+        chars = count_chars(item)
         if batch and chars > chars_left:
             yield tuple(batch)
-            batch, chars_left = [], NOTICE_CHARS
+            batch, chars_left = [], MAX_NOTICE_CHARS
         batch.append(item)
         chars_left -= chars
     if batch:

@@ -13,12 +13,12 @@ from dataclasses import asdict
 
 from pydantic import BaseModel
 
-from palimpsest.frontends.page_channel.page_presence import FORGOTTEN_SECONDS
+from palimpsest.frontends.page_channel.page_presence import MAX_REMEMBERED_SECONDS
 from palimpsest.frontends.protocol.connection import CellsRequestNotice, TellCells
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 
-OTHER_PAGES_SECONDS = 0.3
-"""Time to wait for further pages after one has answered completely."""
+MAX_OTHER_PAGES_SECONDS = 0.3
+"""Maximum time to wait for further pages after one has answered completely."""
 
 
 class _CellsRequest:
@@ -31,7 +31,7 @@ class _CellsRequest:
         self.pieces_by_client: dict[str, list[PageNotebook]] = {}
         self.complete_clients: list[str] = []
         """The pages that have answered completely, in that order."""
-        self.changed = asyncio.Event()
+        self.answer_event = asyncio.Event()
 
 
 class PageCells:
@@ -66,15 +66,20 @@ class PageCells:
 
         The page that sent the session's newest prompt comes first, then a visible one, then the one heard last.
         """
-        prompting_page = self._prompting_clients.get(session_id or "")
+        prompting_client = self._prompting_clients.get(session_id or "")
         candidates = [
-            (page == prompting_page, visibility[notebook], self._heard_times.get(page, 0.0), page)
-            for page, visibility in self._shown_notebooks.items()
-            if notebook in visibility and page in self._heard_times
+            (
+                client == prompting_client,
+                visibility[notebook],
+                self._heard_times.get(client, 0.0),
+                client,
+            )
+            for client, visibility in self._shown_notebooks.items()
+            if notebook in visibility and client in self._heard_times
         ]
-        return [page for *_, page in sorted(candidates, reverse=True)]
+        return [client for *_, client in sorted(candidates, reverse=True)]
 
-    def closed_notebooks(self) -> list[str]:
+    def closed_notebook_paths(self) -> list[str]:
         """Return the paths of notebooks that a page showed in this kernel, and that none has any more."""
         return [path for path in self._known_cell_ids if self.best_client(path) is None]
 
@@ -85,23 +90,26 @@ class PageCells:
 
     def record_leave(self, client: str) -> None:
         """Record that a page went away; from any thread."""
-        self._heard_times = {p: at for p, at in self._heard_times.items() if p != client}
+        self._heard_times = {
+            other: heard_at for other, heard_at in self._heard_times.items() if other != client
+        }
         self._shown_notebooks.pop(client, None)
 
-    def clients(self, seconds: float) -> frozenset[str]:
+    def clients(self, max_seconds: float) -> frozenset[str]:
         """Return the pages that can answer within this time."""
         now = self._clock()
         return frozenset(
-            page
-            for page, heard_at in self._heard_times.items()
-            if now - heard_at < FORGOTTEN_SECONDS and self._silent_seconds.get(page, 0.0) < seconds
+            client
+            for client, heard_at in self._heard_times.items()
+            if now - heard_at < MAX_REMEMBERED_SECONDS
+            and self._silent_seconds.get(client, 0.0) < max_seconds
         )
 
     async def page_notebooks(
-        self, request: CellsWanted, seconds: float
+        self, request: CellsWanted, max_seconds: float
     ) -> Sequence[PageNotebook] | None:
         """Return the notebooks that pages show; None where no page answers within this time."""
-        clients = self.clients(seconds)
+        clients = self.clients(max_seconds)
         if not clients:
             return None
         cells_request = _CellsRequest(clients, is_partial=request.cell is not None)
@@ -109,38 +117,38 @@ class PageCells:
         self._requests[request_id] = cells_request
         try:
             self._send(CellsRequestNotice(request=request_id, **asdict(request)))
-            await self._wait_for_answers(cells_request, seconds)
+            await self._wait_for_answers(cells_request, max_seconds)
         finally:
             del self._requests[request_id]
         if not cells_request.complete_clients:
             return None
         pieces = cells_request.pieces_by_client
-        notebooks = _merged_notebooks([pieces[page] for page in cells_request.complete_clients])
+        notebooks = _merged_notebooks([pieces[client] for client in cells_request.complete_clients])
         if request.cell is not None:
             return notebooks
         return [self._with_deleted(notebook) for notebook in notebooks]
 
-    def _with_deleted(self, page: PageNotebook) -> PageNotebook:
+    def _with_deleted(self, notebook: PageNotebook) -> PageNotebook:
         """Add cells that the notebook has had to the deleted ones: a page forgets deletions when a cell runs."""
-        present_ids = {cell.id for cell in page.cells}
-        known_ids = self._known_cell_ids.setdefault(page.path, set())
+        present_ids = {cell.id for cell in notebook.cells}
+        known_ids = self._known_cell_ids.setdefault(notebook.path, set())
         known_ids |= present_ids
-        deleted_ids = sorted({*page.deleted, *known_ids} - present_ids)
-        return page.model_copy(update={"deleted": tuple(deleted_ids)})
+        deleted_ids = sorted({*notebook.deleted, *known_ids} - present_ids)
+        return notebook.model_copy(update={"deleted": tuple(deleted_ids)})
 
-    async def _wait_for_answers(self, cells_request: _CellsRequest, seconds: float) -> None:
+    async def _wait_for_answers(self, cells_request: _CellsRequest, max_seconds: float) -> None:
         """Wait until the pages have answered or the time has passed, and record those that were silent."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
+        deadline = loop.time() + max_seconds
         while cells_request.waiting_clients and loop.time() < deadline:
-            cells_request.changed.clear()
+            cells_request.answer_event.clear()
             try:
-                await asyncio.wait_for(cells_request.changed.wait(), deadline - loop.time())
+                await asyncio.wait_for(cells_request.answer_event.wait(), deadline - loop.time())
             except TimeoutError:
                 break
             if cells_request.complete_clients:
-                deadline = min(deadline, loop.time() + OTHER_PAGES_SECONDS)
-        self._silent_seconds.update(dict.fromkeys(cells_request.waiting_clients, seconds))
+                deadline = min(deadline, loop.time() + MAX_OTHER_PAGES_SECONDS)
+        self._silent_seconds.update(dict.fromkeys(cells_request.waiting_clients, max_seconds))
 
     async def add_piece(self, command: TellCells) -> None:
         """Add a piece of an answer; also a late one shows that the page can answer."""
@@ -151,28 +159,32 @@ class PageCells:
         cells_request.pieces_by_client.setdefault(command.client, []).extend(command.notebooks)
         if command.last:
             # An answer about one cell may leave out notebooks that have no such cell.
-            others = self._shown_notebooks.get(command.client) if cells_request.is_partial else None
+            other_notebooks = (
+                self._shown_notebooks.get(command.client) if cells_request.is_partial else None
+            )
             pieces = cells_request.pieces_by_client[command.client]
             visibility = {notebook.path: notebook.visible for notebook in pieces}
-            self._shown_notebooks[command.client] = (others or {}) | visibility
+            self._shown_notebooks[command.client] = (other_notebooks or {}) | visibility
             cells_request.waiting_clients.discard(command.client)
             cells_request.complete_clients.append(command.client)
-            cells_request.changed.set()
+            cells_request.answer_event.set()
 
 
 def _merged_notebooks(answers: Sequence[Sequence[PageNotebook]]) -> list[PageNotebook]:
     """Return each notebook once: the joined pieces of a page, preferably of a page that shows the notebook."""
     notebooks: dict[str, PageNotebook] = {}
     for pieces in answers:
-        page_notebooks: dict[str, PageNotebook] = {}
-        for page_part in pieces:
-            known_part = page_notebooks.get(page_part.path)
-            page_notebooks[page_part.path] = (
-                page_part
-                if known_part is None
-                else known_part.model_copy(update={"cells": (*known_part.cells, *page_part.cells)})
+        notebooks_of_page: dict[str, PageNotebook] = {}
+        for piece in pieces:
+            earlier_piece = notebooks_of_page.get(piece.path)
+            notebooks_of_page[piece.path] = (
+                piece
+                if earlier_piece is None
+                else earlier_piece.model_copy(
+                    update={"cells": (*earlier_piece.cells, *piece.cells)}
+                )
             )
-        for path, notebook in page_notebooks.items():
+        for path, notebook in notebooks_of_page.items():
             if path not in notebooks or (notebook.visible and not notebooks[path].visible):
                 notebooks[path] = notebook
     return list(notebooks.values())

@@ -21,9 +21,9 @@ from palimpsest.transcript.context_values.cell_changes import CellChange, CellOr
 from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.errors import UserError
 
-ANSWER_SECONDS = 5.0
+MAX_ANSWER_SECONDS = 5.0
 """Time that a page has to run or change a cell; one that does more than draw answers within a tenth of it."""
-MORE_SECONDS = 0.1
+MORE_SECONDS_PER_CHANGE = 0.1
 """Time that a page has besides for each further cell that it changes."""
 NO_PAGE = "No open page shows {notebook}. Ask the user to open it in JupyterLab."
 SILENT_PAGE = (
@@ -46,7 +46,7 @@ class PageChanges:
         self._send = send
         self._cells = cells
         self._requested_runs = requested_runs
-        self._answers: dict[str, asyncio.Future[CellsChanged]] = {}
+        self._answer_futures: dict[str, asyncio.Future[CellsChanged]] = {}
 
     async def change(
         self,
@@ -57,16 +57,19 @@ class PageChanges:
         *,
         skip_older: bool = False,
     ) -> tuple[CellResult, ...]:
-        """Make all of the changes or none, and return one result for each; raises NoPage and UserError."""
+        """Make all of the changes or none, and return one result for each; raises NoPage and UserError.
+
+        With ``skip_older``, a page whose cells are already as the changes would leave them is passed over for the next.
+        """
         clients = self._cells.ordered_clients(notebook, session_id)
-        first = await self._change_in(next(iter(clients), None), notebook, changes, origin)
-        if not (skip_older and _are_made_already(changes, first)):
-            return first
+        first_results = await self._change_in(next(iter(clients), None), notebook, changes, origin)
+        if not (skip_older and _are_made_already(changes, first_results)):
+            return first_results
         for client in clients[1:]:
             results = await self._change_in(client, notebook, changes, origin)
             if not _are_made_already(changes, results):
                 return tuple(result.model_copy(update={"elsewhere": True}) for result in results)
-        return first
+        return first_results
 
     async def _change_in(
         self,
@@ -78,14 +81,14 @@ class PageChanges:
         answer = await self._ask_page(
             notebook,
             client,
-            lambda request, client: ChangeCellsNotice(
-                request=request,
+            lambda request_id, client: ChangeCellsNotice(
+                request=request_id,
                 client=client,
                 notebook=notebook,
                 changes=tuple(changes),
                 origin=origin,
             ),
-            ANSWER_SECONDS + MORE_SECONDS * len(changes),
+            MAX_ANSWER_SECONDS + MORE_SECONDS_PER_CHANGE * len(changes),
         )
         if len(answer.results) != len(changes):
             raise UserError(
@@ -99,15 +102,15 @@ class PageChanges:
     ) -> CellRun:
         """Run a cell as a person would, if it has this source, and return its recorded run."""
 
-        async def ask_page(expect: Callable[[str], None]) -> CellResult:
-            def notice(request: str, client: str) -> RunCellNotice:
-                expect(request)
+        async def ask_page(expect_request: Callable[[str], None]) -> CellResult:
+            def build_notice(request_id: str, client: str) -> RunCellNotice:
+                expect_request(request_id)
                 return RunCellNotice(
-                    request=request, client=client, notebook=notebook, cell=cell, source=source
+                    request=request_id, client=client, notebook=notebook, cell=cell, source=source
                 )
 
             client = self._cells.best_client(notebook, session_id)
-            answer = await self._ask_page(notebook, client, notice)
+            answer = await self._ask_page(notebook, client, build_notice)
             return answer.results[0] if answer.results else CellResult(cell=cell)
 
         return await self._requested_runs.run(
@@ -116,34 +119,34 @@ class PageChanges:
 
     def was_closed(self, own_path: Path) -> bool:
         """Return whether a page showed the notebook of this file in this kernel, and none does any more."""
-        return any(is_own_notebook(path, own_path) for path in self._cells.closed_notebooks())
+        return any(is_own_notebook(path, own_path) for path in self._cells.closed_notebook_paths())
 
     def add_answer(self, command: CellsChanged) -> None:
         """Add a page's answer; one that comes too late only shows that the page can answer."""
         self._cells.record_message(command.client)
-        answer = self._answers.get(command.request)
-        if answer is not None and not answer.done():
-            answer.set_result(command)
+        answer_future = self._answer_futures.get(command.request)
+        if answer_future is not None and not answer_future.done():
+            answer_future.set_result(command)
 
     async def _ask_page(
         self,
         notebook: str,
         client: str | None,
-        notice: Callable[[str, str], ChangeCellsNotice | RunCellNotice],
-        seconds: float = ANSWER_SECONDS,
+        build_notice: Callable[[str, str], ChangeCellsNotice | RunCellNotice],
+        max_seconds: float = MAX_ANSWER_SECONDS,
     ) -> CellsChanged:
         if client is None:
             raise NoPage(NO_PAGE.format(notebook=notebook))
-        request = uuid.uuid4().hex
+        request_id = uuid.uuid4().hex
         answer_future = asyncio.get_running_loop().create_future()
-        self._answers[request] = answer_future
+        self._answer_futures[request_id] = answer_future
         try:
-            self._send(notice(request, client))
-            answer: CellsChanged = await asyncio.wait_for(answer_future, seconds)
+            self._send(build_notice(request_id, client))
+            answer: CellsChanged = await asyncio.wait_for(answer_future, max_seconds)
         except TimeoutError:
-            raise UserError(SILENT_PAGE.format(notebook=notebook, seconds=seconds)) from None
+            raise UserError(SILENT_PAGE.format(notebook=notebook, seconds=max_seconds)) from None
         finally:
-            del self._answers[request]
+            del self._answer_futures[request_id]
         if answer.refusal is not None:
             raise UserError(REFUSALS[answer.refusal].format(notebook=notebook))
         return answer
@@ -152,9 +155,9 @@ class PageChanges:
 def _are_made_already(changes: Sequence[CellChange], results: Sequence[CellResult]) -> bool:
     """Return whether a page refused changes only because its cells are as the changes would leave them."""
     changes_by_cell = {change.cell: change for change in changes}
-    problems = [result for result in results if result.problem is not None]
-    refused_changes = [(result, changes_by_cell.get(result.cell)) for result in problems]
-    return bool(problems) and all(
+    refused_results = [result for result in results if result.problem is not None]
+    refused_changes = [(result, changes_by_cell.get(result.cell)) for result in refused_results]
+    return bool(refused_results) and all(
         change is not None
         and (
             result.problem == "missing"

@@ -26,11 +26,11 @@ from palimpsest.transcript.context_values.cell_changes import CellResult
 from palimpsest.transcript.context_values.cell_runs import CellRun, has_hidden_tag, is_same_source
 from palimpsest.transcript.errors import Aborted, UserError
 
-BEGIN_SECONDS = 5.0
+MAX_BEGIN_SECONDS = 5.0
 """Time in which a page's execute request must arrive once it has answered that it runs the cell."""
-ABORT_SECONDS = 0.1
-"""Interval at which a wait checks whether a stopped cell does not end."""
-MAX_ACCEPTED = 200
+ABORT_CHECK_SECONDS = 0.1
+"""Interval at which a wait checks whether it was aborted."""
+MAX_REMEMBERED_REQUESTS = 200
 """Number of newest runs whose requests are remembered."""
 NOT_BEGUN = (
     "The page began to run the cell, but its request did not reach the kernel within {seconds:.0f} seconds, so it did "
@@ -45,9 +45,9 @@ class _ExpectedRun:
     """A run that a page was asked for."""
 
     session_id: str
-    cell: str
+    cell_id: str
     source: str
-    job: "Future[CellRunJob]" = field(default_factory=Future)
+    job_future: "Future[CellRunJob]" = field(default_factory=Future)
 
 
 class RequestedRuns:
@@ -56,18 +56,18 @@ class RequestedRuns:
     def __init__(self, main_thread: MainThread, reader: NotebookReader | None) -> None:
         self._main_thread = main_thread
         self._reader = reader
-        self._numbers = NestedNumbers(lambda: main_thread.running_cell_count())
-        self._expected: dict[str, _ExpectedRun] = {}
-        self._sessions: dict[str, str] = {}
+        self._nested_numbers = NestedNumbers(lambda: main_thread.running_cell_count())
+        self._expected_runs: dict[str, _ExpectedRun] = {}
+        self._session_ids: dict[str, str] = {}
         """The session that asked for each accepted request, by the id of the page's message."""
 
-    def session_of(self, request_id: str) -> str:
-        """Return the session for which a page's message runs a cell; empty for a person's; from any thread."""
-        return self._sessions.get(request_id, "")
+    def session_id_of(self, request_id: str) -> str:
+        """Return the id of the session for which a page's message runs a cell; empty for a person's; from any thread."""
+        return self._session_ids.get(request_id, "")
 
     async def run(
         self,
-        cell: str,
+        cell_id: str,
         source: str,
         ask_page: Callable[[Callable[[str], None]], Awaitable[CellResult]],
         *,
@@ -79,22 +79,22 @@ class RequestedRuns:
         ``ask_page`` asks the page, and is given a function for the request's id. Raises CellNotRun with the page's
         result, Aborted where the run was withdrawn before it began, and UserError.
         """
-        expected_run = _ExpectedRun(session_id, cell, source)
-        requests: list[str] = []
+        expected_run = _ExpectedRun(session_id, cell_id, source)
+        request_ids: list[str] = []
 
-        def expect(request: str) -> None:
-            requests.append(request)
-            self._expected[request] = expected_run
+        def expect_request(request_id: str) -> None:
+            request_ids.append(request_id)
+            self._expected_runs[request_id] = expected_run
 
         try:
-            result = await ask_page(expect)
+            result = await ask_page(expect_request)
             if result.problem is not None:
                 raise CellNotRun(result)
-            job = await self._begun_job(expected_run, abort)
+            job = await self._await_begun_job(expected_run, abort)
         finally:
-            for request in requests:
-                self._expected.pop(request, None)
-        await self._end_of(job, abort)
+            for request_id in request_ids:
+                self._expected_runs.pop(request_id, None)
+        await self._await_end(job, abort)
         run = self._reader.run_of_request(job.request_id) if self._reader is not None else None
         if run is None:
             raise UserError(NOT_RECORDED)
@@ -103,46 +103,50 @@ class RequestedRuns:
     def accept(self, identity: Any, request: dict[str, Any]) -> None:
         """Post the run of a page's execute request, or reply that it was not run; on the control thread."""
         kernel = self._main_thread.shell.kernel
-        key = (request.get("metadata") or {}).get(RUN_KEY)
-        expected_run = self._expected.pop(key, None) if isinstance(key, str) else None
+        run_key = (request.get("metadata") or {}).get(RUN_KEY)
+        expected_run = self._expected_runs.pop(run_key, None) if isinstance(run_key, str) else None
         if (
             expected_run is None
             or not _is_asked_for(request, expected_run)
-            or not expected_run.job.set_running_or_notify_cancel()
+            or not expected_run.job_future.set_running_or_notify_cancel()
         ):
             reply_aborted(kernel, ControlStream(kernel), identity, request)
             return
-        job = CellRunJob(expected_run.session_id, kernel, identity, request, self._numbers)
-        newest_sessions = [*self._sessions.items(), (job.request_id, expected_run.session_id)]
-        self._sessions = dict(newest_sessions[-MAX_ACCEPTED:])
+        job = CellRunJob(expected_run.session_id, kernel, identity, request, self._nested_numbers)
+        newest_ids = [*self._session_ids.items(), (job.request_id, expected_run.session_id)]
+        self._session_ids = dict(newest_ids[-MAX_REMEMBERED_REQUESTS:])
         try:
             self._main_thread.post(job)
         except UserError as error:
             job.future.set_exception(error)
-        expected_run.job.set_result(job)
+        expected_run.job_future.set_result(job)
 
-    async def _begun_job(self, expected_run: _ExpectedRun, abort: Abort) -> CellRunJob:
-        deadline = time.monotonic() + BEGIN_SECONDS
-        run_future = asyncio.wrap_future(expected_run.job)
+    async def _await_begun_job(self, expected_run: _ExpectedRun, abort: Abort) -> CellRunJob:
+        deadline = time.monotonic() + MAX_BEGIN_SECONDS
+        run_future = asyncio.wrap_future(expected_run.job_future)
         while not run_future.done():
-            await asyncio.wait([run_future], timeout=ABORT_SECONDS)
+            await asyncio.wait([run_future], timeout=ABORT_CHECK_SECONDS)
             is_late = time.monotonic() > deadline
             # A job that is being made has been accepted, and is awaited.
-            if not run_future.done() and (abort.is_set() or is_late) and expected_run.job.cancel():
-                raise UserError(NOT_BEGUN.format(seconds=BEGIN_SECONDS)) if is_late else Aborted
+            if (
+                not run_future.done()
+                and (abort.is_set() or is_late)
+                and expected_run.job_future.cancel()
+            ):
+                raise UserError(NOT_BEGUN.format(seconds=MAX_BEGIN_SECONDS)) if is_late else Aborted
         return run_future.result()
 
-    async def _end_of(self, job: CellRunJob, abort: Abort) -> None:
+    async def _await_end(self, job: CellRunJob, abort: Abort) -> None:
         """Await the end of a run, which an abort withdraws or interrupts."""
         unregister = abort.on_abort(lambda: self._main_thread.interrupt(job))
         run_future = asyncio.ensure_future(asyncio.wrap_future(job.future))
         stopped_at: float | None = None
         try:
             while not run_future.done():
-                await asyncio.wait([run_future], timeout=ABORT_SECONDS)
+                await asyncio.wait([run_future], timeout=ABORT_CHECK_SECONDS)
                 if abort.is_set():
                     stopped_at = stopped_at or time.monotonic()
-                    if time.monotonic() - stopped_at > STUCK_SECONDS + ABORT_SECONDS:
+                    if time.monotonic() - stopped_at > STUCK_SECONDS + ABORT_CHECK_SECONDS:
                         raise UserError(STILL_RUNS)
             if run_future.cancelled() or isinstance(run_future.exception(), Interrupted):
                 raise Aborted
@@ -156,7 +160,7 @@ def _is_asked_for(request: dict[str, Any], expected_run: _ExpectedRun) -> bool:
     """Return whether a request runs the cell and the source that the page was asked to run."""
     metadata, content = request.get("metadata") or {}, request.get("content") or {}
     return (
-        metadata.get("cellId") == expected_run.cell
+        metadata.get("cellId") == expected_run.cell_id
         and is_same_source(str(content.get("code")), expected_run.source)
         and not has_hidden_tag(metadata)
     )

@@ -52,9 +52,9 @@ def typed_command(text: str, own_commands: Collection[str]) -> TypedCommand | st
         return text
     word = stripped_text[1:].split(maxsplit=1)[0]
     if _NAME.fullmatch(word) is None:
-        closest = _closest_name(word, own_commands) if "/" in word.strip("/") else None
-        if closest:
-            raise _unknown_command_error(stripped_text, word, closest)
+        closest_name = _closest_name(word, own_commands) if "/" in word.strip("/") else None
+        if closest_name:
+            raise _unknown_command_error(stripped_text, word, closest_name)
         return text
     name, arguments = word.lower(), " ".join(command[1].split())
     if name in TABLE.panel_forms:
@@ -62,24 +62,24 @@ def typed_command(text: str, own_commands: Collection[str]) -> TypedCommand | st
     if name in commands_of_other_agents():
         proposal = f"did you mean /{commands_of_other_agents()[name]}?"
         raise _refusal_error(stripped_text, f"/{name} is no command here: {proposal}")
-    closest = _closest_name(name, (*own_commands, *TABLE.panel_forms))
-    raise _unknown_command_error(stripped_text, word, closest)
+    closest_name = _closest_name(name, (*own_commands, *TABLE.panel_forms))
+    raise _unknown_command_error(stripped_text, word, closest_name)
 
 
 @cache
 def commands_of_other_agents() -> dict[str, str]:
     """Return Palimpsest's command by the name that other agents use; it is proposed, not run."""
-    by_other_name = {
+    own_names = {
         name: own_name.replace("--new PROMPT", "new") for name, own_name in FOREIGN_COMMANDS.items()
     }
     return {
         name: own_name
-        for name, own_name in by_other_name.items()
+        for name, own_name in own_names.items()
         if own_name.split()[0] in TABLE.panel_forms and name not in TABLE.panel_forms
     }
 
 
-def panel_words(text: str) -> str:
+def panel_text(text: str) -> str:
     """Return an operation's text with the panel's form of commands: ``/open ID`` for ``%agent open ID``."""
     names = "|".join(sorted(TABLE.panel_forms, key=len, reverse=True))
     pattern = rf"%agent (?:(--) |(?=(?:{names})\b))"
@@ -98,10 +98,10 @@ def _built_in_command(text: str, name: str, arguments: str) -> TypedCommand | st
             parse_line(command_line)
     except OptionError as error:
         problem = str(error).partition(" To send ")[0]
-        raise _refusal_error(text, panel_words(problem)) from None
+        raise _refusal_error(text, panel_text(problem)) from None
     form, _ = TABLE.panel_forms[name]
     if operation is None:
-        reason = f"/{name} does not take {_excerpt(arguments)!r}: {panel_words(form.help)}"
+        reason = f"/{name} does not take {_excerpt(arguments)!r}: {panel_text(form.help)}"
         raise _refusal_error(text, reason)
     return TypedCommand(operation, form.view if not arguments else None)
 
@@ -110,8 +110,10 @@ def _closest_name(word: str, names: Collection[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word, sorted(set(names)), 1, MIN_SIMILARITY)), None)
 
 
-def _unknown_command_error(text: str, word: str, closest: str | None) -> UserError:
-    proposal = f" Did you mean /{closest}?" if closest else " /help lists those that there are."
+def _unknown_command_error(text: str, word: str, closest_name: str | None) -> UserError:
+    proposal = (
+        f" Did you mean /{closest_name}?" if closest_name else " /help lists those that there are."
+    )
     return _refusal_error(text, f"There is no command /{_excerpt(word)}.{proposal}")
 
 

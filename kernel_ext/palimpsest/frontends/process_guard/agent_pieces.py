@@ -19,7 +19,7 @@ from typing import Any
 from palimpsest.frontends import terminal
 
 LATE_REFUSAL = "What the agent's Python left running ({code}) went on after its end. {sentence}"
-CODE_CHARS = 60
+MAX_CODE_CHARS = 60
 MAX_LATE_SENTENCES = 20
 """Maximum sentences that are kept for the model's next call; the user sees each at once."""
 
@@ -53,7 +53,7 @@ class Piece:
         """The task of the cell or kernel that waits for the piece; the piece must not cancel it."""
         self.listeners: weakref.WeakSet[Any] = weakref.WeakSet()
         """The listeners of IPython's events that the piece registered."""
-        self._late_names: set[str] = set()
+        self._late_refusals: set[str] = set()
         self._pid = os.getpid()
 
     @property
@@ -70,8 +70,8 @@ class Piece:
         if not self.has_ended:
             if sentence not in self.refusals:
                 self.refusals.append(sentence)
-        elif sentence not in self._late_names:
-            self._late_names.add(sentence)
+        elif sentence not in self._late_refusals:
+            self._late_refusals.add(sentence)
             late_text = LATE_REFUSAL.format(code=_first_code_line(self._code), sentence=sentence)
             _LATE_SENTENCES.append(late_text)
             del _LATE_SENTENCES[:-MAX_LATE_SENTENCES]
@@ -149,4 +149,4 @@ def _first_code_line(code: str) -> str:
     lines = [line.strip() for line in code.splitlines() if line.strip()]
     statements = [line for line in lines if not line.startswith(("import ", "from ", "#"))]
     line = next(iter(statements or lines), "")
-    return line if len(line) <= CODE_CHARS else f"{line[:CODE_CHARS]}..."
+    return line if len(line) <= MAX_CODE_CHARS else f"{line[:MAX_CODE_CHARS]}..."

@@ -69,12 +69,13 @@ def reporting_excepthook(
 ) -> Iterator[None]:
     """Within the block, report once that code of the piece replaced the hook, which IPython restores."""
     known_hooks = [getattr(sys, HOOK_NAME, None), getattr(shell, HOOK_NAME, None)]
+    original_count = len(known_hooks)
 
     def before_set() -> None:
-        current = getattr(sys, HOOK_NAME, None)
-        if CURRENT_PIECE.get() is piece and current not in known_hooks:
-            known_hooks.append(current)
-            if len(known_hooks) == 3:  # the first replacement
+        current_hook = getattr(sys, HOOK_NAME, None)
+        if CURRENT_PIECE.get() is piece and current_hook not in known_hooks:
+            known_hooks.append(current_hook)
+            if len(known_hooks) == original_count + 1:  # the first replacement
                 report(REPLACED_AND_RESTORED.format(name=f"sys.{HOOK_NAME}"))
 
     with patched_attribute(interactiveshell, "sys", _WatchedSys(before_set)):

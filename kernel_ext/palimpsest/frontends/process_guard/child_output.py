@@ -15,8 +15,8 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Any
 
-READ_BYTES = 65_536
-"""Bytes that are read at a time; the capacity of a pipe."""
+MAX_READ_BYTES = 65_536
+"""Maximum bytes that are read at a time: the capacity of a pipe."""
 
 
 class _Pipe:
@@ -42,14 +42,14 @@ class _Pipe:
         texts: list[str] = []
         with suppress(BlockingIOError):
             while self.is_open:
-                data = os.read(self.read_fd, READ_BYTES)
-                texts.append(self._decoder.decode(data, final=not data))
-                if not data:
+                new_bytes = os.read(self.read_fd, MAX_READ_BYTES)
+                texts.append(self._decoder.decode(new_bytes, final=not new_bytes))
+                if not new_bytes:
                     self.is_open = False
                     os.close(self.read_fd)
                 else:
                     with suppress(OSError):  # into the kernel's own log, as ipykernel would
-                        os.write(self.stream._original_stdstream_copy, data)  # noqa: SLF001
+                        os.write(self.stream._original_stdstream_copy, new_bytes)  # noqa: SLF001
         return "".join(texts)
 
     def restore_descriptor(self) -> None:
@@ -75,8 +75,8 @@ class ChildOutput:
                 with suppress(OSError):
                     self._pipes[name] = _Pipe(stream)
         if self._pipes:
-            name = "palimpsest-child-output"
-            reader = threading.Thread(target=self._read_until_closed, name=name, daemon=True)
+            thread_name = "palimpsest-child-output"
+            reader = threading.Thread(target=self._read_until_closed, name=thread_name, daemon=True)
             try:
                 # An empty context: the thread does not belong to the code.
                 Context().run(reader.start)
@@ -89,7 +89,7 @@ class ChildOutput:
     def store(self, name: str, text: str) -> None:
         """Store text that the run itself printed, after the earlier output of children."""
         with self._lock:
-            self._store_new()
+            self._store_new_text()
             self._store(name, text)
 
     def end_capture(self) -> None:
@@ -97,10 +97,10 @@ class ChildOutput:
         for pipe in self._pipes.values():
             pipe.restore_descriptor()
         with self._lock:
-            self._store_new()
+            self._store_new_text()
             self._has_ended = True
 
-    def _store_new(self) -> None:
+    def _store_new_text(self) -> None:
         for name, pipe in self._pipes.items():
             if text := pipe.read():
                 if self._has_ended:
@@ -116,4 +116,4 @@ class ChildOutput:
                 poll.register(read_fd, select.POLLIN)
             poll.poll()
             with self._lock:
-                self._store_new()
+                self._store_new_text()

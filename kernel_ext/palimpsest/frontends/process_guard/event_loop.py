@@ -26,7 +26,7 @@ LOOP_STOPPED = (
     "Stop a loop of your own (asyncio.new_event_loop()) instead."
 )
 
-PACKAGES = (
+PACKAGES_WITH_BUILTINS = (
     *("asyncio", "concurrent", "contextlib", "functools", "ipykernel", "jupyter_client"),
     *("palimpsest", "queue", "selectors", "threading", "tornado", "weakref", "zmq"),
 )
@@ -40,13 +40,13 @@ BUILTIN_NAMES = (
 
 _BUILTINS = {name: getattr(builtins, name) for name in BUILTIN_NAMES}
 _completed_modules: set[str] = set()
-"""The modules that were given the names."""
+"""Names of the modules to which the builtins were added."""
 
 
 def add_builtins() -> None:
     """Add the builtins to each module of the packages, once; later imported modules get them at the next call."""
     for name, module in list(sys.modules.items()):
-        if name in _completed_modules or name.partition(".")[0] not in PACKAGES:
+        if name in _completed_modules or name.partition(".")[0] not in PACKAGES_WITH_BUILTINS:
             continue
         _completed_modules.add(name)
         if isinstance(module, types.ModuleType):
@@ -70,17 +70,17 @@ def protected_iteration(
     loop: asyncio.AbstractEventLoop | None, report: Callable[[str], object]
 ) -> Iterator[None]:
     """Keep a loop's iteration intact while code runs inside it; ``report`` is called with a sentence if the code stopped the loop."""
-    ready = getattr(loop, "_ready", None)
-    if loop is None or ready is None:
+    ready_callbacks = getattr(loop, "_ready", None)
+    if loop is None or ready_callbacks is None:
         yield
         return
-    callbacks_before, was_stopping = len(ready), getattr(loop, "_stopping", False)
+    callback_count_before, was_stopping = len(ready_callbacks), getattr(loop, "_stopping", False)
     try:
         yield
     finally:
         if not loop.is_closed():
             # The iteration still takes as many callbacks as it counted at its beginning.
-            for _ in range(callbacks_before - len(ready)):
+            for _ in range(callback_count_before - len(ready_callbacks)):
                 loop.call_soon(_no_callback)
         if getattr(loop, "_stopping", False) and not was_stopping:
             loop._stopping = False  # type: ignore[attr-defined]  # noqa: SLF001  # no public way

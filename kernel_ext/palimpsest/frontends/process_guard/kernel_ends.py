@@ -39,14 +39,15 @@ NEXT_INPUT_REFUSED = (
 )
 PAYLOAD_REFUSED = "This wanted the page to do something ({source}), which was not done."
 
+MAX_NAMED_NAMES = 5
 EXIT_ADVICE = "To exit: use 'exit', 'quit'"
 NEEDED_MODULES = ("builtins", "sys", "os", "IPython", "ipykernel", "threading", "asyncio")
 
 
-def exit_text(raised: SystemExit) -> str:
+def exit_text(error: SystemExit) -> str:
     """Return the text for the model and the user about code that ended by SystemExit."""
-    code = raised.code
-    if isinstance(raised, KernelEndRefused):
+    code = error.code
+    if isinstance(error, KernelEndRefused):
         return f"SystemExit\n{code}"
     code_text = f": {code}" if type(code) in (int, str) else ""
     return f"SystemExit{code_text}\n{CODE_ENDED}"
@@ -58,25 +59,25 @@ def keeping_kernel_alive(shell: Any, piece: Piece) -> Iterator[None]:
 
     Afterwards, removed modules and names are restored, requests to the page are dropped, and each is reported.
     """
-    modules, names = dict(sys.modules), dict(vars(builtins))
-    flags = {name: getattr(shell, name) for name in _FLAGS if hasattr(shell, name)}
-    earlier_payloads = list(shell.payload_manager.read_payload())
-    handlers = signal_handlers()
+    modules_before, builtins_before = dict(sys.modules), dict(vars(builtins))
+    flags_before = {name: getattr(shell, name) for name in _SHELL_FLAGS if hasattr(shell, name)}
+    payloads_before = list(shell.payload_manager.read_payload())
+    handlers_before = signal_handlers()
     with patched_attribute(interactiveshell, "warn", _without_advice(interactiveshell.warn)):
-        timers = _catch_timers(piece)
+        caught_timers = _catch_timers(piece)
         try:
             yield
         finally:
-            _restore_removed(piece, sys.modules, modules, NEEDED_MODULES)
-            _restore_removed(piece, vars(builtins), names, tuple(names))
-            for name, value in flags.items():
+            _restore_removed(piece, sys.modules, modules_before, NEEDED_MODULES)
+            _restore_removed(piece, vars(builtins), builtins_before, tuple(builtins_before))
+            for name, value in flags_before.items():
                 if getattr(shell, name) != value:
                     if name in ("exit_now", "keep_running"):
                         piece.refuse(SHUTDOWN_REFUSED)
                     setattr(shell, name, value)
-            _end_timers(piece, timers)
-            guard_handlers(handlers, piece)
-            _refuse_payloads(piece, shell.payload_manager, earlier_payloads)
+            _end_timers(piece, caught_timers)
+            guard_handlers(handlers_before, piece)
+            _refuse_payloads(piece, shell.payload_manager, payloads_before)
 
 
 def _catch_timers(piece: Piece) -> list[tuple[signal.Signals, int]]:
@@ -88,22 +89,22 @@ def _catch_timers(piece: Piece) -> list[tuple[signal.Signals, int]]:
     def on_timer(number: int, _frame: object) -> None:
         piece.refuse(TIMER_FIRED.format(name=signal.Signals(number).name))
 
-    for name, timer in TIMERS:
+    for name, timer_kind in TIMERS:
         signal_number = getattr(signal, name, None)
         if signal_number is not None and signal.getsignal(signal_number) is signal.SIG_DFL:
             ORIGINAL_SIGNAL(signal_number, on_timer)
             TEMPORARY_HANDLERS.append(on_timer)
-            caught_timers.append((signal_number, getattr(signal, timer)))
+            caught_timers.append((signal_number, getattr(signal, timer_kind)))
     return caught_timers
 
 
 def _end_timers(piece: Piece, caught_timers: list[tuple[signal.Signals, int]]) -> None:
-    for number, timer in caught_timers:
-        if signal.getsignal(number) in (signal.SIG_DFL, *TEMPORARY_HANDLERS):
-            if signal.getitimer(timer)[0]:
-                signal.setitimer(timer, 0)
-                piece.refuse(TIMER_CANCELLED.format(name=number.name))
-            ORIGINAL_SIGNAL(number, signal.SIG_DFL)
+    for signal_number, timer_kind in caught_timers:
+        if signal.getsignal(signal_number) in (signal.SIG_DFL, *TEMPORARY_HANDLERS):
+            if signal.getitimer(timer_kind)[0]:
+                signal.setitimer(timer_kind, 0)
+                piece.refuse(TIMER_CANCELLED.format(name=signal_number.name))
+            ORIGINAL_SIGNAL(signal_number, signal.SIG_DFL)
     if caught_timers:
         TEMPORARY_HANDLERS.clear()
 
@@ -115,7 +116,7 @@ def _restore_removed(
     if removed_names:
         for name, value in entries_before.items():
             table.setdefault(name, value)
-        piece.refuse(NAMES_RESTORED.format(names=", ".join(removed_names[:5])))
+        piece.refuse(NAMES_RESTORED.format(names=", ".join(removed_names[:MAX_NAMED_NAMES])))
 
 
 def remove_payloads(
@@ -146,7 +147,7 @@ def _refuse_payloads(piece: Piece, manager: Any, payloads_before: list[dict[str,
             piece.refuse(PAYLOAD_REFUSED.format(source=source))
 
 
-_FLAGS = ("exit_now", "keepkernel_on_exit", "keep_running")
+_SHELL_FLAGS = ("exit_now", "keepkernel_on_exit", "keep_running")
 
 
 def _without_advice(warn: Callable[..., None]) -> Callable[..., None]:

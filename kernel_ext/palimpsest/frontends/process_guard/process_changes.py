@@ -48,16 +48,16 @@ class ProcessState:
 
     def __init__(self) -> None:
         self._settings_before = dict(single_settings())
-        self._hooks = interpreter_hooks()
-        self._path = list(sys.path)
-        self._environment = dict(os.environ)
-        self._handlers = signal_handlers()
-        self._filters = broad_filters()
-        self._builtins = dict(vars(builtins))
-        self._tables = [read_table() for _, read_table, _ in SETTING_TABLES]
-        self._backend = figure_backend() or os.environ.get("MPLBACKEND")
-        self._seeded: set[str] = set()
-        self._numpy_seeded = numpy_is_seeded()
+        self._hooks_before = interpreter_hooks()
+        self._import_paths = list(sys.path)
+        self._environment_before = dict(os.environ)
+        self._handlers_before = signal_handlers()
+        self._filters_before = broad_filters()
+        self._builtins_before = dict(vars(builtins))
+        self._tables_before = [read_table() for _, read_table, _ in SETTING_TABLES]
+        self._backend_before = figure_backend() or os.environ.get("MPLBACKEND")
+        self._seeded_modules: set[str] = set()
+        self._was_numpy_seeded = numpy_is_seeded()
         self._seed_patches = ExitStack()
         for name in ("random", "numpy.random"):
             module: Any = sys.modules.get(name)
@@ -81,7 +81,7 @@ class ProcessState:
     def _recording_seed(self, name: str, seed: Callable[..., Any]) -> Callable[..., Any]:
         def recording_seed(*arguments: Any, **options: Any) -> Any:
             is_random = not options and (not arguments or arguments[0] is None)
-            (self._seeded.discard if is_random else self._seeded.add)(name)
+            (self._seeded_modules.discard if is_random else self._seeded_modules.add)(name)
             return seed(*arguments, **options)
 
         return recording_seed
@@ -97,17 +97,17 @@ class ProcessState:
 
     def _hook_changes(self) -> Iterator[str]:
         for (hook, undo_code), value in interpreter_hooks().items():
-            old_hook = self._hooks[hook, undo_code]
+            old_hook = self._hooks_before[hook, undo_code]
             if value is not old_hook:
                 is_name = hook.replace(".", "").isidentifier()
                 yield _change_text(
                     f"replaced {hook}",
-                    _undo_replacement(hook, old_hook, value) if is_name else undo_code,
+                    _store_original(hook, old_hook, value) if is_name else undo_code,
                 )
 
     def _path_changes(self) -> Iterator[str]:
-        added_paths = [path for path in sys.path if path not in self._path]
-        removed_paths = [path for path in self._path if path not in sys.path]
+        added_paths = [path for path in sys.path if path not in self._import_paths]
+        removed_paths = [path for path in self._import_paths if path not in sys.path]
         if added_paths:
             undo_code = "; ".join(f"sys.path.remove({path!r})" for path in added_paths[:MAX_NAMES])
             yield _change_text(f"added {_names_text(added_paths)} to sys.path", undo_code)
@@ -118,11 +118,13 @@ class ProcessState:
             yield _change_text(f"removed {_names_text(removed_paths)} from sys.path", undo_code)
 
     def _environment_changes(self) -> Iterator[str]:
-        before, now = self._environment, dict(os.environ)
-        added_names = sorted(now.keys() - before.keys())
-        common_names = now.keys() & before.keys()
-        changed_names = sorted(name for name in common_names if now[name] != before[name])
-        removed_names = sorted(before.keys() - now.keys())
+        environment_before, environment_now = self._environment_before, dict(os.environ)
+        added_names = sorted(environment_now.keys() - environment_before.keys())
+        common_names = environment_now.keys() & environment_before.keys()
+        changed_names = sorted(
+            name for name in common_names if environment_now[name] != environment_before[name]
+        )
+        removed_names = sorted(environment_before.keys() - environment_now.keys())
         if added_names:
             undo_code = "; ".join(f"del os.environ[{name!r}]" for name in added_names[:MAX_NAMES])
             yield _change_text(f"set environment variables: {_names_text(added_names)}", undo_code)
@@ -133,7 +135,7 @@ class ProcessState:
 
     def _handler_changes(self) -> Iterator[str]:
         for number, handler in signal_handlers().items():
-            old_handler = self._handlers.get(number)
+            old_handler = self._handlers_before.get(number)
             if handler != old_handler:
                 name = signal.Signals(number).name
                 undo_code = "restart the kernel"
@@ -142,9 +144,9 @@ class ProcessState:
                 yield _change_text(f"left another handler for {name}", undo_code)
 
     def _filter_changes(self) -> Iterator[str]:
-        now = broad_filters()
-        added_filters = [entry for entry in now if entry not in self._filters]
-        removed_filters = [entry for entry in self._filters if entry not in now]
+        filters_now = broad_filters()
+        added_filters = [entry for entry in filters_now if entry not in self._filters_before]
+        removed_filters = [entry for entry in self._filters_before if entry not in filters_now]
         if added_filters:
             change = f"left a warning filter ({_filters_text(added_filters)})"
             yield _change_text(change, f"del warnings.filters[:{len(added_filters)}]")
@@ -153,42 +155,50 @@ class ProcessState:
                 f"warnings.simplefilter({action!r}, {category}, append=True)"
                 for action, category, _ in removed_filters[:MAX_NAMES]
             )
-            filters = _filters_text(removed_filters)
-            yield _change_text(f"removed a warning filter ({filters})", undo_code)
+            filters_text = _filters_text(removed_filters)
+            yield _change_text(f"removed a warning filter ({filters_text})", undo_code)
 
     def _table_changes(self) -> Iterator[str]:
         for (table, read_table, undo_code), old_table in zip(
-            SETTING_TABLES, self._tables, strict=True
+            SETTING_TABLES, self._tables_before, strict=True
         ):
-            now = read_table()
-            if old_table is None or now is None:
+            table_now = read_table()
+            if old_table is None or table_now is None:
                 continue
-            common_names = [name for name in now if name in old_table]
-            names = [n for n in common_names if not _is_same(old_table[n], now[n])]
+            common_names = [name for name in table_now if name in old_table]
+            names = [
+                name for name in common_names if not _is_same(old_table[name], table_now[name])
+            ]
             if names:
-                old = {name: old_table[name] for name in names[:MAX_NAMES]}
-                yield _change_text(f"left {table} changed: {_names_text(names)}", undo_code(old))
+                old_values = {name: old_table[name] for name in names[:MAX_NAMES]}
+                yield _change_text(
+                    f"left {table} changed: {_names_text(names)}", undo_code(old_values)
+                )
 
     def _builtin_changes(self) -> Iterator[str]:
-        now = vars(builtins)
-        old = {name: value for name, value in self._builtins.items() if name != "_"}
-        replaced_names = [name for name, value in old.items() if now.get(name, value) is not value]
+        builtins_now = vars(builtins)
+        old_builtins = {name: value for name, value in self._builtins_before.items() if name != "_"}
+        replaced_names = [
+            name
+            for name, value in old_builtins.items()
+            if builtins_now.get(name, value) is not value
+        ]
         if replaced_names:
             undo_codes = [
-                _undo_replacement(f"builtins.{name}", self._builtins[name], now[name])
+                _store_original(f"builtins.{name}", self._builtins_before[name], builtins_now[name])
                 for name in replaced_names
             ]
             undo_code = "; ".join(["import builtins", *undo_codes[:MAX_NAMES]])
             yield _change_text(f"replaced builtins: {_names_text(replaced_names)}", undo_code)
 
     def _seed_changes(self) -> Iterator[str]:
-        if numpy_is_seeded() and not self._numpy_seeded:
-            self._seeded.add("numpy.random")
-        for name in sorted(self._seeded):
+        if numpy_is_seeded() and not self._was_numpy_seeded:
+            self._seeded_modules.add("numpy.random")
+        for name in sorted(self._seeded_modules):
             yield _change_text(f"gave {name} a seed, so that its numbers repeat", f"{name}.seed()")
 
     def _backend_change(self) -> Iterator[str]:
-        old_backend, new_backend = self._backend, figure_backend()
+        old_backend, new_backend = self._backend_before, figure_backend()
         if old_backend is None or new_backend is None or old_backend.lower() == new_backend.lower():
             return
         pyplot, matplotlib = sys.modules.get("matplotlib.pyplot"), sys.modules.get("matplotlib")
@@ -206,12 +216,12 @@ def _change_text(change: str, undo_code: str) -> str:
     return f"This {change}. Back: {undo_code if len(undo_code) <= MAX_UNDO_CHARS else 'restart the kernel'}"
 
 
-def _undo_replacement(name: str, original: Any, now: Any) -> str:
+def _store_original(name: str, original: Any, new_value: Any) -> str:
     """Store the object from before the first replacement by a piece, and return the code that restores it."""
     # Also where the user has set it meanwhile.
     if name not in ORIGINALS or _REPLACEMENTS.get(name) is not original:
         ORIGINALS[name] = original
-    _REPLACEMENTS[name] = now
+    _REPLACEMENTS[name] = new_value
     return _UNDO_CODE.format(name=name, module=__name__)
 
 
@@ -238,11 +248,11 @@ def _filters_text(filters: Sequence[tuple[str, str, int]]) -> str:
     return ", ".join(f"{action} {category}" for action, category, _ in filters[:MAX_NAMES])
 
 
-def _is_same(old_value: Any, now: Any) -> bool:
-    if type(old_value) is not type(now):
+def _is_same(old_value: Any, new_value: Any) -> bool:
+    if type(old_value) is not type(new_value):
         return False
-    if type(now) in COMPARED_BY_VALUE:
-        return bool(old_value == now)
-    if type(now) in (list, tuple) and len(now) == len(old_value):
-        return all(map(_is_same, old_value, now))
-    return old_value is now
+    if type(new_value) in COMPARED_BY_VALUE:
+        return bool(old_value == new_value)
+    if type(new_value) in (list, tuple) and len(new_value) == len(old_value):
+        return all(map(_is_same, old_value, new_value))
+    return old_value is new_value

@@ -101,10 +101,10 @@ def broad_filters() -> list[tuple[str, str, int]]:
     ]
 
 
-Table = Mapping[str, Any]
+SettingTable = Mapping[str, Any]
 
 
-def _pandas_options() -> Table | None:
+def _pandas_options() -> SettingTable | None:
     """Return the options of pandas by dotted name."""
     module = sys.modules.get("pandas._config.config")
     options = getattr(module, "_global_config", None)
@@ -122,7 +122,7 @@ def _pandas_options() -> Table | None:
     return values
 
 
-def _numpy_call(name: str) -> Table | None:
+def _numpy_call(name: str) -> SettingTable | None:
     read_setting = getattr(sys.modules.get("numpy"), name, None)
     return dict(read_setting()) if callable(read_setting) else None
 
@@ -134,7 +134,7 @@ def _matplotlib_settings() -> dict[str, Any]:
     return dict(dict.items(settings)) if isinstance(settings, dict) else {}
 
 
-def _figure_settings() -> Table:
+def _figure_settings() -> SettingTable:
     """Return matplotlib's rcParams without its backend."""
     settings = _matplotlib_settings().items()
     return {name: value for name, value in settings if name not in _BACKEND_NAMES}
@@ -156,17 +156,19 @@ def numpy_is_seeded() -> bool:
     return generator is not None and getattr(generator, "_seed_seq", "") is None
 
 
-def _update_code(function: str) -> Callable[[Table], str]:
+def _update_code(function: str) -> Callable[[SettingTable], str]:
     return lambda old: f"{function}(**{dict(old)!r})"
 
 
-def _pandas_options_code(old_options: Table) -> str:
+def _pandas_options_code(old_options: SettingTable) -> str:
     return "; ".join(
         f"pandas.set_option({name!r}, {value!r})" for name, value in old_options.items()
     )
 
 
-SETTING_TABLES: tuple[tuple[str, Callable[[], Table | None], Callable[[Table], str]], ...] = (
+SETTING_TABLES: tuple[
+    tuple[str, Callable[[], SettingTable | None], Callable[[SettingTable], str]], ...
+] = (
     ("pandas options", _pandas_options, _pandas_options_code),
     (
         "numpy's print options",

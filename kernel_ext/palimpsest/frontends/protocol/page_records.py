@@ -47,17 +47,17 @@ def without_replaced(batch: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], .
     The first record stays, since its number shows a page whether records are missing, and so does the first of each value,
     which determines the value's position. A page may have part of the batch: the rest is enough from any number on.
     """
-    first_numbers, seen_keys = {0}, set[_ValueKey]()
-    for number, record in enumerate(batch):
+    kept_indexes, seen_keys = {0}, set[_ValueKey]()
+    for index, record in enumerate(batch):
         if record["type"].endswith(".removed"):
             seen_keys.clear()
         elif record["type"] in COMPLETE_VALUES and (key := _value_key(record)) not in seen_keys:
             seen_keys.add(key)
-            first_numbers.add(number)
+            kept_indexes.add(index)
     remaining_records, later_keys = list[dict[str, Any]](), set[_ValueKey]()
-    for number in reversed(range(len(batch))):
-        record, key = batch[number], _value_key(batch[number])
-        if number in first_numbers or key not in later_keys:
+    for index in reversed(range(len(batch))):
+        record, key = batch[index], _value_key(batch[index])
+        if index in kept_indexes or key not in later_keys:
             remaining_records.append(record)
         if record["type"] in COMPLETE_VALUES:
             later_keys.add(key)

@@ -16,7 +16,7 @@ from typing import Any
 from palimpsest.frontends import terminal
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.mime_bundle import (
-    Frame,
+    TurnFacts,
     segment_bundle,
     shown_mode,
     status_line,
@@ -39,11 +39,13 @@ from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 from palimpsest.transcript.session_record.sessions import Busy, Retrying
 from palimpsest.transcript.visible_text import visible_text
 
-FAST_SECONDS = 0.25
-SLOW_SECONDS = 1.0
-FAST_CHARS = 5_000
-"""Longest segment that is refreshed every ``FAST_SECONDS``."""
-FIRST_SECONDS = 0.03
+SHORT_INTERVAL_SECONDS = 0.25
+LONG_INTERVAL_SECONDS = 1.0
+MAX_SHORT_CHARS = 5_000
+"""Longest segment that is refreshed every ``SHORT_INTERVAL_SECONDS``."""
+CHARS_PER_LONG_INTERVAL = 8_000
+"""Characters of a longer segment for each ``LONG_INTERVAL_SECONDS`` of its interval."""
+FIRST_TEXT_SECONDS = 0.03
 """Delay before the first text of a turn is shown: short, since the user waits for it."""
 
 
@@ -70,16 +72,17 @@ class CellOutput:
         self._is_watched = is_watched
         self._is_quiet = is_quiet
         self._clock = clock
-        self._prefix = f"palimpsest-{uuid.uuid4().hex[:12]}"
+        self._display_id_prefix = f"palimpsest-{uuid.uuid4().hex[:12]}"
         self._segment = Segment(0, SegmentCut())
-        self._newest_displayed = -1
+        self._newest_shown_index = -1
         """Index of the newest segment that has an output."""
         self._output_count = 0
         """Number of outputs of this turn, including native ones."""
-        self._refused_count = 0
-        self._refreshed_at_counts = (-1, -1)
+        self._refused_output_count = 0
+        """Number of native outputs that the cell had no room for."""
+        self._counts_at_refresh = (-1, -1)
         """Numbers of records and of notable records at the last refresh."""
-        self._first_step = self._steps_shown = 0
+        self._steps_before_segment = self._steps_at_refresh = 0
         """Numbers of steps that had ended where the open segment begins, and at its last refresh."""
         self._refreshed_at = self._length_checked_at = float("-inf")
         self._shown_bundles: dict[int, dict[str, Any]] = {}
@@ -91,7 +94,7 @@ class CellOutput:
         self._stuck_warning = ""
         self._context = contextvars.copy_context()
         self._has_shown_content = False
-        self._counts_down = False
+        self._shows_seconds = False
 
     # Called by jobs on the main thread (JobHost)
 
@@ -104,30 +107,30 @@ class CellOutput:
         if not self._is_quiet:
             if (snapshot := self._turn_feed.snapshot()) is not None:
                 self._close_long_segment(self._messages(snapshot), snapshot)
-            has_output = self._segment.index <= self._newest_displayed
-            steps = self._turn_feed.steps + 1
+            has_output = self._segment.index <= self._newest_shown_index
+            steps = self._turn_feed.ended_step_count + 1
             is_worth_saving = not self._is_watched() or self._has_doubled(steps)
             is_update_due = self._has_room() and is_worth_saving
             self.refresh(force=is_update_due or not has_output)
             if is_update_due:
-                self._steps_shown = steps
+                self._steps_at_refresh = steps
 
     def prepare_native_output(self, call_id: str) -> bool:
         """Close the segment after the card of a call, so that a native output follows it there."""
         if self._is_quiet:
             return False
         if not self._has_room():
-            self._refused_count += 1
+            self._refused_output_count += 1
             return False
         self._output_count += 1
-        self._cut_after(call_id)
+        self._close_segment_after(call_id)
         return True
 
     def prepare_question(self, call_id: str) -> None:
         """Close the segment after the card of a call, so that a typed question appears below it."""
         if not self._is_quiet and self._has_room():
             self._output_count += 1
-            self._cut_after(call_id)
+            self._close_segment_after(call_id)
 
     def warn_stuck(self, sentence: str) -> None:
         """Show a warning that code does not stop; on the engine thread, since the main thread is blocked."""
@@ -144,19 +147,19 @@ class CellOutput:
         """Show new content if a refresh is due or forced."""
         if self._is_quiet or not (force or self._is_update_due()):
             return
-        self._refreshed_at_counts = (self._turn_feed.change_count, self._turn_feed.notable_count)
-        self._steps_shown = self._turn_feed.steps
+        self._counts_at_refresh = (self._turn_feed.change_count, self._turn_feed.notable_count)
+        self._steps_at_refresh = self._turn_feed.ended_step_count
         self._refreshed_at = self._clock()
         snapshot = self._turn_feed.snapshot()
         if snapshot is None or (self._turn_feed.turn_id is None and snapshot.status.type == "idle"):
             return
         is_loading = _loading_since(snapshot) is not None
-        self._counts_down = is_loading or isinstance(snapshot.status, Retrying)
+        self._shows_seconds = is_loading or isinstance(snapshot.status, Retrying)
         messages = self._messages(snapshot)
         self._has_shown_content = self._has_shown_content or _has_content(messages)
         self._update_closed_segments(messages, snapshot)
         self._close_long_segment(messages, snapshot)
-        if self._must_omit_empty(messages):
+        if self._must_omit_empty_segment(messages):
             return
         status = self._stuck_warning or self._waiting_text(snapshot, messages)
         self._show_segment(messages, self._segment, snapshot, status_line(status or "…"))
@@ -168,26 +171,26 @@ class CellOutput:
             return
         messages = self._messages(snapshot, answer)
         if self._is_quiet and messages:
-            texts = tuple(part for part in messages[-1].parts if part.type == "text")
-            messages = [messages[-1].model_copy(update={"parts": texts})]
+            text_parts = tuple(part for part in messages[-1].parts if part.type == "text")
+            messages = [messages[-1].model_copy(update={"parts": text_parts})]
         self._update_closed_segments(messages, snapshot)
         self._close_long_segment(messages, snapshot)
         self._show_segment(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
-        if self._refused_count and not self._is_quiet:
-            sentence = f"{self._refused_count} more figures or tables were made; a cell shows {MAX_OUTPUTS} outputs."
+        if self._refused_output_count and not self._is_quiet:
+            sentence = f"{self._refused_output_count} more figures or tables were made; a cell shows {MAX_OUTPUTS} outputs."
             data = {"text/markdown": status_line(sentence), "text/plain": visible_text(sentence)}
             self._publish(terminal.fitting_output(data), {})
 
     # Internals
 
-    def _must_omit_empty(self, messages: Sequence[Message]) -> bool:
+    def _must_omit_empty_segment(self, messages: Sequence[Message]) -> bool:
         """Return whether to omit an empty segment while a call above it runs, since the call's figures precede it.
 
         Where a page watches, the segment is shown, because the page draws the stop button in it.
         """
         return (
             bool(self._changing_segments)
-            and self._segment.index > self._newest_displayed
+            and self._segment.index > self._newest_shown_index
             and not self._is_watched()
             and not any(message.parts for message in segment_messages(messages, self._segment))
         )
@@ -197,17 +200,17 @@ class CellOutput:
 
     def _is_update_due(self) -> bool:
         changes, notable_changes = self._turn_feed.change_count, self._turn_feed.notable_count
-        elapsed = self._clock() - self._refreshed_at
-        if self._counts_down and elapsed >= SLOW_SECONDS:
+        elapsed_seconds = self._clock() - self._refreshed_at
+        if self._shows_seconds and elapsed_seconds >= LONG_INTERVAL_SECONDS:
             return True
-        if (changes, notable_changes) == self._refreshed_at_counts:
+        if (changes, notable_changes) == self._counts_at_refresh:
             return False
-        if notable_changes != self._refreshed_at_counts[1] or not self._has_shown_content:
-            return elapsed >= FIRST_SECONDS
-        has_doubled = self._has_doubled(self._turn_feed.steps)
+        if notable_changes != self._counts_at_refresh[1] or not self._has_shown_content:
+            return elapsed_seconds >= FIRST_TEXT_SECONDS
+        has_doubled = self._has_doubled(self._turn_feed.ended_step_count)
         if self._is_watched():
-            return elapsed >= SLOW_SECONDS and (has_doubled or self._is_too_long())
-        return has_doubled or elapsed >= self._interval()
+            return elapsed_seconds >= LONG_INTERVAL_SECONDS and (has_doubled or self._is_too_long())
+        return has_doubled or elapsed_seconds >= self._refresh_interval()
 
     def _is_too_long(self) -> bool:
         """Return whether the open segment can be closed because of its length; checked once a second.
@@ -216,7 +219,10 @@ class CellOutput:
         turn, most of a long answer would be drawn a second time, in new outputs.
         """
         now = self._clock()
-        if now - self._length_checked_at < SLOW_SECONDS or self._output_count + 1 >= MAX_OUTPUTS:
+        if (
+            now - self._length_checked_at < LONG_INTERVAL_SECONDS
+            or self._output_count + 1 >= MAX_OUTPUTS
+        ):
             return False
         self._length_checked_at = now
         snapshot = self._turn_feed.snapshot()
@@ -226,18 +232,19 @@ class CellOutput:
 
     def _has_doubled(self, steps: int) -> bool:
         """Return whether the open segment has twice as many steps as at its last refresh."""
-        steps, shown_steps = (count - self._first_step for count in (steps, self._steps_shown))
-        return steps > shown_steps and steps >= 2 * shown_steps
+        steps_now = steps - self._steps_before_segment
+        steps_shown = self._steps_at_refresh - self._steps_before_segment
+        return steps_now > steps_shown and steps_now >= 2 * steps_shown
 
     def _has_room(self) -> bool:
         """Return whether there may be two more outputs in the cell: a native output, and a segment after it."""
         return self._output_count + 2 <= MAX_OUTPUTS
 
-    def _interval(self) -> float:
+    def _refresh_interval(self) -> float:
         length = len(self._shown_bundles.get(self._segment.index, {}).get("text/markdown", ""))
-        if length <= FAST_CHARS:
-            return FAST_SECONDS
-        return max(SLOW_SECONDS, SLOW_SECONDS * length / 8_000)
+        if length <= MAX_SHORT_CHARS:
+            return SHORT_INTERVAL_SECONDS
+        return max(LONG_INTERVAL_SECONDS, LONG_INTERVAL_SECONDS * length / CHARS_PER_LONG_INTERVAL)
 
     def _close_long_segment(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Close the open segment while it is too long and the cell may have another output."""
@@ -247,7 +254,7 @@ class CellOutput:
                 return
             self._close_segment(messages, closed_segment, snapshot)
 
-    def _cut_after(self, call_id: str) -> None:
+    def _close_segment_after(self, call_id: str) -> None:
         """Close the open segment below a call; later content goes to the next segment."""
         snapshot = self._turn_feed.snapshot()
         if snapshot is not None:
@@ -265,8 +272,8 @@ class CellOutput:
         else:
             self._end_updates(messages, closed_segment)
         self._segment = segment_after(messages, closed_segment)
-        self._first_step = self._turn_feed.steps
-        self._steps_shown = self._first_step - 1  # no step of it was shown yet
+        self._steps_before_segment = self._turn_feed.ended_step_count
+        self._steps_at_refresh = self._steps_before_segment - 1  # no step of it was shown yet
 
     def _update_closed_segments(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Refresh closed segments whose tool calls progressed, or whose message was completed since."""
@@ -278,8 +285,8 @@ class CellOutput:
         if not self._incomplete_segments:
             return
         open_ids = {message.id for message in messages if _is_incomplete(message)}
-        incomplete, self._incomplete_segments = self._incomplete_segments, []
-        for closed_segment, message_id in incomplete:
+        incomplete_segments, self._incomplete_segments = self._incomplete_segments, []
+        for closed_segment, message_id in incomplete_segments:
             if message_id in open_ids:
                 self._incomplete_segments.append((closed_segment, message_id))
             else:
@@ -295,8 +302,10 @@ class CellOutput:
 
     def _end_updates(self, messages: Sequence[Message], closed_segment: Segment) -> None:
         """Stop updating a closed segment, except once more when its message is complete."""
-        pieces = segment_messages(messages, closed_segment)
-        message_id = next((piece.id for piece in pieces if _is_incomplete(piece)), None)
+        messages_inside = segment_messages(messages, closed_segment)
+        message_id = next(
+            (message.id for message in messages_inside if _is_incomplete(message)), None
+        )
         if message_id is None:
             self._shown_bundles.pop(closed_segment.index, None)
         else:
@@ -310,40 +319,42 @@ class CellOutput:
         status: str,
         seq_end: int = 0,
     ) -> None:
-        session, turn = self._turn_feed.session, self._turn_feed.turn_id or ""
+        session, turn_id = self._turn_feed.session, self._turn_feed.turn_id or ""
         call_ids = {getattr(part, "call_id", None) for part in parts_of(messages)}
         asks = tuple(ask for ask in snapshot.asks if ask.call_id in call_ids)
-        questions = tuple(q for q in snapshot.questions if q.call_id in call_ids)
-        frame = Frame(
+        questions = tuple(
+            question for question in snapshot.questions if question.call_id in call_ids
+        )
+        turn_facts = TurnFacts(
             session=session.id if session is not None else "",
-            turn=turn,
+            turn=turn_id,
             seq=(self._turn_feed.first_seq, seq_end or snapshot.seq),
             asks=asks if status else (),
             questions=questions if status else (),
             status=status,
             mode=shown_mode(snapshot),
             density=session.density if session is not None else "quiet",
-            changes=() if status else turn_changes(snapshot.messages, turn),
+            changes=() if status else turn_changes(snapshot.messages, turn_id),
         )
         notes = self._turn_feed.notes
-        data = segment_bundle(messages, segment, frame, notes=notes, scrub=self._scrub)
-        if not data["text/markdown"]:
-            if segment.index > self._newest_displayed:
+        bundle = segment_bundle(messages, segment, turn_facts, notes=notes, scrub=self._scrub)
+        if not bundle["text/markdown"]:
+            if segment.index > self._newest_shown_index:
                 return
-            data["text/markdown"] = data["text/plain"] = " "
-        if self._shown_bundles.get(segment.index) == data:
+            bundle["text/markdown"] = bundle["text/plain"] = " "
+        if self._shown_bundles.get(segment.index) == bundle:
             return
-        self._publish_bundle(data, segment.index)
+        self._publish_bundle(bundle, segment.index)
 
-    def _publish_bundle(self, data: dict[str, Any], index: int) -> None:
-        data = terminal.fitting_output(data)
-        is_update = index <= self._newest_displayed
+    def _publish_bundle(self, bundle: dict[str, Any], index: int) -> None:
+        bundle = terminal.fitting_output(bundle)
+        is_update = index <= self._newest_shown_index
         if not is_update:
-            self._newest_displayed = index
+            self._newest_shown_index = index
             self._output_count += 1
-        self._shown_bundles[index] = data
-        transient = {"display_id": f"{self._prefix}-{index}"}
-        self._publish(data, {}, transient=transient, update=is_update)
+        self._shown_bundles[index] = bundle
+        transient = {"display_id": f"{self._display_id_prefix}-{index}"}
+        self._publish(bundle, {}, transient=transient, update=is_update)
 
     def _waiting_text(self, snapshot: Snapshot, messages: Sequence[Message]) -> str:
         """Return a sentence about what the agent waits for; empty where the parts show it."""

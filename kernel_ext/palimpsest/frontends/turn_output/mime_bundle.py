@@ -35,9 +35,9 @@ from palimpsest.transcript.visible_text import visible_text
 
 SEGMENT_MIME = "application/vnd.palimpsest.segment+json"
 SEGMENT_VERSION = 1
-REASONING_CHARS = 2_000
+MAX_REASONING_CHARS = 2_000
 """Maximum characters of a reasoning part in the notebook; the session keeps all of it."""
-LINE_CHARS = 400
+MAX_METADATA_CHARS = 400
 """Maximum characters of a value of a tool's metadata in the notebook."""
 MAX_SAVED_CHARS = 8_000
 """Maximum characters of one turn's diffs that a notebook keeps."""
@@ -48,12 +48,15 @@ Scrub = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class TurnFacts:
     """The facts about the turn and session that every segment contains."""
 
     session: str
+    """The session's id."""
     turn: str
+    """The turn's id."""
     seq: tuple[int, int]
+    """The numbers of the turn's first and newest records."""
     asks: tuple[Ask, ...] = ()
     questions: tuple[QuestionAsked, ...] = ()
     status: str = ""
@@ -69,78 +72,82 @@ class Frame:
 def segment_bundle(
     messages: Sequence[Message],
     segment: Segment,
-    frame: Frame,
+    turn_facts: TurnFacts,
     *,
     notes: OutlineNotes,
     scrub: Scrub,
 ) -> dict[str, Any]:
     """Return the MIME bundle of one segment."""
     scrub = cache(scrub)  # the three formats hold the same texts
-    messages_shown = list(segment_messages(messages, segment))
-    is_open = segment.end is None and bool(frame.status)
-    status = frame.status if is_open else ""
-    changes = frame.changes if segment.end is None else ()
+    messages_inside = list(segment_messages(messages, segment))
+    is_open = segment.end is None and bool(turn_facts.status)
+    status = turn_facts.status if is_open else ""
+    changes = turn_facts.changes if segment.end is None else ()
     # The mode is shown once, where the turn begins.
-    is_first = segment.start.part == 0 and segment.start.offset == 0
-    mode_text = f"*Permission mode: {escape_inline(frame.mode)}*"
-    text_above = mode_text if frame.mode and is_first else ""
-    text_below = status or (f"*{escape_inline(_changed_text(changes))}*" if changes else "")
-    figures = None if is_open or segment.end is not None else figures_item(messages)
+    begins_turn = segment.start.part == 0 and segment.start.offset == 0
+    mode_text = f"*Permission mode: {escape_inline(turn_facts.mode)}*"
+    text_above = mode_text if turn_facts.mode and begins_turn else ""
+    text_below = status or (f"*{escape_inline(_changes_text(changes))}*" if changes else "")
+    totals_item = None if is_open or segment.end is not None else figures_item(messages)
 
-    def written_by(writer: ItemWriter) -> str:
-        turn = numbered_messages(messages_shown, segment.caps, segment.first_step)
-        density = frame.density
-        rows = writer.turn(turn, scrub=scrub, notes=notes, density=density, is_running=is_open)
-        totals = figures if density == "quiet" else None
-        return joined_blocks([rows, writer.render_step(totals) if totals is not None else ""])
+    def turn_text(writer: ItemWriter) -> str:
+        turn_messages = numbered_messages(messages_inside, segment.caps, segment.first_step)
+        density = turn_facts.density
+        rows = writer.turn(
+            turn_messages, scrub=scrub, notes=notes, density=density, is_running=is_open
+        )
+        shown_totals = totals_item if density == "quiet" else None
+        return joined_blocks(
+            [rows, writer.render_step(shown_totals) if shown_totals is not None else ""]
+        )
 
     return {
         SEGMENT_MIME: {
             "version": SEGMENT_VERSION,
-            "session": frame.session,
-            "turn": frame.turn,
-            "seq": list(frame.seq),
+            "session": turn_facts.session,
+            "turn": turn_facts.turn,
+            "seq": list(turn_facts.seq),
             "open": is_open,
-            "messages": _messages_json(messages_shown, segment.caps, scrub),
-            "asks": _values_json(frame.asks, scrub),
-            "questions": _values_json(frame.questions, scrub),
-            "replies": _scrubbed(_replies_by_call(messages_shown, notes), scrub),
-            "decisions": _values_json(_decisions_of(messages_shown, notes), scrub),
+            "messages": _messages_json(messages_inside, segment.caps, scrub),
+            "asks": _values_json(turn_facts.asks, scrub),
+            "questions": _values_json(turn_facts.questions, scrub),
+            "replies": _scrubbed(_replies_by_call(messages_inside, notes), scrub),
+            "decisions": _values_json(_explained_decisions(messages_inside, notes), scrub),
             "changes": _scrubbed(saved_changes(changes), scrub),
             "first_step": segment.first_step,
-            "density": frame.density,
-            **({"mode": frame.mode} if frame.mode else {}),
+            "density": turn_facts.density,
+            **({"mode": turn_facts.mode} if turn_facts.mode else {}),
             "status": status,
-            "start": _cut_position(segment.start, segment.start.joint),
-            "end": _cut_position(segment.end, segment.closing_text),
+            "start": _cut_json(segment.start, segment.start.joint),
+            "end": _cut_json(segment.end, segment.closing_text),
         },
-        "text/markdown": joined_blocks([text_above, written_by(markdown.WRITER), text_below]),
+        "text/markdown": joined_blocks([text_above, turn_text(markdown.WRITER), text_below]),
         "text/plain": visible_text(
-            joined_blocks([text_above.strip("*"), written_by(text.WRITER), text_below.strip("*")])
+            joined_blocks([text_above.strip("*"), turn_text(text.WRITER), text_below.strip("*")])
         ),
     }
 
 
-def turn_changes(messages: Sequence[Message], turn: str) -> tuple[FileDiff, ...]:
+def turn_changes(messages: Sequence[Message], turn_id: str) -> tuple[FileDiff, ...]:
     """Return a turn's file changes, which are recorded in its user message."""
-    info = next((message.info for message in messages if message.id == turn), None)
-    items = (info.summary or {}).get("diffs") if isinstance(info, UserMessage) else None
+    info = next((message.info for message in messages if message.id == turn_id), None)
+    diffs_json = (info.summary or {}).get("diffs") if isinstance(info, UserMessage) else None
     diffs = []
-    for item in items if isinstance(items, list) else ():
+    for diff_json in diffs_json if isinstance(diffs_json, list) else ():
         with suppress(ValidationError):  # of another version
-            diffs.append(FileDiff.model_validate(item))
+            diffs.append(FileDiff.model_validate(diff_json))
     return tuple(diffs)
 
 
-def _changed_text(changes: Sequence[FileDiff]) -> str:
+def _changes_text(changes: Sequence[FileDiff]) -> str:
     """Return a summary such as "2 files changed, +3 -1: a.txt, b.txt"."""
     lines_added = sum(change.additions for change in changes)
     lines_removed = sum(change.deletions for change in changes)
     names = ", ".join(change.file for change in changes[:MAX_NAMED_FILES])
-    more = ""
+    more_text = ""
     if len(changes) > MAX_NAMED_FILES:
-        more = f" and {count(len(changes) - MAX_NAMED_FILES)} more"
-    return f"{counted_noun(len(changes), 'file')} changed, +{lines_added:,} -{lines_removed:,}: {names}{more}"
+        more_text = f" and {count(len(changes) - MAX_NAMED_FILES)} more"
+    return f"{counted_noun(len(changes), 'file')} changed, +{lines_added:,} -{lines_removed:,}: {names}{more_text}"
 
 
 def saved_changes(changes: Sequence[FileDiff]) -> list[dict[str, Any]]:
@@ -151,8 +158,8 @@ def saved_changes(changes: Sequence[FileDiff]) -> list[dict[str, Any]]:
         size = len(change.patch or "")
         patch = change.patch if size <= chars_left else None
         chars_left -= size if patch else 0
-        without_texts = change.model_copy(update={"patch": patch, "before": None, "after": None})
-        diffs_json.append(without_texts.model_dump(mode="json", exclude_none=True))
+        saved_change = change.model_copy(update={"patch": patch, "before": None, "after": None})
+        diffs_json.append(saved_change.model_dump(mode="json", exclude_none=True))
     return diffs_json
 
 
@@ -162,21 +169,21 @@ def shown_mode(snapshot: Snapshot) -> str:
     return mode if mode is not None and mode != "ask" else ""
 
 
-def ended_frame(
-    session: str, turn: str, snapshot: Snapshot, first_seq: int, density: Density
-) -> Frame:
+def ended_turn_facts(
+    session_id: str, turn_id: str, snapshot: Snapshot, first_seq: int, density: Density
+) -> TurnFacts:
     """Return the facts about a turn that has ended."""
-    return Frame(
-        session,
-        turn,
+    return TurnFacts(
+        session_id,
+        turn_id,
         seq=(first_seq, snapshot.seq),
         mode=shown_mode(snapshot),
-        changes=turn_changes(snapshot.messages, turn),
+        changes=turn_changes(snapshot.messages, turn_id),
         density=density,
     )
 
 
-def _cut_position(position: SegmentCut | None, joint_text: str) -> list[Any] | None:
+def _cut_json(position: SegmentCut | None, joint_text: str) -> list[Any] | None:
     """Return a cut as JSON values, by which a page cuts its own messages in the same place."""
     return None if position is None else [position.part, position.offset, joint_text]
 
@@ -196,7 +203,7 @@ def _replies_by_call(messages: Sequence[Message], notes: OutlineNotes) -> dict[s
     }
 
 
-def _decisions_of(messages: Sequence[Message], notes: OutlineNotes) -> list[Decision]:
+def _explained_decisions(messages: Sequence[Message], notes: OutlineNotes) -> list[Decision]:
     message_ids = {message.id for message in messages}
     part_ids = {part.id for message in messages for part in message.parts}
     return [
@@ -209,40 +216,42 @@ def _decisions_of(messages: Sequence[Message], notes: OutlineNotes) -> list[Deci
 
 def _messages_json(messages: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, Any]]:
     """Return the messages as JSON values; texts of tools are cut to the rest of the turn's limit."""
-    max_chars = caps.bytes_per_turn
+    chars_left = caps.bytes_per_turn
     messages_json = []
     for message in messages:
-        data = message.model_dump(mode="json", exclude_none=True)
-        for original, part in zip(message.parts, data["parts"], strict=True):
-            if isinstance(original, ToolPart):
-                _keep_reason(original, part)
-                max_chars -= _cap_call(part, min(caps.bytes_per_call, max_chars))
-            elif part["type"] == "reasoning":
-                part["text"] = part["text"][:REASONING_CHARS]
-                part.pop("metadata", None)  # signatures are for the provider
-        data["info"].pop("system", None)
-        messages_json.append(_scrubbed(data, scrub))
+        message_json = message.model_dump(mode="json", exclude_none=True)
+        for part, part_json in zip(message.parts, message_json["parts"], strict=True):
+            if isinstance(part, ToolPart):
+                _add_failure_reason(part, part_json)
+                chars_left -= _cap_call(part_json, min(caps.bytes_per_call, chars_left))
+            elif part_json["type"] == "reasoning":
+                part_json["text"] = part_json["text"][:MAX_REASONING_CHARS]
+                part_json.pop("metadata", None)  # signatures are for the provider
+        message_json["info"].pop("system", None)
+        messages_json.append(_scrubbed(message_json, scrub))
     return messages_json
 
 
-def _keep_reason(original: ToolPart, part: dict[str, Any]) -> None:
+def _add_failure_reason(part: ToolPart, part_json: dict[str, Any]) -> None:
     """Add the reason of a failed call to its metadata, since a cap may remove all of its output."""
-    outcome = call_outcome(original)
+    outcome = call_outcome(part)
     if outcome.status == "error" and outcome.reason:
-        part["state"].setdefault("metadata", {})[FAILURE_LINE] = outcome.reason
+        part_json["state"].setdefault("metadata", {})[FAILURE_LINE] = outcome.reason
 
 
-def _cap_call(part: dict[str, Any], max_chars: int) -> int:
+def _cap_call(call_json: dict[str, Any], max_chars: int) -> int:
     """Shorten the texts of one call to ``max_chars`` characters; returns their length."""
-    state = part["state"]
-    part.pop("metadata", None)
+    state = call_json["state"]
+    call_json.pop("metadata", None)
     # Figures are outputs of the cell already.
-    state["attachments"] = [{**figure, "url": ""} for figure in state.get("attachments", ())]
+    state["attachments"] = [
+        {**attachment, "url": ""} for attachment in state.get("attachments", ())
+    ]
     if not state["attachments"]:
         del state["attachments"]
     metadata = state.get("metadata") or {}
     state["metadata"] = {
-        key: _shortened_value(value, max_chars if key in ("output", "diff") else LINE_CHARS)
+        key: _shortened_value(value, max_chars if key in ("output", "diff") else MAX_METADATA_CHARS)
         for key, value in metadata.items()
     }
     arguments = state.get("input") or {}
@@ -265,16 +274,18 @@ def _shortened_value(value: Any, max_chars: int) -> Any:
     if isinstance(value, str):
         if len(value) <= max_chars:
             return value
-        head = max_chars * 2 // 3
-        tail = max_chars - head
-        return f"{value[:head]}\n[{len(value) - max_chars} characters left out]\n{value[len(value) - tail :]}"
-    if len(json.dumps(value, ensure_ascii=False, default=str)) <= max(max_chars, LINE_CHARS):
+        head_chars = max_chars * 2 // 3
+        tail_chars = max_chars - head_chars
+        return f"{value[:head_chars]}\n[{len(value) - max_chars} characters left out]\n{value[len(value) - tail_chars :]}"
+    if len(json.dumps(value, ensure_ascii=False, default=str)) <= max(
+        max_chars, MAX_METADATA_CHARS
+    ):
         return value
     return "[left out]"
 
 
 def _values_json(values: Sequence[Value], scrub: Scrub) -> list[Any]:
-    return [_scrubbed(model.model_dump(mode="json", exclude_none=True), scrub) for model in values]
+    return [_scrubbed(value.model_dump(mode="json", exclude_none=True), scrub) for value in values]
 
 
 def _scrubbed(value: Any, scrub: Scrub) -> Any:

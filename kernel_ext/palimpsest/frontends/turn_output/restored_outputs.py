@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from palimpsest.frontends.protocol.segments import SegmentCut, TurnSegment
-from palimpsest.frontends.turn_output.mime_bundle import Scrub, ended_frame, segment_bundle
+from palimpsest.frontends.turn_output.mime_bundle import Scrub, ended_turn_facts, segment_bundle
 from palimpsest.frontends.turn_output.segments import (
     MAX_OUTPUTS,
     Segment,
@@ -36,12 +36,13 @@ from palimpsest.transcript.visible_text import visible_text
 
 Output = dict[str, Any]
 """One output of a cell, as a notebook saves it."""
+MAX_MIME_CHARS = 40
 FINAL_REASONS = frozenset({"stop", "length", "content-filter", "error"})
 """Finish reasons after which a user message begins another turn."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShownCall:
+class OutputPlace:
     """The place below a call of Python where its outputs are shown."""
 
     call_id: str
@@ -50,36 +51,36 @@ class ShownCall:
 
 
 def turn_pieces(
-    session: str,
-    turn: str,
+    session_id: str,
+    turn_id: str,
     snapshot: Snapshot,
     records: Sequence[Record],
     *,
     scrub: Scrub,
     read_image: Callable[[str], str],
     density: Density,
-    with_place: Collection[str] = (),
-) -> Iterator[dict[str, Any] | ShownCall]:
+    call_ids_with_place: Collection[str] = (),
+) -> Iterator[dict[str, Any] | OutputPlace]:
     """Yield the segments of a turn that has ended as MIME bundles, and places for outputs below its Python calls.
 
-    A call has a place if it has figures, or if its id is in ``with_place``. ``read_image`` returns the image at an
+    A call has a place if it has figures, or if its id is in ``call_ids_with_place``. ``read_image`` returns the image at an
     attachment's URL.
     """
-    messages = _turn_messages(snapshot.messages, turn)
+    messages = _turn_messages(snapshot.messages, turn_id)
     notes = OutlineNotes.of_records(records)
     delivery_seqs = (
         record.seq
         for record in records
-        if isinstance(record.event, PromptDelivered) and record.event.message_id == turn
+        if isinstance(record.event, PromptDelivered) and record.event.message_id == turn_id
     )
-    frame = ended_frame(session, turn, snapshot, next(delivery_seqs, 0), density)
-    for piece in _segments_and_places(messages, read_image, with_place):
+    turn_facts = ended_turn_facts(session_id, turn_id, snapshot, next(delivery_seqs, 0), density)
+    for piece in _segments_and_places(messages, read_image, call_ids_with_place):
         if not isinstance(piece, Segment):
             yield piece
             continue
-        data = segment_bundle(messages, piece, frame, notes=notes, scrub=scrub)
-        if data["text/markdown"]:
-            yield data
+        bundle = segment_bundle(messages, piece, turn_facts, notes=notes, scrub=scrub)
+        if bundle["text/markdown"]:
+            yield bundle
 
 
 def closed_bundle(
@@ -97,21 +98,23 @@ def closed_bundle(
         caps=Caps().caps_after([*earlier_parts]),
         first_step=command.first_step,
     )
-    frame = ended_frame(command.session, command.turn, snapshot, command.first_seq, density)
-    return segment_bundle(messages, segment, frame, notes=notes, scrub=scrub)
+    turn_facts = ended_turn_facts(
+        command.session, command.turn, snapshot, command.first_seq, density
+    )
+    return segment_bundle(messages, segment, turn_facts, notes=notes, scrub=scrub)
 
 
-def _turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
+def _turn_messages(messages: Sequence[Message], turn_id: str) -> list[Message]:
     """Return the messages that a turn shows, up to the user message that begins the next one."""
-    positions = [number for number, message in enumerate(messages) if message.id == turn]
-    if not positions:
-        raise NotFound(f"This session has no turn {turn!r}; open the session that has it.")
-    turn_so_far: list[Message] = []
-    for message in shown_messages(messages[positions[-1] + 1 :]):
-        if isinstance(message.info, UserMessage) and _is_new_turn(message.info, turn_so_far):
+    indexes = [index for index, message in enumerate(messages) if message.id == turn_id]
+    if not indexes:
+        raise NotFound(f"This session has no turn {turn_id!r}; open the session that has it.")
+    turn_messages: list[Message] = []
+    for message in shown_messages(messages[indexes[-1] + 1 :]):
+        if isinstance(message.info, UserMessage) and _is_new_turn(message.info, turn_messages):
             break
-        turn_so_far.append(message)
-    return turn_so_far
+        turn_messages.append(message)
+    return turn_messages
 
 
 def _is_new_turn(info: UserMessage, messages_before: Sequence[Message]) -> bool:
@@ -119,33 +122,35 @@ def _is_new_turn(info: UserMessage, messages_before: Sequence[Message]) -> bool:
         return False
     if info.origin is not None and info.origin.kind == "cell":
         return True
-    last = messages_before[-1].info if messages_before else None
-    if not isinstance(last, AssistantMessage):
+    last_info = messages_before[-1].info if messages_before else None
+    if not isinstance(last_info, AssistantMessage):
         return False
-    return last.error is not None or last.finish in FINAL_REASONS
+    return last_info.error is not None or last_info.finish in FINAL_REASONS
 
 
-def notebook_outputs(pieces: Iterable[dict[str, Any] | ShownCall]) -> tuple[Output, ...]:
+def notebook_outputs(pieces: Iterable[dict[str, Any] | OutputPlace]) -> tuple[Output, ...]:
     """Return the pieces of a turn as outputs of its cell, in which figures stand below their calls."""
-    bundles = ((piece.figures if isinstance(piece, ShownCall) else (piece,)) for piece in pieces)
+    bundles = ((piece.figures if isinstance(piece, OutputPlace) else (piece,)) for piece in pieces)
     return tuple(
-        {"output_type": "display_data", "data": data, "metadata": {}}
-        for data in chain.from_iterable(bundles)
+        {"output_type": "display_data", "data": bundle, "metadata": {}}
+        for bundle in chain.from_iterable(bundles)
     )
 
 
 def _segments_and_places(
-    messages: Sequence[Message], read_image: Callable[[str], str], with_place: Collection[str]
-) -> Iterator[Segment | ShownCall]:
-    segment, outputs = Segment(0, SegmentCut()), 0
+    messages: Sequence[Message],
+    read_image: Callable[[str], str],
+    call_ids_with_place: Collection[str],
+) -> Iterator[Segment | OutputPlace]:
+    segment, output_count = Segment(0, SegmentCut()), 0
     for call in parts_of(messages):
         if not isinstance(call, ToolPart):
             continue
-        if call.tool != "python" and call.call_id not in with_place:
+        if call.tool != "python" and call.call_id not in call_ids_with_place:
             continue
         figures = tuple(_recorded_figures(call, read_image))
-        needs_place = figures or call.call_id in with_place
-        while needs_place and outputs + 1 + max(1, len(figures)) < MAX_OUTPUTS:
+        needs_place = bool(figures) or call.call_id in call_ids_with_place
+        while needs_place and output_count + 1 + max(1, len(figures)) < MAX_OUTPUTS:
             cut_segment = cut_after_call(messages, segment, call.call_id)
             cut_by_length = cut_when_long(messages, segment)
             if cut_segment is None:
@@ -154,14 +159,14 @@ def _segments_and_places(
             if cut_by_length is not None and _end_of(cut_by_length) < _end_of(cut_segment):
                 next_segment = cut_by_length
             yield next_segment
-            segment, outputs = segment_after(messages, next_segment), outputs + 1
+            segment, output_count = segment_after(messages, next_segment), output_count + 1
             if next_segment is cut_segment:
-                yield ShownCall(call.call_id, figures)
-                outputs += len(figures)
+                yield OutputPlace(call.call_id, figures)
+                output_count += len(figures)
                 break
-    while outputs + 1 < MAX_OUTPUTS and (cut_segment := cut_when_long(messages, segment)):
+    while output_count + 1 < MAX_OUTPUTS and (cut_segment := cut_when_long(messages, segment)):
         yield cut_segment
-        segment, outputs = segment_after(messages, cut_segment), outputs + 1
+        segment, output_count = segment_after(messages, cut_segment), output_count + 1
     yield segment
 
 
@@ -171,19 +176,19 @@ def _end_of(segment: Segment) -> tuple[int, int]:
     return end.part, end.offset
 
 
-def _recorded_figures(part: ToolPart, read_image: Callable[[str], str]) -> list[dict[str, Any]]:
+def _recorded_figures(call: ToolPart, read_image: Callable[[str], str]) -> list[dict[str, Any]]:
     """Return the figures of a Python call as outputs; an unreadable figure becomes a sentence."""
-    attachments = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
+    attachments = call.state.attachments if isinstance(call.state, ToolCompleted) else ()
     outputs: list[dict[str, Any]] = []
     for attachment in attachments:
-        label = f"<{one_line(attachment.mime, 40)}>"
+        label = f"<{one_line(attachment.mime, MAX_MIME_CHARS)}>"
         try:
             url = attachment.url
-            address = url if url.startswith("data:") else read_image(url)
-        except UserError as problem:
-            outputs.append({"text/plain": visible_text(f"{label} {problem}")})
+            data_url = url if url.startswith("data:") else read_image(url)
+        except UserError as error:
+            outputs.append({"text/plain": visible_text(f"{label} {error}")})
             continue
-        mime, _, content = address.removeprefix("data:").partition(";base64,")
+        mime, _, content = data_url.removeprefix("data:").partition(";base64,")
         # The log may come from anybody: content other than an image, such as HTML, must not become a trusted output.
         if mime in PICTURE_TYPES and _is_base64(content):
             outputs.append({mime: content, "text/plain": visible_text(label)})

@@ -14,12 +14,16 @@ from palimpsest.render.content.outline import Caps
 from palimpsest.transcript.messages import Message, parts_of
 from palimpsest.transcript.parts import Part, ReasoningPart, TextPart, ToolPart
 
-SEGMENT_CHARS = 8_000
-"""Length at which a segment is closed, so that a refresh never sends much more."""
+MAX_SEGMENT_CHARS = 8_000
+"""Characters after which a segment is closed, so that a refresh never sends much more."""
 MAX_BLOCK_CHARS = 24_000
-"""Length from which on a block of text (a table, a code listing) is cut between two lines."""
+"""Characters after which a block of text (a table, a code listing) is cut between two lines."""
 MAX_OUTPUTS = 30
 """Maximum outputs of one turn, segments and native ones together; notebooks slow down with more."""
+SHOWN_CALL_CHARS = 2_000
+"""Characters that a call counts for: its limit, since the shown length changes until the call ends."""
+SHOWN_REASONING_CHARS = 240
+SHOWN_OTHER_CHARS = 80
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])\s")
@@ -36,6 +40,7 @@ class Segment:
     """Text to append where the cut fell inside a code fence."""
     caps: Caps = field(default_factory=Caps)
     first_step: int = 1
+    """The number in the turn of the segment's first step."""
 
 
 def segment_messages(messages: Sequence[Message], segment: Segment) -> Iterator[Message]:
@@ -43,16 +48,16 @@ def segment_messages(messages: Sequence[Message], segment: Segment) -> Iterator[
 
     The error of a message is in the segment in which the message ends.
     """
-    number = 0
+    part_index = 0
     for message in messages:
         parts_inside = []
         for part in message.parts:
-            piece = _part_inside(part, number, segment)
+            piece = _part_inside(part, part_index, segment)
             if piece is not None:
                 parts_inside.append(piece)
-            number += 1
-        is_before_end = segment.end is None or number <= segment.end.part
-        ends_here = segment.start.part <= number and is_before_end
+            part_index += 1
+        is_before_end = segment.end is None or part_index <= segment.end.part
+        ends_here = segment.start.part <= part_index and is_before_end
         error = getattr(message.info, "error", None)
         if parts_inside or (error is not None and ends_here):
             info = message.info
@@ -63,31 +68,39 @@ def segment_messages(messages: Sequence[Message], segment: Segment) -> Iterator[
 
 def cut_after_call(messages: Sequence[Message], segment: Segment, call_id: str) -> Segment | None:
     """Return the segment closed after a tool call; None where the call is not in it."""
-    for number, part in enumerate(parts_of(messages)):
-        if isinstance(part, ToolPart) and part.call_id == call_id and number >= segment.start.part:
-            return replace(segment, end=SegmentCut(number + 1))
+    for part_index, part in enumerate(parts_of(messages)):
+        if (
+            isinstance(part, ToolPart)
+            and part.call_id == call_id
+            and part_index >= segment.start.part
+        ):
+            return replace(segment, end=SegmentCut(part_index + 1))
     return None
 
 
 def cut_when_long(messages: Sequence[Message], segment: Segment) -> Segment | None:
     """Return the segment closed at the end of a block if it is too long, else None."""
     chars = 0
-    for number, part in enumerate(parts_of(messages)):
-        if number < segment.start.part:
+    for part_index, part in enumerate(parts_of(messages)):
+        if part_index < segment.start.part:
             continue
-        start = segment.start if number == segment.start.part else SegmentCut()
+        start = segment.start if part_index == segment.start.part else SegmentCut()
         offset = start.offset
         length = _shown_length(part) - offset
-        if chars + length <= SEGMENT_CHARS:
+        if chars + length <= MAX_SEGMENT_CHARS:
             chars += length
             continue
         if isinstance(part, TextPart):
-            cut = _cut_text(part.text, start, SEGMENT_CHARS - chars)
+            cut = _cut_text(part.text, start, MAX_SEGMENT_CHARS - chars)
             if cut is not None:
-                end_offset, tail, lead = cut
-                return replace(segment, end=SegmentCut(number, end_offset, lead), closing_text=tail)
+                end_offset, closing_text, opening_text = cut
+                return replace(
+                    segment,
+                    end=SegmentCut(part_index, end_offset, opening_text),
+                    closing_text=closing_text,
+                )
         if chars > 0 and not isinstance(part, TextPart):
-            return replace(segment, end=SegmentCut(number))
+            return replace(segment, end=SegmentCut(part_index))
         chars += length
     return None
 
@@ -106,22 +119,22 @@ def segment_after(messages: Sequence[Message], closed_segment: Segment) -> Segme
     )
 
 
-def _part_inside(part: Part, number: int, segment: Segment) -> Part | None:
+def _part_inside(part: Part, part_index: int, segment: Segment) -> Part | None:
     """Return the piece of a part inside the segment; None where there is none."""
     start, end = segment.start, segment.end
-    if number < start.part or (end is not None and number > end.part):
+    if part_index < start.part or (end is not None and part_index > end.part):
         return None
-    is_last = end is not None and number == end.part
+    is_last = end is not None and part_index == end.part
     if is_last and (end is None or end.offset == 0):
         return None
-    is_continued = number == start.part and start.offset > 0
+    is_continued = part_index == start.part and start.offset > 0
     if not isinstance(part, TextPart) or not (is_continued or is_last):
         return part
-    first_char = start.offset if is_continued else 0
-    last = end.offset if is_last and end is not None else len(part.text)
+    first_offset = start.offset if is_continued else 0
+    end_offset = end.offset if is_last and end is not None else len(part.text)
     text = (
         (start.joint if is_continued else "")
-        + part.text[first_char:last]
+        + part.text[first_offset:end_offset]
         + (segment.closing_text if is_last else "")
     )
     return part.model_copy(update={"text": text})
@@ -132,40 +145,40 @@ def _shown_length(part: Part) -> int:
     if isinstance(part, TextPart):
         return len(part.text)
     if isinstance(part, ToolPart):
-        return 2_000  # its limit; the shown length changes until the call ends
-    return 240 if isinstance(part, ReasoningPart) else 80
+        return SHOWN_CALL_CHARS
+    return SHOWN_REASONING_CHARS if isinstance(part, ReasoningPart) else SHOWN_OTHER_CHARS
 
 
 def _cut_text(text: str, start: SegmentCut, max_chars: int) -> tuple[int, str, str] | None:
     """Return where to cut a text: the offset, the text that closes the piece, and the text that opens the next."""
     offset = start.offset
-    last_break = position = 0
+    last_break = read_chars = 0
     open_fence = _FENCE.match(start.joint.rstrip("\n"))
-    fence, opener = (open_fence[1], start.joint) if open_fence else ("", "")
+    fence, fence_line = (open_fence[1], start.joint) if open_fence else ("", "")
     lines = text[offset:].splitlines(keepends=True)
     for number, line in enumerate(lines):
-        position += len(line)
+        read_chars += len(line)
         match = _FENCE.match(line.rstrip("\n"))
         if match and not fence:
-            fence, opener = match[1], line
+            fence, fence_line = match[1], line
         elif match and match[1].startswith(fence) and not match[2].strip():
             fence = ""
         if not line.endswith("\n"):
             break
-        if position >= MAX_BLOCK_CHARS and position - last_break >= MAX_BLOCK_CHARS:
-            ending, beginning = (f"{fence}\n", opener) if fence else ("", "")
-            return offset + position, ending, beginning
+        if read_chars >= MAX_BLOCK_CHARS and read_chars - last_break >= MAX_BLOCK_CHARS:
+            closing_text, opening_text = (f"{fence}\n", fence_line) if fence else ("", "")
+            return offset + read_chars, closing_text, opening_text
         if not fence and not line.strip() and _is_block_start(lines, number + 1):
-            last_break = position
+            last_break = read_chars
             # After the block that reaches the limit: it was drawn here while it grew.
             if last_break >= max_chars:
                 return offset + last_break, "", ""
     return None
 
 
-def _is_block_start(lines: list[str], number: int) -> bool:
+def _is_block_start(lines: list[str], index: int) -> bool:
     """Return whether the line exists and begins a new block, so that a growing text can be cut before it."""
-    if number >= len(lines) or not lines[number].strip():
+    if index >= len(lines) or not lines[index].strip():
         return False
-    line = lines[number]
+    line = lines[index]
     return not (line.startswith(("    ", "\t", "  ")) or _LIST_ITEM.match(line))

@@ -83,17 +83,19 @@ class TerminalOutput:
         self._scrub: Callable[[str], str] = lambda text: visible_text(scrub(text))
         self._is_quiet = is_quiet
         self._density = density
-        self._refreshed_at_counts = (-1, 0)
+        self._counts_at_refresh = (-1, 0)
         self._printed_chars: dict[str, int] = {}
-        self._printed_decisions: set[str] = set()
+        """Characters that were printed of each text, by part id; 1 for other parts that were printed."""
+        self._printed_decision_ids: set[str] = set()
         """Ids of the decisions that were printed."""
-        self._column = 0
+        self._is_line_open = False
         self._retry_reason = ""
         """The failure named at the end of the unfinished line of retries; empty where there is no such line."""
         self._printed_problem = ""
         self._folded_items: list[Item] = []
         """Items that the next row will summarise."""
-        self._steps = 0
+        self._step_number = 0
+        """Number of the steps whose end was printed."""
         self._loading_since: int | None = None
         """Start of the import whose line is unfinished, in milliseconds since 1970; None where there is no such line."""
 
@@ -117,10 +119,10 @@ class TerminalOutput:
 
     def refresh(self) -> None:
         """Print new content."""
-        counts = (self._turn_feed.change_count, self._turn_feed.problems)
-        if self._is_quiet or counts == self._refreshed_at_counts:
+        counts = (self._turn_feed.change_count, self._turn_feed.problem_count)
+        if self._is_quiet or counts == self._counts_at_refresh:
             return
-        self._refreshed_at_counts = counts
+        self._counts_at_refresh = counts
         snapshot = self._turn_feed.snapshot()
         if snapshot is None:
             return
@@ -206,34 +208,34 @@ class TerminalOutput:
     def _outline_items(self, part: Part) -> Sequence[Item]:
         notes = self._turn_feed.notes
         decisions = (decision for decision in notes.decisions if decision.part_id == part.id)
-        self._printed_decisions.update(decision.id for decision in decisions)
-        self._steps += isinstance(part, StepFinishPart)
+        self._printed_decision_ids.update(decision.id for decision in decisions)
+        self._step_number += isinstance(part, StepFinishPart)
         return outline_parts(
-            [part], caps=Caps(), scrub=self._scrub, notes=notes, first_step=self._steps
+            [part], caps=Caps(), scrub=self._scrub, notes=notes, first_step=self._step_number
         )
 
     def _print_reductions(self) -> None:
         """Print the decisions about outputs that were printed before, equal decisions in one line."""
-        groups: dict[tuple[str, str, str], list[Decision]] = {}
+        decisions_by_key: dict[tuple[str, str, str], list[Decision]] = {}
         for decision in self._turn_feed.notes.decisions:
-            is_printed = decision.id in self._printed_decisions
+            is_printed = decision.id in self._printed_decision_ids
             if is_printed or decision.part_id not in self._printed_chars:
                 continue
-            self._printed_decisions.add(decision.id)
+            self._printed_decision_ids.add(decision.id)
             if decision.action in ("truncate", "clear", "drop"):
                 key = decision.action, decision.rule, reason_from_numbers(decision)
-                groups.setdefault(key, []).append(decision)
-        if groups:
+                decisions_by_key.setdefault(key, []).append(decision)
+        if decisions_by_key:
             self._print_folded()
-        for decisions in groups.values():
+        for decisions in decisions_by_key.values():
             update = {
                 "tokens_before": sum(decision.tokens_before for decision in decisions),
                 "tokens_after": sum(decision.tokens_after for decision in decisions),
             }
-            total = decisions[0].model_copy(update=update)
-            sentence = self._scrub(decision_sentence(total))
-            outputs = counted_noun(len(decisions), "earlier output")
-            self._print_line(f"--- {outputs} · {sentence} ---")
+            combined_decision = decisions[0].model_copy(update=update)
+            sentence = self._scrub(decision_sentence(combined_decision))
+            outputs_text = counted_noun(len(decisions), "earlier output")
+            self._print_line(f"--- {outputs_text} · {sentence} ---")
 
     def _print_once(self, part: Any) -> None:
         if part.id in self._printed_chars:
@@ -287,14 +289,16 @@ class TerminalOutput:
             self._print_line(f"↻ {reason}")
             return
         end_time = part.time.end
-        wait = duration((end_time - part.time.start) / 1_000) if end_time is not None else "a while"
+        wait_text = (
+            duration((end_time - part.time.start) / 1_000) if end_time is not None else "a while"
+        )
         if self._retry_reason == reason:
-            self._write(f", then {wait}")
+            self._write(f", then {wait_text}")
         elif self._retry_reason:
-            self._write(f"; {reason} Sent again after {wait}")
+            self._write(f"; {reason} Sent again after {wait_text}")
         else:
             self._end_line()
-            self._write(f"↻ {reason} Sent again after {wait}")
+            self._write(f"↻ {reason} Sent again after {wait_text}")
         self._retry_reason = reason
 
     def _end_retries(self, outcome: str) -> None:
@@ -309,13 +313,13 @@ class TerminalOutput:
 
     def _end_line(self) -> None:
         self._retry_reason = ""
-        if self._column:
+        if self._is_line_open:
             self._write("\n")
 
     def _write(self, text: str) -> None:
         if text:
             terminal.write(text)
-            self._column = 0 if text.endswith("\n") else 1
+            self._is_line_open = not text.endswith("\n")
 
 
 def _has_ended(part: ReasoningPart | ToolPart) -> bool:
@@ -337,8 +341,8 @@ def _outcome_text(item: OutlineCall) -> str:
         failure = ": ".join(word for word in (FAILED_WORD, reason) if word)
         return " · ".join(word for word in (failure, remark) if word)
     if item.status == "refused" and remark.startswith("refused"):
-        rest = remark.removeprefix("refused")
-        return REFUSED_WORDS + rest if item.refused_by == "person" else remark
+        reason = remark.removeprefix("refused")
+        return REFUSED_WORDS + reason if item.refused_by == "person" else remark
     return remark
 
 
@@ -348,14 +352,14 @@ def _row_lines(item: Row) -> list[str]:
         case WorkRow():
             return [f"▸ {item.text}"]
         case OutlineCall():
-            row = [CALL_SIGNS[item.status], item.tool, item.subject]
-            row += [duration(item.seconds)] if item.seconds is not None else []
-            row += [f"· {outcome}"] if (outcome := _outcome_text(item)) else []
-            lines = [" ".join(word for word in row if word)]
-            for piece in (item.input, item.output):
-                if piece is not None and piece.text.strip():
-                    lines += [f"    {line}" for line in piece.text.rstrip().split("\n")]
-            return [*lines, *(f"    --- {outcome} ---" for outcome in item.reductions)]
+            words = [CALL_SIGNS[item.status], item.tool, item.subject]
+            words += [duration(item.seconds)] if item.seconds is not None else []
+            words += [f"· {outcome}"] if (outcome := _outcome_text(item)) else []
+            lines = [" ".join(word for word in words if word)]
+            for excerpt in (item.input, item.output):
+                if excerpt is not None and excerpt.text.strip():
+                    lines += [f"    {line}" for line in excerpt.text.rstrip().split("\n")]
+            return [*lines, *(f"    --- {reduction} ---" for reduction in item.reductions)]
         case NoticeItem():
             return [f"{item.sign} {item.sentence} {item.advice}".rstrip()]
         case ReductionItem():

@@ -28,7 +28,7 @@ from palimpsest.transcript.session_record.events import (
     SessionStatus,
 )
 
-CATCH_UP_SECONDS = 10.0
+MAX_CATCH_UP_SECONDS = 10.0
 """Maximum time that the end of a turn waits for its last records; on a disk that responds they are
 there within a tick of the journal, 40 ms."""
 
@@ -50,11 +50,11 @@ class TurnFeed:
         self.first_seq = 0
         self.change_count = 0
         """Number of records of this session so far; an output is refreshed when it has grown."""
-        self.steps = 0
+        self.ended_step_count = 0
         """Number of steps that have ended."""
         self.notable_count = 0
         """Number of questions, answers and status changes; outputs show these at once."""
-        self.problems = 0
+        self.problem_count = 0
         """Number of times that the disk stopped responding or resumed."""
         self.notes = OutlineNotes()
         self.open_question_ids: frozenset[str] = frozenset()
@@ -80,7 +80,7 @@ class TurnFeed:
         self._unsubscribe = lambda: (unsubscribe(), stop_listening())
 
     async def wait_for_records(self, seq: int) -> None:
-        """Wait until the records up to a number were received, at most ``CATCH_UP_SECONDS``."""
+        """Wait until the records up to a number were received, at most ``MAX_CATCH_UP_SECONDS``."""
         loop, arrival = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
@@ -89,7 +89,7 @@ class TurnFeed:
         self._awaited_record = (seq, wake)
         with suppress(TimeoutError):
             if self._received_seq < seq:
-                await asyncio.wait_for(arrival.wait(), CATCH_UP_SECONDS)
+                await asyncio.wait_for(arrival.wait(), MAX_CATCH_UP_SECONDS)
         self._awaited_record = None
 
     def has_received(self, snapshot: Snapshot) -> bool:
@@ -108,7 +108,7 @@ class TurnFeed:
             return None
         snapshot = self.session.snapshot()
         if self.turn_id is None:
-            self.turn_id = self._find_turn(snapshot)
+            self.turn_id = self._find_turn_id(snapshot)
         return snapshot
 
     def messages(self, snapshot: Snapshot, answer: Answer | None = None) -> Sequence[Message]:
@@ -125,11 +125,11 @@ class TurnFeed:
         turn_messages.reverse()
         if answer is None:
             return turn_messages
-        last = answer.messages[-1].id if answer.messages else None
-        ends = [i for i, message in enumerate(turn_messages) if message.id == last]
-        return turn_messages[: ends[-1] + 1] if ends else answer.messages
+        last_id = answer.messages[-1].id if answer.messages else None
+        last_indexes = [i for i, message in enumerate(turn_messages) if message.id == last_id]
+        return turn_messages[: last_indexes[-1] + 1] if last_indexes else answer.messages
 
-    def _find_turn(self, snapshot: Snapshot) -> str | None:
+    def _find_turn_id(self, snapshot: Snapshot) -> str | None:
         """Return the id of the prompt's message before its record arrives.
 
         Records arrive a tick later, when code that blocks may already hold the main thread.
@@ -148,13 +148,13 @@ class TurnFeed:
         self.change_count += len(records)
         if records:
             self._received_seq = records[-1].seq
-            if (wait := self._awaited_record) is not None and self._received_seq >= wait[0]:
-                wait[1]()
+            if (awaited := self._awaited_record) is not None and self._received_seq >= awaited[0]:
+                awaited[1]()
             self.on_change()
 
     def _count_problem(self) -> None:
         """Count a change in whether the disk responds, so that it is shown at once."""
-        self.problems += 1
+        self.problem_count += 1
         self.notable_count += 1
         self.on_change()
 
@@ -177,7 +177,7 @@ class TurnFeed:
             case DecisionMade():
                 self.notes = replace(notes, decisions=(*notes.decisions, event.decision))
             case PartUpdated(part=StepFinishPart()):
-                self.steps += 1
+                self.ended_step_count += 1
             case _:
                 pass
         # Last, since another thread draws the notes once it is counted.

@@ -17,7 +17,7 @@ from palimpsest.transcript.errors import UserError
 RunCoroutine = Callable[[Coroutine[Any, Any, Any]], Any]
 """Runs a coroutine on the engine and returns its result."""
 
-CHOICES = (
+CHOICES_TEXT = (
     "1 send   3 stop   items lists all   {another}off ends step mode; or change it first: {numbers}"
     "pin ID, unpin ID, exclude ID, restore ID, budget 2usd"
 )
@@ -26,7 +26,7 @@ OLDER_CHOICE = "older uses the summary that was put aside   "
 RETRY_HELD_REQUEST = (
     "Please answer 1 or send, 3 or stop, items, off, NAME=NUMBER, pin ID, or budget 2usd: "
 )
-NEW_PROPOSAL_SECONDS = 1.0
+MAX_PROPOSAL_SECONDS = 1.0
 """Time to wait for the changed proposal; an edit without effect causes none."""
 EDIT_WORDS = frozenset(get_args(ContextEditAction)) - {"undo"}
 
@@ -36,15 +36,15 @@ Outcome = Literal["over", "changed", "unknown", "items"]
 
 def held_question(proposal: ProposedRequest, *, items: bool = False) -> str:
     """Return the text of a held request and of the possible answers."""
-    numbers = "".join(f"{number.name}={number.value:g}, " for number in proposal.numbers)
-    another = ANOTHER_CHOICE if proposal.new_summary is not None else ""
-    another += OLDER_CHOICE if proposal.older_summary is not None else ""
-    choices = CHOICES.format(numbers=numbers, another=another)
+    numbers_text = "".join(f"{number.name}={number.value:g}, " for number in proposal.numbers)
+    summary_choices = ANOTHER_CHOICE if proposal.new_summary is not None else ""
+    summary_choices += OLDER_CHOICE if proposal.older_summary is not None else ""
+    choices = CHOICES_TEXT.format(numbers=numbers_text, another=summary_choices)
     return f"{held_request_text(proposal, items=items)}\n{choices}\n> "
 
 
-def carry_out(
-    line: str, proposal: ProposedRequest, session: KernelSession, run: RunCoroutine
+def carry_out_line(
+    line: str, proposal: ProposedRequest, session: KernelSession, run_on_engine: RunCoroutine
 ) -> Outcome:
     """Carry out a typed line; raises UserError where it is not possible."""
     words = line.split()
@@ -63,7 +63,7 @@ def carry_out(
         case "items":
             return "items"
         case _:
-            return _change_request(line.strip(), command, words, proposal, session, run)
+            return _change_request(line.strip(), command, words, proposal, session, run_on_engine)
     return "over"
 
 
@@ -73,22 +73,22 @@ def _change_request(
     words: list[str],
     proposal: ProposedRequest,
     session: KernelSession,
-    run: RunCoroutine,
+    run_on_engine: RunCoroutine,
 ) -> Outcome:
     """Change the content of the request, and wait until it is proposed again."""
-    newer_event = threading.Event()
-    stop_listening = session.on_problem(newer_event.set)
+    changed_event = threading.Event()
+    stop_listening = session.on_problem(changed_event.set)
     try:
         if command in EDIT_WORDS and len(words) == 2:
-            target = session.step_mode.session_of(proposal.id)
-            target.edit_context(command, words[1])  # type: ignore[arg-type]  # the literals are the edits
+            edited_session = session.step_mode.session_of(proposal.id)
+            edited_session.edit_context(command, words[1])  # type: ignore[arg-type]  # the literals are the edits
         elif command == "budget":
             _set_limit(" ".join(words[1:]), session)
         elif "=" in line:
-            run(session.step_mode.session_of(proposal.id).use_policy(*policy_words(line)))
+            run_on_engine(session.step_mode.session_of(proposal.id).use_policy(*policy_words(line)))
         else:
             return "unknown"
-        newer_event.wait(NEW_PROPOSAL_SECONDS)
+        changed_event.wait(MAX_PROPOSAL_SECONDS)
     finally:
         stop_listening()
     return "changed"

@@ -52,56 +52,62 @@ class PagedQuestion(Generic[AnswerT]):
     """
 
     def __init__(
-        self, text: str, closing_lines: str, answers: AnswerRules[AnswerT], size: os.terminal_size
+        self,
+        text: str,
+        closing_lines: str,
+        answer_rules: AnswerRules[AnswerT],
+        size: os.terminal_size,
     ) -> None:
         """``text`` is the complete question; ``closing_lines`` are its last lines, warnings and answers, which stay together."""
         body = text.removesuffix(closing_lines).removesuffix("\n")
         rows = [row for line in body.split("\n") for row in wrap_line(line, size.columns)]
-        closing_rows = sum(len(line) // size.columns + 1 for line in closing_lines.split("\n"))
-        rows_per_page = max(size.lines - closing_rows, size.lines // 2)
-        self._answers = answers
+        closing_row_count = sum(len(line) // size.columns + 1 for line in closing_lines.split("\n"))
+        rows_per_page = max(size.lines - closing_row_count, size.lines // 2)
+        self._answer_rules = answer_rules
         self._closing_lines = closing_lines
         first_rows = range(0, len(rows), rows_per_page)
         self._pages = [rows[first_row : first_row + rows_per_page] for first_row in first_rows]
-        self._page = 0
-        self._too_long = ""
+        self._page_index = 0
+        self._too_long_hint = ""
         if len(rows) > MAX_ROWS:
-            half = rows_per_page // 2
-            left_out = OMITTED_ROWS.format(rows=count(len(rows) - 2 * half))
-            self._pages = [[*rows[:half], left_out, *rows[-half:]]]
-            self._too_long = TOO_LONG.format(rows=count(len(rows)), no=answers.no_meaning)
+            half_page = rows_per_page // 2
+            omitted_row = OMITTED_ROWS.format(rows=count(len(rows) - 2 * half_page))
+            self._pages = [[*rows[:half_page], omitted_row, *rows[-half_page:]]]
+            self._too_long_hint = TOO_LONG.format(rows=count(len(rows)), no=answer_rules.no_meaning)
         self.prompt = self._page_text()
         """The text to show next."""
 
     def answer_in(self, line: str) -> AnswerT | None:
         """Return the answer in a line; None if the question stays open."""
-        answer = self._answers.parse_answer(line)
-        if answer is not None and (self._answers.is_refusal(answer) or self._is_last_page()):
+        answer = self._answer_rules.parse_answer(line)
+        if answer is not None and (self._answer_rules.is_refusal(answer) or self._is_last_page()):
             return answer
-        if self._too_long:
-            self.prompt = self._too_long
+        if self._too_long_hint:
+            self.prompt = self._too_long_hint
         elif self._is_last_page():
-            self.prompt = self._answers.retry_prompt
+            self.prompt = self._answer_rules.retry_prompt
         elif not line.strip():
-            self._page += 1
+            self._page_index += 1
             self.prompt = self._page_text()
         else:
-            self.prompt = self._page_hint(PAGES_REMAIN, self._page + 2)
+            self.prompt = self._page_hint(PAGES_REMAIN, self._page_index + 2)
         return None
 
     def _is_last_page(self) -> bool:
-        return not self._too_long and self._page == len(self._pages) - 1
+        return not self._too_long_hint and self._page_index == len(self._pages) - 1
 
     def _page_text(self) -> str:
-        page = "\n".join(self._pages[self._page])
-        if self._too_long:
-            return f"{page}\n{self._too_long}"
+        page = "\n".join(self._pages[self._page_index])
+        if self._too_long_hint:
+            return f"{page}\n{self._too_long_hint}"
         if self._is_last_page():
             return f"{page}\n{self._closing_lines}"
-        return f"{page}\n{self._page_hint(NEXT_PAGE, self._page + 1)}"
+        return f"{page}\n{self._page_hint(NEXT_PAGE, self._page_index + 1)}"
 
-    def _page_hint(self, hint: str, page: int) -> str:
-        return hint.format(page=page, pages=len(self._pages), no=self._answers.no_meaning)
+    def _page_hint(self, hint: str, page_number: int) -> str:
+        return hint.format(
+            page=page_number, pages=len(self._pages), no=self._answer_rules.no_meaning
+        )
 
 
 def wrap_line(line: str, columns: int) -> list[str]:

@@ -17,7 +17,7 @@ from palimpsest.session.open_sessions.unattended_refusal import has_terminal
 from palimpsest.transcript.redaction.secret_removal import scrubber
 
 TICK_SECONDS = 0.1
-STOP_SECONDS = 2.0
+MAX_STOP_SECONDS = 2.0
 
 
 class _ScriptQuestions(TypedQuestions):
@@ -47,20 +47,20 @@ def await_answer(
     ``run`` runs a coroutine on the engine.
     """
     questions = _ScriptQuestions(scrubber(os.environ), run)
-    for sentence in (*first_sentences, session.take_withheld()):
+    for sentence in (*first_sentences, session.take_opening_notice()):
         if sentence:
             questions.show_sentence(sentence)
-    last_notice = ""
+    shown_problem = ""
     try:
         while not wait([future], TICK_SECONDS).done:
             problem = session.snapshot(messages=False).problem
-            if problem not in ("", last_notice):
+            if problem not in ("", shown_problem):
                 questions.show_sentence(problem)
-            last_notice = problem
+            shown_problem = problem
             questions.ask(session)
         return future.result()
     except KeyboardInterrupt:
         session.cancel("Stopped.")
         # Wait: otherwise the script ends before its journal has recorded the stop.
-        wait([future], STOP_SECONDS)
+        wait([future], MAX_STOP_SECONDS)
         raise

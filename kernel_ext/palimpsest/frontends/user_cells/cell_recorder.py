@@ -38,15 +38,20 @@ MAX_RUNS = 200
 MAX_OUTPUTS = 60
 """Maximum outputs of one run that are kept, beside its errors."""
 MAX_SOURCE_CHARS = 40_000
-HEAD_CHARS = 24_000
-TAIL_CHARS = 24_000
+MAX_HEAD_CHARS = 24_000
+MAX_TAIL_CHARS = 24_000
 """Maximum characters at the beginning and end of an output that are kept; the model is shown less."""
 MAX_MARKUP_CHARS = 24_000
+MAX_MIME_TYPES = 12
+MAX_MIME_CHARS = 100
 MAX_IMAGES = 6
 MAX_IMAGE_BYTES = 6_000_000
 """Size above which an image is only named."""
 MAX_ALL_IMAGE_BYTES = 32_000_000
 """Size of all images above which the oldest are dropped."""
+MAX_STORED_ENTRIES = 4 * MAX_RUNS
+"""Maximum requests, widgets and displays whose runs are remembered."""
+MAX_EARLIER_SOURCE_CHARS = 2_000
 MAX_EARLIER_CELLS = 50
 """Maximum cells from before the extension was loaded, whose source IPython has."""
 
@@ -59,7 +64,7 @@ _LLM_MIME = "x-vendor/llm"
 _PLAIN_MIME = "text/plain"
 _MARKUP_MIMES = ("text/markdown", "text/latex", "text/html")
 _IMAGE_MIMES = ("image/png", "image/jpeg")
-_EMPTY_TEXT = "<IPython.core.display."
+_PLACEHOLDER_PREFIX = "<IPython.core.display."
 
 
 @dataclass(slots=True, eq=False)
@@ -67,13 +72,13 @@ class _Output:
     """An output that may still grow."""
 
     kind: OutputKind
-    text: TextBuffer = field(default_factory=lambda: TextBuffer(HEAD_CHARS, TAIL_CHARS))
+    text: TextBuffer = field(default_factory=lambda: TextBuffer(MAX_HEAD_CHARS, MAX_TAIL_CHARS))
     markup: str = ""
     mimes: tuple[str, ...] = ()
     image: tuple[str, bytes] | None = None
     error: tuple[str, str] | None = None
 
-    def value(self, hidden_cells: HiddenCells) -> RecordedOutput:
+    def as_value(self, hidden_cells: HiddenCells) -> RecordedOutput:
         text, markup = map(hidden_cells.masked_text, (self.text.shown_text(), self.markup))
         return RecordedOutput(self.kind, text, markup, self.mimes, self.image, self.error)
 
@@ -85,7 +90,8 @@ class _Run:
     data: CellRun
     """The run without its outputs."""
     outputs: list[_Output] = field(default_factory=list)
-    clear_next: bool = False
+    clears_before_next: bool = False
+    """Whether the next output replaces all outputs so far."""
     value: CellRun | None = None
     """The run as a value; None after a change."""
 
@@ -95,7 +101,7 @@ class _Run:
 
     def as_value(self, hidden_cells: HiddenCells) -> CellRun:
         if self.value is None:
-            outputs = tuple(output.value(hidden_cells) for output in self.outputs)
+            outputs = tuple(output.as_value(hidden_cells) for output in self.outputs)
             self.value = replace(self.data, outputs=outputs)
         return self.value
 
@@ -110,26 +116,26 @@ class CellRecorder:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self.kernel = uuid.uuid4().hex[:12]
-        """Identifies this start of the kernel, since runs are numbered from 1 after a restart."""
+        """An id of this start of the kernel, since runs are numbered from 1 after a restart."""
         self._lock = threading.RLock()
         self._runs_by_serial: OrderedDict[int, _Run] = OrderedDict()
-        self._by_request: OrderedDict[str, _Run] = OrderedDict()
-        self._comms: OrderedDict[str, _Run] = OrderedDict()
+        self._runs_by_request: OrderedDict[str, _Run] = OrderedDict()
+        self._runs_by_comm: OrderedDict[str, _Run] = OrderedDict()
         """The run in which each widget was created, by the id of its comm."""
-        self._displays: OrderedDict[str, tuple[_Run, _Output]] = OrderedDict()
-        self._running: list[_Run | None] = []
+        self._outputs_by_display: OrderedDict[str, tuple[_Run, _Output]] = OrderedDict()
+        self._running_runs: list[_Run | None] = []
         """The runs of the running cells, the innermost last; None for code that is no cell."""
         self._run_count = 0
         self._image_bytes = 0
-        self._deleted_cells: set[str] = set()
+        self._deleted_cell_ids: set[str] = set()
         self._cells_before_recording: tuple[tuple[int, str], ...] = ()
         self._hidden_cells = HiddenCells(shell)
         self._undo_stack = ExitStack()
         self.is_agent_code: Callable[[], bool] = lambda: False
         """Returns whether the agent wrote the calling code, whose outputs belong to its tool call."""
         self._is_next_hidden = False
-        self.session_of_request: Callable[[str], str] = lambda _request_id: ""
-        """Returns the session for which a page's message runs a cell; empty for a person's."""
+        self.session_id_of_request: Callable[[str], str] = lambda _request_id: ""
+        """Returns the id of the session for which a page's message runs a cell; empty for a person's."""
         self.read_pages: (
             Callable[[CellsWanted, float], Awaitable[Sequence[PageNotebook] | None]] | None
         ) = None
@@ -144,7 +150,7 @@ class CellRecorder:
         shell.events.register("post_run_cell", self.end)
         self._cells_before_recording = _earlier_cells(shell)
         self._hidden_cells = attached_hidden_cells(shell)
-        self._hidden_cells.hide_unrecorded(_history(shell))
+        self._hidden_cells.hide_unrecorded(_history_cells(shell))
         kernel = getattr(shell, "kernel", None)
         session = getattr(kernel, "session", None)
         if session is None:
@@ -153,14 +159,14 @@ class CellRecorder:
         session.send = self._recording_send(send)
         self._undo_stack.callback(_restore_method, session, "send", send)
         handlers = getattr(kernel, "shell_handlers", {})
-        on_comm = handlers.get("comm_msg")
-        if on_comm is not None:
-            handlers["comm_msg"] = self._recording_comm_handler(on_comm)
-            self._undo_stack.callback(handlers.__setitem__, "comm_msg", on_comm)
+        comm_handler = handlers.get("comm_msg")
+        if comm_handler is not None:
+            handlers["comm_msg"] = self._recording_comm_handler(comm_handler)
+            self._undo_stack.callback(handlers.__setitem__, "comm_msg", comm_handler)
 
     def unregister(self) -> None:
         """Stop recording."""
-        numbers = (number for number, _ in _history(self._shell))
+        numbers = (number for number, _ in _history_cells(self._shell))
         self._hidden_cells.end_recording(max(numbers, default=0))
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
@@ -177,7 +183,7 @@ class CellRecorder:
             runs = self._runs_by_serial.values()
             return NotebookRuns(
                 runs=tuple(run.as_value(self._hidden_cells) for run in runs),
-                deleted_cells=frozenset(self._deleted_cells),
+                deleted_cells=frozenset(self._deleted_cell_ids),
                 forgotten=self._run_count - len(self._runs_by_serial),
                 earlier_runs=self._cells_before_recording,
             )
@@ -185,7 +191,7 @@ class CellRecorder:
     def run_of_request(self, request_id: str) -> CellRun | None:
         """Return the run of the page's message with this id; None where none is recorded; from any thread."""
         with self._lock:
-            run = self._by_request.get(request_id)
+            run = self._runs_by_request.get(request_id)
             return None if run is None else run.as_value(self._hidden_cells)
 
     async def page(self, request: "CellsWanted", seconds: float) -> "Sequence[PageNotebook] | None":
@@ -194,18 +200,20 @@ class CellRecorder:
 
     def begin(self, info: Any = None) -> None:
         """Begin a run; called by IPython. Code that does not count in the history is no cell."""
-        message: dict[str, Any] = {}
+        request: dict[str, Any] = {}
         with suppress(Exception):  # a kernel of another kind; IPython's events are enough
-            message = running_request(self._shell)
-        request_id = str((message.get("header") or {}).get("msg_id", ""))
-        session_id = self.session_of_request(request_id)
+            request = running_request(self._shell)
+        request_id = str((request.get("header") or {}).get("msg_id", ""))
+        session_id = self.session_id_of_request(request_id)
         # Code inside a cell is a cell of its own only where a page was asked to run it.
-        is_cell = not self._running or (session_id != "" and request_id not in self._by_request)
+        is_cell = not self._running_runs or (
+            session_id != "" and request_id not in self._runs_by_request
+        )
         is_counted = getattr(info, "store_history", True) and not getattr(info, "silent", False)
         if not is_cell or info is None or not is_counted:
-            self._running.append(None)
+            self._running_runs.append(None)
             return
-        metadata = message.get("metadata") or {}
+        metadata = request.get("metadata") or {}
         with self._lock:
             self._run_count += 1
             source = str(getattr(info, "raw_cell", "") or "")
@@ -216,7 +224,7 @@ class CellRecorder:
                 source=shortened_middle(source, MAX_SOURCE_CHARS),
                 cell_id=cell_id,
                 status="running",
-                hidden="" if session_id else self._hidden_by(metadata, source),
+                hidden="" if session_id else self._take_hiding_reason(metadata, source),
                 by_agent=is_prompt_cell(source),
                 requested_by=session_id,
             )
@@ -226,17 +234,17 @@ class CellRecorder:
             else:
                 self._hidden_cells.reveal_source(source)
             self._runs_by_serial[data.serial] = run
-            self._running.append(run)
+            self._running_runs.append(run)
             if request_id:
-                _store_bounded(self._by_request, request_id, run)
+                _store_bounded(self._runs_by_request, request_id, run)
             deleted_ids = metadata.get("deletedCells")
             if isinstance(deleted_ids, list):
-                self._deleted_cells.update(key for key in deleted_ids if isinstance(key, str))
+                self._deleted_cell_ids.update(key for key in deleted_ids if isinstance(key, str))
             self._forget_old()
 
     def end(self, result: Any = None) -> None:
         """End a run; called by IPython, for an empty cell also without a ``begin``."""
-        run = self._running.pop() if self._running else None
+        run = self._running_runs.pop() if self._running_runs else None
         if run is None:
             return
         with self._lock:
@@ -244,15 +252,15 @@ class CellRecorder:
             number = number if isinstance(number, int) else None
             if run.data.hidden and number is not None:
                 self._hidden_cells.hide_number(number)
-            problem = getattr(result, "error_before_exec", None)
-            problem = problem or getattr(result, "error_in_exec", None)
-            status = "ok" if problem is None else "error"
+            error = getattr(result, "error_before_exec", None)
+            error = error or getattr(result, "error_in_exec", None)
+            status = "ok" if error is None else "error"
             # ipykernel stops a cell that awaits by cancelling it.
-            if isinstance(problem, KeyboardInterrupt | asyncio.CancelledError):
+            if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
                 status = "stopped"
             run.mark_changed(number=number, status=status)
 
-    def _hidden_by(self, metadata: dict[str, Any], source: str) -> HiddenBy:
+    def _take_hiding_reason(self, metadata: dict[str, Any], source: str) -> HiddenBy:
         if has_hidden_tag(metadata):
             return "tag"
         # %agent private hides the next cell, not its own.
@@ -276,9 +284,9 @@ class CellRecorder:
             comm_id = (message.get("content") or {}).get("comm_id")
             request_id = (message.get("header") or {}).get("msg_id")
             with self._lock:
-                run = self._comms.get(str(comm_id))
+                run = self._runs_by_comm.get(str(comm_id))
                 if run is not None and isinstance(request_id, str):
-                    _store_bounded(self._by_request, request_id, run)
+                    _store_bounded(self._runs_by_request, request_id, run)
             return handler(stream, ident, message)
 
         return handle
@@ -286,10 +294,10 @@ class CellRecorder:
     def _record_message(
         self, message: Any, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
-        kind = message
+        message_type = message
         if isinstance(message, dict):
-            kind = message.get("msg_type") or message["header"]["msg_type"]
-        if kind not in _RECORDED_MESSAGES:
+            message_type = message.get("msg_type") or message["header"]["msg_type"]
+        if message_type not in _RECORDED_MESSAGES:
             return
         if isinstance(message, dict):
             content, parent = message.get("content"), message.get("parent_header")
@@ -298,33 +306,33 @@ class CellRecorder:
             parent = arguments[1] if len(arguments) > 1 else options.get("parent")
         parent = (parent or {}).get("header", parent) or {}
         with self._lock:
-            run = self._by_request.get(str(parent.get("msg_id")))
+            run = self._runs_by_request.get(str(parent.get("msg_id")))
             if run is None or run.data.hidden or self.is_agent_code():
                 return
-            if kind == "comm_open":
-                _store_bounded(self._comms, str((content or {}).get("comm_id")), run)
+            if message_type == "comm_open":
+                _store_bounded(self._runs_by_comm, str((content or {}).get("comm_id")), run)
                 return
-            self._add_output(run, str(kind), content or {})
+            self._add_output(run, str(message_type), content or {})
 
-    def _add_output(self, run: _Run, kind: str, content: dict[str, Any]) -> None:
-        if kind == "clear_output":
-            run.clear_next = bool(content.get("wait"))
-            if not run.clear_next:
+    def _add_output(self, run: _Run, message_type: str, content: dict[str, Any]) -> None:
+        if message_type == "clear_output":
+            run.clears_before_next = bool(content.get("wait"))
+            if not run.clears_before_next:
                 run.outputs.clear()
                 run.mark_changed()
             return
         data = content.get("data") or {}
         if _SEGMENT_MIME in data:
             return
-        if kind == "update_display_data":
+        if message_type == "update_display_data":
             self._update_display(content, data)
             return
-        if run.clear_next:
-            run.clear_next = False
+        if run.clears_before_next:
+            run.clears_before_next = False
             run.outputs.clear()
-        if kind == "stream":
+        if message_type == "stream":
             self._add_stream_text(run, content)
-        elif kind == "error":
+        elif message_type == "error":
             output = _Output("error")
             lines = content.get("traceback") or ()
             output.text.write(ANSI.sub("", "\n".join(map(str, lines))))
@@ -333,12 +341,12 @@ class CellRecorder:
         elif len(run.outputs) >= MAX_OUTPUTS:
             run.mark_changed(dropped=run.data.dropped + 1)
         else:
-            output = _Output("result" if kind == "execute_result" else "display")
+            output = _Output("result" if message_type == "execute_result" else "display")
             self._fill_output(output, data, run)
             run.outputs.append(output)
             display_id = (content.get("transient") or {}).get("display_id")
             if isinstance(display_id, str):
-                _store_bounded(self._displays, display_id, (run, output))
+                _store_bounded(self._outputs_by_display, display_id, (run, output))
         run.mark_changed()
 
     def _add_stream_text(self, run: _Run, content: dict[str, Any]) -> None:
@@ -353,26 +361,34 @@ class CellRecorder:
         last_output.text.write(str(content.get("text", "")))
 
     def _update_display(self, content: dict[str, Any], data: dict[str, Any]) -> None:
-        entry = self._displays.get((content.get("transient") or {}).get("display_id") or "")
-        if entry is None:
+        run_and_output = self._outputs_by_display.get(
+            (content.get("transient") or {}).get("display_id") or ""
+        )
+        if run_and_output is None:
             return
-        run, output = entry
+        run, output = run_and_output
         if output.image is not None:
             self._image_bytes -= len(output.image[1])
-        output.text, output.markup, output.image = TextBuffer(HEAD_CHARS, TAIL_CHARS), "", None
+        output.text, output.markup, output.image = (
+            TextBuffer(MAX_HEAD_CHARS, MAX_TAIL_CHARS),
+            "",
+            None,
+        )
         self._fill_output(output, data, run)
         run.mark_changed()
 
     def _fill_output(self, output: _Output, data: dict[str, Any], run: _Run) -> None:
         text = data.get(_LLM_MIME) or data.get(_PLAIN_MIME) or ""
-        if not isinstance(text, str) or text.startswith(_EMPTY_TEXT):
+        if not isinstance(text, str) or text.startswith(_PLACEHOLDER_PREFIX):
             text = ""
         if not text:
-            markups = (data[mime] for mime in _MARKUP_MIMES if isinstance(data.get(mime), str))
-            output.markup = next(markups, "")[:MAX_MARKUP_CHARS]
+            markup_texts = (data[mime] for mime in _MARKUP_MIMES if isinstance(data.get(mime), str))
+            output.markup = next(markup_texts, "")[:MAX_MARKUP_CHARS]
         output.text.write(text)
-        rich_mimes = [str(mime)[:100] for mime in data if mime not in (_PLAIN_MIME, _LLM_MIME)]
-        output.mimes = tuple(rich_mimes[:12])
+        rich_mimes = [
+            str(mime)[:MAX_MIME_CHARS] for mime in data if mime not in (_PLAIN_MIME, _LLM_MIME)
+        ]
+        output.mimes = tuple(rich_mimes[:MAX_MIME_TYPES])
         output.image = self._stored_image(data, run)
 
     def _stored_image(self, data: dict[str, Any], run: _Run) -> tuple[str, bytes] | None:
@@ -426,24 +442,24 @@ class CellRecorder:
                 self._add_output(run, "error", exceptions[number])
             run.value = None
 
-    def _add_terminal_output(self, run: _Run, kind: str, bundle: dict[str, Any]) -> None:
-        if kind in ("out_stream", "err_stream"):
-            name = "stdout" if kind == "out_stream" else "stderr"
+    def _add_terminal_output(self, run: _Run, output_type: str, bundle: dict[str, Any]) -> None:
+        if output_type in ("out_stream", "err_stream"):
+            name = "stdout" if output_type == "out_stream" else "stderr"
             text = bundle.get("stream", "")
             self._add_output(run, "stream", {"name": name, "text": "".join(text)})
         else:
-            self._add_output(run, kind, {"data": bundle})
+            self._add_output(run, output_type, {"data": bundle})
 
 
-def shortened_middle(text: str, chars: int) -> str:
-    """Return a text shortened to about ``chars`` characters in its middle."""
-    if len(text) <= chars:
+def shortened_middle(text: str, max_chars: int) -> str:
+    """Return a text shortened to about ``max_chars`` characters in its middle."""
+    if len(text) <= max_chars:
         return text
-    half = chars // 2
-    return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
+    half_chars = max_chars // 2
+    return f"{text[:half_chars]}\n[{len(text) - 2 * half_chars} characters left out]\n{text[-half_chars:]}"
 
 
-def _history(shell: Any) -> list[tuple[int, str]]:
+def _history_cells(shell: Any) -> list[tuple[int, str]]:
     """Return number and source of each cell in IPython's history."""
     history = getattr(getattr(shell, "history_manager", None), "input_hist_raw", None) or ()
     cells = [(number, str(source)) for number, source in enumerate(history)]
@@ -457,20 +473,20 @@ def _earlier_cells(shell: Any) -> tuple[tuple[int, str], ...]:
     """
     may_have_tags = getattr(shell, "kernel", None) is not None
     # Without the last one, the running cell, which loads the extension.
-    cells = _history(shell)[:-1][-MAX_EARLIER_CELLS:]
+    cells = _history_cells(shell)[:-1][-MAX_EARLIER_CELLS:]
     return tuple(
-        (number, "" if may_have_tags else shortened_middle(source, 2_000))
+        (number, "" if may_have_tags else shortened_middle(source, MAX_EARLIER_SOURCE_CHARS))
         for number, source in cells
         if not is_prompt_cell(source) and "%load_ext palimpsest" not in source
     )
 
 
-def _store_bounded(table: "OrderedDict[str, Any]", key: str, value: Any) -> None:
+def _store_bounded(entries: "OrderedDict[str, Any]", key: str, value: Any) -> None:
     """Store a value as the newest of a table; drop the oldest values of a large table."""
-    table[key] = value
-    table.move_to_end(key)
-    while len(table) > 4 * MAX_RUNS:
-        table.popitem(last=False)
+    entries[key] = value
+    entries.move_to_end(key)
+    while len(entries) > MAX_STORED_ENTRIES:
+        entries.popitem(last=False)
 
 
 def _restore_method(target: Any, name: str, original: Any) -> None:

@@ -39,7 +39,7 @@ class HiddenCells:
     def __init__(self, shell: Any = None) -> None:
         self._compile = getattr(shell, "compile", None)
         self._hidden_lines: dict[str, None] = {}
-        self._embedded_forms: dict[str, str] = {}
+        self._keys_by_form: dict[str, str] = {}
         """Key of a hidden line, by the forms in which it can be part of another line."""
         self._revealed_lines: dict[str, None] = {}
         self._hidden_numbers: dict[int, None] = {}
@@ -56,8 +56,8 @@ class HiddenCells:
             if len(key) >= MIN_LINE_CHARS:
                 self._hidden_lines[key] = None
                 for form in (line.strip(), repr(line.strip())[1:-1]):
-                    self._embedded_forms[form] = key
-        for table in (self._hidden_lines, self._embedded_forms):
+                    self._keys_by_form[form] = key
+        for table in (self._hidden_lines, self._keys_by_form):
             while len(table) > MAX_LINES:
                 del table[next(iter(table))]
 
@@ -93,8 +93,8 @@ class HiddenCells:
 
     def hides_file(self, name: str) -> bool:
         """Return whether code with this file name was compiled from a hidden cell."""
-        frame = _FILE_FRAME.match(f"{name},")
-        number = frame["number"] if frame is not None else None
+        frame_match = _FILE_FRAME.match(f"{name},")
+        number = frame_match["number"] if frame_match is not None else None
         is_hidden_number = number is not None and int(number) in self._hidden_numbers
         return name in self._hidden_files or is_hidden_number
 
@@ -103,10 +103,10 @@ class HiddenCells:
         if not self._hidden_numbers and not self._hidden_lines:
             return text
         lines = ANSI.sub("", text).split("\n")
-        hidden_parts = self._hidden_parts_of_lines(text)
+        hidden_forms = self._hidden_forms_in(text)
         masked_lines = [
             MASKED_LINE
-            if self._is_hidden(line) or any(part in line for part in hidden_parts)
+            if self._is_hidden(line) or any(form in line for form in hidden_forms)
             else line
             for line in self._without_frames(lines)
         ]
@@ -127,13 +127,13 @@ class HiddenCells:
         keys = (_comparable_line(piece) for piece in line.split("\\n"))
         return any(key in self._hidden_lines and key not in self._revealed_lines for key in keys)
 
-    def _hidden_parts_of_lines(self, text: str) -> list[str]:
+    def _hidden_forms_in(self, text: str) -> list[str]:
         """Return the hidden lines that occur within lines of a text, unchanged or as ``repr`` writes them."""
         if len(text) > MAX_SEARCHED_CHARS:
             return []
         return [
             form
-            for form, key in self._embedded_forms.items()
+            for form, key in self._keys_by_form.items()
             if form in text and key not in self._revealed_lines
         ]
 
@@ -149,14 +149,18 @@ class HiddenCells:
             index += 1 + len(block)
 
     def _is_hidden_frame(self, heading: str, block: list[str]) -> bool:
-        cell, file = _CELL_FRAME.match(heading), _FILE_FRAME.match(heading)
-        if file is not None and self.hides_file(file["file"]):
+        cell_match, file_match = _CELL_FRAME.match(heading), _FILE_FRAME.match(heading)
+        if file_match is not None and self.hides_file(file_match["file"]):
             return True
-        if cell is None or int(cell[1]) not in self._hidden_numbers:
+        if cell_match is None or int(cell_match[1]) not in self._hidden_numbers:
             return False
         # The agent's own code has the number of the user's next cell.
-        arrows = [_comparable_line(m["code"]) for line in block if (m := _ARROW.match(line))]
-        return not arrows or not all(arrow in self._revealed_lines for arrow in arrows)
+        arrow_lines = [
+            _comparable_line(match["code"]) for line in block if (match := _ARROW.match(line))
+        ]
+        return not arrow_lines or not all(
+            arrow_line in self._revealed_lines for arrow_line in arrow_lines
+        )
 
 
 NOTHING_HIDDEN = HiddenCells()
@@ -184,8 +188,8 @@ def _comparable_line(line: str) -> str:
 
 def _frame_lines(lines: list[str], start: int) -> list[str]:
     """Return the lines that belong to the head of a traceback's frame; empty if the line begins no frame."""
-    cell, file = _CELL_FRAME.match(lines[start]), _FILE_FRAME.match(lines[start])
-    if cell is None and file is None:
+    cell_match, file_match = _CELL_FRAME.match(lines[start]), _FILE_FRAME.match(lines[start])
+    if cell_match is None and file_match is None:
         return []
     block: list[str] = []
     indent = len(lines[start]) - len(lines[start].lstrip(" |+"))
@@ -193,7 +197,7 @@ def _frame_lines(lines: list[str], start: int) -> list[str]:
         is_deeper = len(line) - len(line.lstrip(" |+-")) > indent or line.lstrip().startswith("--")
         if not line.strip(" |") or _CELL_FRAME.match(line) or _FILE_FRAME.match(line):
             break
-        if cell is None and not is_deeper:
+        if cell_match is None and not is_deeper:
             break
         block.append(line)
     return block

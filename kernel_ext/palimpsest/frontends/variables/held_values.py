@@ -20,7 +20,7 @@ from types import (
 )
 from typing import Any
 
-from palimpsest.frontends.variables.variable_types import kind_of
+from palimpsest.frontends.variables.variable_types import type_name_of
 
 ROUTINES = (
     FunctionType,
@@ -89,20 +89,20 @@ def has_own_repr(value: Any) -> bool:
 
 def is_index(value: Any) -> bool:
     """Return whether a value is one of pandas' own kinds of labels."""
-    pandas, kind = sys.modules.get("pandas"), type(value)
+    pandas, value_type = sys.modules.get("pandas"), type(value)
     index = getattr(pandas, "Index", type)
-    name = kind_of(value).rpartition(".")[2]
-    return index in _MRO.__get__(kind) and getattr(pandas, name, None) is kind
+    name = type_name_of(value).rpartition(".")[2]
+    return index in _MRO.__get__(value_type) and getattr(pandas, name, None) is value_type
 
 
 def has_plain_labels(index: Any) -> bool:
     """Return whether labels are texts, numbers and times, so that comparing and printing them runs no user code."""
     if not is_index(index):
         return False
-    if kind_of(index) == "pandas.MultiIndex":
+    if type_name_of(index) == "pandas.MultiIndex":
         return all(has_plain_labels(level) for level in index.levels)
     data = (attributes_of(index) or {}).get("_data")
-    if data is not None and not kind_of(data).startswith(("numpy.", "pandas")):
+    if data is not None and not type_name_of(data).startswith(("numpy.", "pandas")):
         return False
     categories = getattr(index.dtype, "categories", None)
     if categories is not None:

@@ -13,15 +13,16 @@ from typing import Any
 
 from palimpsest.frontends.variables.held_values import ROUTINES
 
-MAX_OBJECTS = 20_000
+MAX_SEARCHED_OBJECTS = 20_000
 """Maximum objects within a value that are searched before its class's ``__repr__`` is called; about 10 ms."""
+MAX_SEARCHED_KEYS = 200
 _ATOMS = (int, float, complex, bool, str, bytes, type(None), CodeType, FrameType)
 _HISTORY_ATTRIBUTES = (
     "input_hist_parsed", "input_hist_raw", "output_hist", "output_hist_reprs", "dir_hist",
     "outputs", "exceptions",
 )  # fmt: skip
 _NAMESPACE_ATTRIBUTES = ("user_ns", "user_global_ns", "user_ns_hidden")
-_COPY_OF_NAMESPACE = frozenset({"_ih", "_oh", "_dh"})
+_HISTORY_NAMES = frozenset({"_ih", "_oh", "_dh"})
 _MRO = type.__dict__["__mro__"]
 
 
@@ -41,14 +42,15 @@ class KernelObjects:
             *(getattr(manager, name, None) for name in _HISTORY_ATTRIBUTES),
         ]
         self._ids = frozenset(id(value) for value in self._objects if value is not None)
-        self._namespace = _COPY_OF_NAMESPACE if manager is not None else frozenset()
+        self._history_names = _HISTORY_NAMES if manager is not None else frozenset()
 
     def __contains__(self, value: object) -> bool:
         if id(value) in self._ids or is_configurable(value):
             return True
         # A copy of the namespace, such as dict(globals()), also holds the histories.
         return type(value) is dict and any(
-            type(key) is str and key in self._namespace for key in islice(dict.keys(value), 200)
+            type(key) is str and key in self._history_names
+            for key in islice(dict.keys(value), MAX_SEARCHED_KEYS)
         )
 
 
@@ -71,7 +73,7 @@ def reaches_kernel(value: Any, kernel_objects: KernelObjects) -> bool:
             if referent in kernel_objects:
                 return True
             visited_ids.add(id(referent))
-            if len(visited_ids) > MAX_OBJECTS:
+            if len(visited_ids) > MAX_SEARCHED_OBJECTS:
                 return False
             if not _is_not_searched(referent):
                 queue.append(referent)
@@ -79,6 +81,6 @@ def reaches_kernel(value: Any, kernel_objects: KernelObjects) -> bool:
 
 
 def _is_not_searched(value: Any) -> bool:
-    kind = type(value)
-    bases = _MRO.__get__(kind)
-    return kind in (*ROUTINES, *_ATOMS) or ModuleType in bases or type in bases
+    value_type = type(value)
+    bases = _MRO.__get__(value_type)
+    return value_type in (*ROUTINES, *_ATOMS) or ModuleType in bases or type in bases

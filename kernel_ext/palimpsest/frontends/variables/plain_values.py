@@ -8,7 +8,12 @@ import sys
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
-from palimpsest.frontends.variables.variable_types import is_array, is_frame, is_series, kind_of
+from palimpsest.frontends.variables.variable_types import (
+    is_array,
+    is_frame,
+    is_series,
+    type_name_of,
+)
 from palimpsest.session.interfaces.prompt_mentions import NotCounted
 
 MAX_VALUES = 20_000
@@ -19,6 +24,8 @@ MAX_COLUMNS = 1_000
 MAX_TEXT_CHARS = 20_000
 """Maximum characters of a text that is described; a description shows fewer."""
 MAX_DEPTH = 20
+CHARS_PER_VALUE = 1_000
+"""Characters of a text that count as one more value."""
 
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), range, type(Ellipsis)})
 _PANDAS_TIME_NAMES = ("Timestamp", "Timedelta", "Period")
@@ -39,7 +46,9 @@ class _PlainCheck:
         if self._remaining_values < 0 or depth == 0:
             raise NotCounted
         if value_type in _ATOMS:
-            self._remaining_values -= len(value) // 1_000 if value_type in (str, bytes) else 0
+            self._remaining_values -= (
+                len(value) // CHARS_PER_VALUE if value_type in (str, bytes) else 0
+            )
         elif value_type is dict:
             for key, item in list(value.items()):
                 self.check(key, depth - 1)
@@ -104,7 +113,7 @@ class _PlainCheck:
             self._check_column(column.dtype, column, depth)
 
     def _check_column(self, dtype: Any, values: Any, depth: int) -> None:
-        if not kind_of(dtype).startswith(("numpy.", "pandas.")):
+        if not type_name_of(dtype).startswith(("numpy.", "pandas.")):
             raise NotCounted
         categories = getattr(dtype, "categories", None)
         if categories is not None:
@@ -113,7 +122,7 @@ class _PlainCheck:
             self._check_objects(values.tolist(), depth)
 
     def _check_labels(self, index: Any, depth: int) -> None:
-        if not kind_of(index).startswith("pandas.") or len(index) > max(MAX_ROWS, MAX_COLUMNS):
+        if not type_name_of(index).startswith("pandas.") or len(index) > max(MAX_ROWS, MAX_COLUMNS):
             raise NotCounted
         self._check_objects(index.tolist(), depth)
 
@@ -142,16 +151,16 @@ def is_plain(value: Any) -> bool:
 
 def is_of_library(value: Any) -> bool:
     """Return whether a value is of the standard library, NumPy or pandas, without parts of the user's classes."""
-    if not is_library_kind(type(value)):
+    if not is_library_type(type(value)):
         return False
     name = type.__dict__["__name__"].__get__(type(value))
     if name == "Fraction":
         return type(value.numerator) is int and type(value.denominator) is int
     zone = value.tzinfo if name in ("datetime", "time", "Timestamp") else None
-    return zone is None or kind_of(zone).partition(".")[0] in _TIME_ZONE_MODULES
+    return zone is None or type_name_of(zone).partition(".")[0] in _TIME_ZONE_MODULES
 
 
-def is_library_kind(value_type: type) -> bool:
+def is_library_type(value_type: type) -> bool:
     """Return whether a class is a value type of the standard library, a number of NumPy or a time of pandas."""
     name = type.__dict__["__name__"].__get__(value_type)
     if any(_module_attribute(module, name) is value_type for module in _VALUE_MODULES):
@@ -162,7 +171,7 @@ def is_library_kind(value_type: type) -> bool:
     return name in _PANDAS_TIME_NAMES and _module_attribute("pandas", name) is value_type
 
 
-def _module_attribute(module: str, name: str) -> Any:
+def _module_attribute(module_name: str, name: str) -> Any:
     """Return an attribute of an imported module, without calling its ``__getattr__``."""
-    imported_module = sys.modules.get(module)
+    imported_module = sys.modules.get(module_name)
     return None if imported_module is None else vars(imported_module).get(name)

@@ -29,7 +29,7 @@ from palimpsest.frontends.variables.variable_types import (
     is_frame,
     is_module,
     is_series,
-    kind_of,
+    type_name_of,
 )
 from palimpsest.transcript.errors import NotFound
 
@@ -62,6 +62,8 @@ _STEP = re.compile(
     r"\.(?P<attribute>[^\W\d]\w*)|\[(?P<quote>['\"])(?P<key>.*?)(?P=quote)\]|\[(?P<index>-?\d+)\]"
 )
 _NAME = re.compile(r"[^\W\d]\w*")
+MAX_LISTED_LABELS = 100_000
+"""Length up to which an index of pandas is read as a list, whose items are plain values."""
 
 
 def user_variables(shell: Any) -> list[tuple[str, Any]]:
@@ -109,8 +111,8 @@ def _parse_path(shell: Any, path: str) -> tuple[Any, "list[re.Match[str]]"]:
     name = match.group() if match else path
     values = [value for key, value in _named_values(shell) if key == name]
     if match is None or not values:
-        exists = any(type(key) is str and key == name for key in list(shell.user_ns))
-        raise NotFound((NOT_OFFERED if exists else NO_VARIABLE).format(name=name))
+        is_known = any(type(key) is str and key == name for key in list(shell.user_ns))
+        raise NotFound((NOT_OFFERED if is_known else NO_VARIABLE).format(name=name))
     steps, end = [], match.end()
     while end < len(path):
         step = _STEP.match(path, end)
@@ -135,16 +137,16 @@ def _follow_step(value: Any, step: "re.Match[str]") -> Any:
 
 
 def _attribute(value: Any, name: str) -> Any:
-    for is_kind, allowed_names in (
+    for is_table_type, allowed_names in (
         (is_frame, _FRAME_ATTRIBUTES),
         (is_series, _SERIES_ATTRIBUTES),
         (is_array, _ARRAY_ATTRIBUTES),
         (is_index, _INDEX_ATTRIBUTES),
     ):
-        if is_kind(value):
+        if is_table_type(value):
             if name in allowed_names:
                 return getattr(value, name)
-            if is_kind is is_frame or is_kind is is_series:
+            if is_table_type is is_frame or is_table_type is is_series:
                 return _labelled_value(value, name)
             raise _NoSuchPart
     return own_attribute(value, name)
@@ -170,11 +172,11 @@ def own_attribute(value: Any, name: str) -> Any:
 
 def is_closed(value: Any) -> bool:
     """Return whether a value is never read: a module, function or class, or a part of the kernel or Palimpsest."""
-    kind = type(value)
-    bases = _MRO.__get__(kind)
-    if kind in ROUTINES or ModuleType in bases or type in bases or is_configurable(value):
+    value_type = type(value)
+    bases = _MRO.__get__(value_type)
+    if value_type in ROUTINES or ModuleType in bases or type in bases or is_configurable(value):
         return True
-    return kind_of(value).partition(".")[0] == "palimpsest"
+    return type_name_of(value).partition(".")[0] == "palimpsest"
 
 
 def _all_members(owner_class: type) -> frozenset[str]:
@@ -187,7 +189,7 @@ def _item_at(value: Any, key: str | int) -> Any:
     if is_array(value):
         return value[key]
     if is_index(value) and type(key) is int:
-        return value.tolist()[key] if len(value) <= 100_000 else value[key]
+        return value.tolist()[key] if len(value) <= MAX_LISTED_LABELS else value[key]
     container_type = container_of(value)
     if container_type is dict:
         return _item_of_plain_key(value, key)
@@ -210,15 +212,15 @@ def _item_of_plain_key(items: dict[Any, Any], key: str | int) -> Any:
 
 def _labelled_value(value: Any, key: str | int) -> Any:
     """Return a column of a frame or an item of a series; raises _NoSuchPart unless labels and data are plain."""
-    column_reader = foreign_columns(value)
+    foreign_numbers = foreign_columns(value)
     if not has_plain_labels(value.columns if is_frame(value) else value.index):
         raise _NoSuchPart
     if is_series(value):
-        if column_reader:
+        if foreign_numbers:
             raise _NoSuchPart
         return value[key]
     position = value.columns.get_loc(key)
-    if column_reader and (type(position) is not int or position in column_reader):
+    if foreign_numbers and (type(position) is not int or position in foreign_numbers):
         raise _NoSuchPart
     return value[key]
 

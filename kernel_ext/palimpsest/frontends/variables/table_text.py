@@ -20,12 +20,12 @@ from palimpsest.frontends.variables.variable_types import (
     is_array,
     is_frame,
     is_series,
-    kind_of,
     shape_of,
+    type_name_of,
 )
 from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
 
-HEAD_ROWS = 5
+MAX_FIRST_ROWS = 5
 MAX_COLUMNS = 60
 MAX_OBJECTS = 2_000_000
 """Maximum values of a column or array of objects whose types are checked; a longer one is not described."""
@@ -39,18 +39,18 @@ _MRO = type.__dict__["__mro__"]
 def as_plain_table(value: Any) -> Any:
     """Return an object of a class derived from frame, series or array as the library's class; others unchanged."""
     bases = _MRO.__get__(type(value))
-    array = getattr(sys.modules.get("numpy"), "ndarray", None)
-    if array in bases:
-        return value if type(value) is array else array.view(value, array)  # type: ignore[union-attr]
+    array_type = getattr(sys.modules.get("numpy"), "ndarray", None)
+    if array_type in bases:
+        return value if type(value) is array_type else array_type.view(value, array_type)  # type: ignore[union-attr]
     pandas = sys.modules.get("pandas")
     for name in ("DataFrame", "Series"):
-        kind = getattr(pandas, name, None)
-        if kind not in bases or type(value) is kind:
+        table_type = getattr(pandas, name, None)
+        if table_type not in bases or type(value) is table_type:
             continue
         manager = (attributes_of(value) or {}).get("_mgr")
-        if kind_of(manager).partition(".")[0] != "pandas":
+        if type_name_of(manager).partition(".")[0] != "pandas":
             return value
-        return kind._from_mgr(manager, axes=manager.axes)  # type: ignore[union-attr]  # noqa: SLF001
+        return table_type._from_mgr(manager, axes=manager.axes)  # type: ignore[union-attr]  # noqa: SLF001
     return value
 
 
@@ -76,51 +76,53 @@ def _array_text(value: Any) -> str:
 
 
 def _series_text(value: Any) -> str:
-    head = shape_of(value)
+    shape_text = shape_of(value)
     if foreign_columns(value) or not has_plain_labels(value.index) or not _is_plain_column(value):
-        return f"{head}\nIts values are not shown, since that would run code of their classes."
+        return (
+            f"{shape_text}\nIts values are not shown, since that would run code of their classes."
+        )
     statistics = _computed_or_default(lambda: value.describe().to_string())
-    return f"{head}\n\n{statistics}\n\n{_first_rows_text(value)}"
+    return f"{shape_text}\n\n{statistics}\n\n{_first_rows_text(value)}"
 
 
 def _frame_text(value: Any) -> str:
-    rows, columns = value.shape
-    lines = [f"{rows} rows x {columns} columns"]
+    row_count, column_count = value.shape
+    lines = [f"{row_count} rows x {column_count} columns"]
     if not has_plain_labels(value.columns) or not has_plain_labels(value.index):
         return (
             f"{lines[0]}\nIts labels are objects of other classes, so nothing else of it is shown."
         )
-    foreign = foreign_columns(value)
-    library_columns = [number for number in range(columns) if number not in foreign]
-    types = dict(zip(library_columns, value.iloc[:, library_columns].dtypes, strict=True))
+    foreign_numbers = foreign_columns(value)
+    library_numbers = [number for number in range(column_count) if number not in foreign_numbers]
+    types_by_number = dict(zip(library_numbers, value.iloc[:, library_numbers].dtypes, strict=True))
     names = list(value.columns)
-    plain_columns = [
-        number for number in library_columns if _is_plain_column(value.iloc[:, number])
+    plain_numbers = [
+        number for number in library_numbers if _is_plain_column(value.iloc[:, number])
     ]
-    present_counts = _computed_or_default(lambda: value.iloc[:, plain_columns].count(), [])
-    counts = dict(zip(plain_columns, present_counts, strict=False))
+    present_counts = _computed_or_default(lambda: value.iloc[:, plain_numbers].count(), [])
+    counts_by_number = dict(zip(plain_numbers, present_counts, strict=False))
     lines += ["", "column: type, values present"]
     lines += [
-        f"  {names[number]}: {types.get(number, 'of another class')}, {counts.get(number, '?')}"
-        for number in range(min(columns, MAX_COLUMNS))
+        f"  {names[number]}: {types_by_number.get(number, 'of another class')}, {counts_by_number.get(number, '?')}"
+        for number in range(min(column_count, MAX_COLUMNS))
     ]
-    if columns > MAX_COLUMNS:
-        lines.append(f"  ({columns - MAX_COLUMNS} more columns)")
-    secret_columns = [
+    if column_count > MAX_COLUMNS:
+        lines.append(f"  ({column_count - MAX_COLUMNS} more columns)")
+    secret_numbers = [
         number
-        for number in plain_columns
+        for number in plain_numbers
         if isinstance(names[number], str) and is_secret_variable(names[number])
     ]
-    if secret_columns:
-        names_text = ", ".join(str(names[number]) for number in secret_columns)
+    if secret_numbers:
+        names_text = ", ".join(str(names[number]) for number in secret_numbers)
         lines += ["", f"not shown, since their names say that they are secret: {names_text}"]
-    if len(plain_columns) < columns:
-        other_columns = [number for number in range(columns) if number not in plain_columns]
-        names_text = ", ".join(str(names[number]) for number in other_columns)
+    if len(plain_numbers) < column_count:
+        other_numbers = [number for number in range(column_count) if number not in plain_numbers]
+        names_text = ", ".join(str(names[number]) for number in other_numbers)
         lines += ["", f"not shown, since they hold objects of other classes: {names_text}"]
-    shown_columns = [number for number in plain_columns if number not in secret_columns]
-    shown_frame = value.iloc[:, shown_columns]
-    lines += ["", f"first {min(HEAD_ROWS, rows)} rows:", _first_rows_text(shown_frame)]
+    shown_numbers = [number for number in plain_numbers if number not in secret_numbers]
+    shown_frame = value.iloc[:, shown_numbers]
+    lines += ["", f"first {min(MAX_FIRST_ROWS, row_count)} rows:", _first_rows_text(shown_frame)]
     statistics = _computed_or_default(lambda: shown_frame.describe().to_string())
     return "\n".join([*lines, "", "statistics:", statistics])
 
@@ -144,13 +146,13 @@ def _are_plain(values: list[Any]) -> bool:
 def _is_type_or_missing(value: Any) -> bool:
     """Return whether a value is a column's type or a missing value of NumPy or pandas."""
     dtype = getattr(sys.modules.get("numpy"), "dtype", None)
-    kind = kind_of(value)
-    is_type = dtype in _MRO.__get__(type(value)) and kind.startswith("numpy.")
-    return is_type or kind in _MISSING_TYPES
+    type_name = type_name_of(value)
+    is_type = dtype in _MRO.__get__(type(value)) and type_name.startswith("numpy.")
+    return is_type or type_name in _MISSING_TYPES
 
 
 def _first_rows_text(value: Any) -> str:
-    return str(_computed_or_default(lambda: value.head(HEAD_ROWS).to_string()))
+    return str(_computed_or_default(lambda: value.head(MAX_FIRST_ROWS).to_string()))
 
 
 def _computed_or_default(compute: Callable[[], Any], default: Any = None) -> Any:

@@ -20,13 +20,13 @@ from palimpsest.frontends.variables.kernel_objects import KernelObjects
 from palimpsest.frontends.variables.plain_values import is_of_library, is_plain
 from palimpsest.frontends.variables.reachable_values import KERNEL_PART
 from palimpsest.frontends.variables.variable_types import (
-    SUMMARY_CHARS,
+    MAX_SUMMARY_CHARS,
     is_array,
     is_frame,
     is_module,
     is_series,
-    kind_of,
     shape_of,
+    type_name_of,
 )
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, is_secret_variable
 
@@ -36,6 +36,13 @@ MAX_ITEMS = 200
 """Maximum items of a container that are read; a text has room for fewer."""
 MAX_NUMBER_DIGITS = 400
 """Maximum digits of an integer that are written; Python refuses to write very large ones."""
+BITS_PER_DIGIT = 3
+MIN_TEXT_CHARS = 40
+"""Characters of a text that are written at least, also where no room is left."""
+EXTRA_CHARS = 200
+"""Characters that are written beyond twice the wanted ones, since blanks are joined and the end is cut later."""
+MAX_COUNT_CHARS = 20
+"""Characters that the number of a container's items takes."""
 _TEXT_TYPES = (str, bytes, bytearray)
 _ATOM_TYPES = (*_TEXT_TYPES, bool, int, float, complex)
 _BRACKETS: dict[type, tuple[str, str]] = {
@@ -67,38 +74,42 @@ class ValueText:
         self._is_hidden_file = is_hidden_file
         self._remaining_chars = 0
 
-    def short_text(self, value: Any, chars: int = SUMMARY_CHARS) -> str:
-        """Return a value as one line of at most ``chars`` characters."""
-        return cut_text(" ".join(self.long_text(value, chars).split()), chars)
+    def short_text(self, value: Any, max_chars: int = MAX_SUMMARY_CHARS) -> str:
+        """Return a value as one line of at most ``max_chars`` characters."""
+        return cut_text(" ".join(self.long_text(value, max_chars).split()), max_chars)
 
-    def long_text(self, value: Any, chars: int) -> str:
-        """Return a value as text of about ``chars`` characters."""
-        self._remaining_chars = 2 * chars + 200
+    def long_text(self, value: Any, max_chars: int) -> str:
+        """Return a value as text of about ``max_chars`` characters."""
+        self._remaining_chars = 2 * max_chars + EXTRA_CHARS
         return self._value_text(value, MAX_DEPTH)
 
-    def summary_line(self, value: Any, chars: int = SUMMARY_CHARS) -> str:
+    def summary_line(self, value: Any, max_chars: int = MAX_SUMMARY_CHARS) -> str:
         """Return one line about a value: its shape, its number of items and the first ones, or its text."""
         if value in self._kernel_objects:
             return KERNEL_PART
         if is_routine(value) or is_class(value):
-            return cut_text(self.signature_text(value), chars)
+            return cut_text(self.signature_text(value), max_chars)
         if is_frame(value) or is_series(value) or is_array(value):
-            return shape_of(value)[:chars]
+            return shape_of(value)[:max_chars]
         if container_of(value) is not None:
             length = length_of(value)
-            return f"{length} items: {self.short_text(value, chars - 20)}" if length else "empty"
-        return self.short_text(value, chars)
+            return (
+                f"{length} items: {self.short_text(value, max_chars - MAX_COUNT_CHARS)}"
+                if length
+                else "empty"
+            )
+        return self.short_text(value, max_chars)
 
     def signature_text(self, value: Any) -> str:
         """Return the name and parameters of a function or class, with plain defaults."""
         if is_class(value):
             function = _class_member(value, "__init__")
-            return f"{_NAME.__get__(value)}{_parameters(function, self._is_hidden_file, is_bound=True)}"
+            return f"{_NAME.__get__(value)}{_parameters_text(function, self._is_hidden_file, is_bound=True)}"
         is_bound = type(value) is MethodType
         function = value.__func__ if is_bound else value
         if type(function) is not FunctionType:
-            return _builtin_signature(function)
-        parameters = _parameters(function, self._is_hidden_file, is_bound=is_bound)
+            return _builtin_signature_text(function)
+        parameters = _parameters_text(function, self._is_hidden_file, is_bound=is_bound)
         return f"{function.__name__}{parameters}"
 
     def documentation(self, value: Any) -> str:
@@ -136,7 +147,7 @@ class ValueText:
         if is_module(value):
             return self._count_chars("<module>")
         shape = shape_of(value)
-        return self._count_chars(f"<{kind_of(value)}{', ' if shape else ''}{shape}>")
+        return self._count_chars(f"<{type_name_of(value)}{', ' if shape else ''}{shape}>")
 
     def _container_text(self, value: Any, value_type: type, depth: int) -> str:
         base_type = container_of(value) or list
@@ -156,7 +167,7 @@ class ValueText:
             opening, ending = f"{base_type.__name__}(", ")"
         text = f"{opening}{items_text}{ending}"
         is_literal = value_type is base_type and value_type in _BRACKETS
-        return text if is_literal else f"{kind_of(value)}({text})"
+        return text if is_literal else f"{type_name_of(value)}({text})"
 
     def _pair_text(self, pair: tuple[Any, Any], depth: int) -> str:
         key, value = pair
@@ -195,21 +206,21 @@ def is_writable(value: Any) -> bool:
     )
 
 
-def cut_text(text: str, chars: int) -> str:
-    """Return a text cut to at most ``chars`` characters."""
-    return text if len(text) <= chars else text[: chars - 3] + "..."
+def cut_text(text: str, max_chars: int) -> str:
+    """Return a text cut to at most ``max_chars`` characters."""
+    return text if len(text) <= max_chars else text[: max_chars - 3] + "..."
 
 
-def _atom_text(value: Any, value_type: type, base_type: Any, chars: int) -> str:
+def _atom_text(value: Any, value_type: type, base_type: Any, max_chars: int) -> str:
     """Return a text or number as written by its built-in base class; of a long text only the beginning."""
     if base_type in _TEXT_TYPES:
-        start = base_type.__getitem__(value, slice(0, max(chars, 40)))
+        start = base_type.__getitem__(value, slice(0, max(max_chars, MIN_TEXT_CHARS)))
         text = base_type.__repr__(start)
-    elif base_type is int and int.bit_length(value) > 3 * MAX_NUMBER_DIGITS:
+    elif base_type is int and int.bit_length(value) > BITS_PER_DIGIT * MAX_NUMBER_DIGITS:
         text = f"<a number of {int.bit_length(value)} bits>"
     else:
         text = base_type.__repr__(value)
-    return text if value_type is base_type else f"{kind_of(value)}({text})"
+    return text if value_type is base_type else f"{type_name_of(value)}({text})"
 
 
 def _class_member(value_type: Any, name: str) -> Any:
@@ -217,7 +228,7 @@ def _class_member(value_type: Any, name: str) -> Any:
     return next((members[name] for members in dictionaries if name in members), None)
 
 
-def _parameters(function: Any, is_hidden_file: IsHiddenFile, *, is_bound: bool) -> str:
+def _parameters_text(function: Any, is_hidden_file: IsHiddenFile, *, is_bound: bool) -> str:
     """Return a function's parameters in brackets, with defaults and annotations where that runs no code."""
     if type(function) is not FunctionType:
         return "(...)"
@@ -232,7 +243,7 @@ def _parameters(function: Any, is_hidden_file: IsHiddenFile, *, is_bound: bool) 
     return str(signature)
 
 
-def _builtin_signature(value: Any) -> str:
+def _builtin_signature_text(value: Any) -> str:
     """Return a builtin function's name, with its parameters where they are known."""
     name = getattr(value, "__name__", "")
     if type(value) is not BuiltinFunctionType:

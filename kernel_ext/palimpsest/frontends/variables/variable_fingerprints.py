@@ -17,9 +17,9 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from palimpsest.frontends.variables.held_values import attributes_of
-from palimpsest.frontends.variables.variable_types import is_a, is_array, is_frame, is_series
+from palimpsest.frontends.variables.variable_types import is_array, is_frame, is_of_type, is_series
 
-WHOLE_BYTES = 8_000_000
+MAX_WHOLE_BYTES = 8_000_000
 """Size up to which an array is read completely; larger ones are sampled."""
 SAMPLE_BYTES = 4_096
 SAMPLE_COUNT = 192
@@ -27,13 +27,22 @@ SAMPLE_COUNT = 192
 EDGE_BYTES = 262_144
 MAX_ITEMS = 20_000
 """Maximum items of a value that are read."""
+MAX_LABELS = 2_000
+"""Maximum labels of an index whose values are read; a longer index counts by its identity."""
+MAX_BLOCK_COLUMNS = 512
+"""Maximum columns of a block of a frame whose positions are read."""
+MAX_SAMPLES_PER_AXIS = 64
+"""About the number of samples along each axis of a large array whose memory is not contiguous."""
+ITEMS_PER_TIME_CHECK = 512
+MAX_ATTRIBUTES_DEPTH = 2
+"""Levels of an object's attributes that are read."""
 MAX_DEPTH = 4
 """Maximum levels of nested containers that are read."""
-TIME_LIMIT_SECONDS = 0.03
+MAX_SECONDS = 0.03
 """Time for all variables; those that are not reached have no fingerprint."""
 MAX_INPUTS = 40
 """Maximum names of a piece of code whose checksums are computed."""
-INPUTS_TIME_LIMIT_SECONDS = 0.02
+MAX_INPUT_SECONDS = 0.02
 """Time for all variables that a piece of code reads."""
 
 _ATOMS = (int, float, complex, bool, str, bytes, type(None))
@@ -63,7 +72,7 @@ class Fingerprints:
 
     def __init__(
         self,
-        seconds: float = TIME_LIMIT_SECONDS,
+        seconds: float = MAX_SECONDS,
         *,
         is_lasting: bool = False,
         kernel_objects: Container[object] = (),
@@ -94,50 +103,53 @@ class Fingerprints:
         return id(value)
 
     def _checksum(self, value: Any, depth: int) -> int:
-        kind = type(value)
-        if kind in _ATOMS:
-            return self._hash_value((kind.__name__, value))
-        if kind in _IMMUTABLE:
+        value_type = type(value)
+        if value_type in _ATOMS:
+            return self._hash_value((value_type.__name__, value))
+        if value_type in _IMMUTABLE:
             return self._identity(value)
         if value in self._kernel_objects:
             self._is_complete = False
             return self._identity(value)
-        if kind in (list, tuple, set, frozenset, dict):
+        if value_type in (list, tuple, set, frozenset, dict):
             return self._container_checksum(value, depth)
         if is_array(value):
             return self._array_checksum(value, depth)
         if is_frame(value) or is_series(value):
             return self._frame_checksum(value, depth)
-        if any(is_a(value, "pandas", name) for name in _INDEX_NAMES):
+        if any(is_of_type(value, "pandas", name) for name in _INDEX_NAMES):
             return self._identity(value)  # an index never changes
         return self._instance_checksum(value, depth)
 
     def _container_checksum(self, value: Any, depth: int) -> int:
-        kind = type(value)
+        value_type = type(value)
         if not value or depth == 0:
             self._is_complete = self._is_complete and not value
             return self._hash_value(
-                (kind.__name__, len(value), self._identity(value) if value else 0)
+                (value_type.__name__, len(value), self._identity(value) if value else 0)
             )
         checksums = []
         # Copy the container first, since another thread may change it meanwhile.
-        items = list(value.items()) if kind is dict else list(value)
+        items = list(value.items()) if value_type is dict else list(value)
         for position, item in enumerate(items):
             self._item_count += 1
-            is_late = position % 512 == 511 and time.perf_counter() > self._deadline
+            is_late = (
+                position % ITEMS_PER_TIME_CHECK == ITEMS_PER_TIME_CHECK - 1
+                and time.perf_counter() > self._deadline
+            )
             if self._item_count > MAX_ITEMS or is_late:
                 self._is_complete = False
                 # Include the last item, since items are mostly appended.
                 checksums.append(self._identity(items[-1]))
                 break
-            if kind is dict:
+            if value_type is dict:
                 checksums.append(self._checksum(item[0], depth - 1))
                 checksums.append(self._checksum(item[1], depth - 1))
             else:
                 checksums.append(self._checksum(item, depth - 1))
-        if kind in (set, frozenset):
+        if value_type in (set, frozenset):
             checksums.sort()
-        return self._hash_value((kind.__name__, len(items), tuple(checksums)))
+        return self._hash_value((value_type.__name__, len(items), tuple(checksums)))
 
     def _array_checksum(self, value: Any, depth: int) -> int:
         numpy = sys.modules["numpy"]
@@ -147,9 +159,11 @@ class Fingerprints:
         if value.nbytes == 0:
             return self._hash_value(header)
         if not value.flags.c_contiguous and not value.flags.f_contiguous:
-            if value.nbytes > WHOLE_BYTES:
+            if value.nbytes > MAX_WHOLE_BYTES:
                 self._is_complete = False
-                value = value[tuple(slice(None, None, max(1, n // 64)) for n in value.shape)]
+                value = value[
+                    tuple(slice(None, None, max(1, n // MAX_SAMPLES_PER_AXIS)) for n in value.shape)
+                ]
             return self._hash_value((header, zlib.crc32(numpy.ascontiguousarray(value).tobytes())))
         return self._hash_value(
             (header, self._memory_checksum(value.__array_interface__["data"][0], value.nbytes))
@@ -168,12 +182,12 @@ class Fingerprints:
 
     def _memory_checksum(self, address: int, size: int) -> int:
         """Return a checksum of memory; for a large block, of its ends and of samples between them."""
-        if size <= WHOLE_BYTES:
+        if size <= MAX_WHOLE_BYTES:
             return zlib.crc32((ctypes.c_char * size).from_address(address))
         self._is_complete = False
         checksum = zlib.crc32((ctypes.c_char * EDGE_BYTES).from_address(address))
-        end = (ctypes.c_char * EDGE_BYTES).from_address(address + size - EDGE_BYTES)
-        checksum = zlib.crc32(end, checksum)
+        end_bytes = (ctypes.c_char * EDGE_BYTES).from_address(address + size - EDGE_BYTES)
+        checksum = zlib.crc32(end_bytes, checksum)
         step = (size - SAMPLE_BYTES) // SAMPLE_COUNT
         for offset in range(0, size - SAMPLE_BYTES, step):
             sample = (ctypes.c_char * SAMPLE_BYTES).from_address(address + offset)
@@ -186,7 +200,7 @@ class Fingerprints:
         manager = getattr(value, "_mgr", None)
         for block in getattr(manager, "blocks", ()):
             checksums += [
-                tuple(block.mgr_locs.as_array.tolist()[:512]),
+                tuple(block.mgr_locs.as_array.tolist()[:MAX_BLOCK_COLUMNS]),
                 self._block_checksum(block.values, depth),
             ]
         if manager is None:
@@ -194,7 +208,7 @@ class Fingerprints:
         return self._hash_value(tuple(checksums))
 
     def _label_checksum(self, index: Any) -> int:
-        if len(index) > 2_000 or type(index).__name__ not in ("Index", "RangeIndex"):
+        if len(index) > MAX_LABELS or type(index).__name__ not in ("Index", "RangeIndex"):
             return self._identity(index)
         return self._hash_value(tuple(self._checksum(label, 1) for label in index.tolist()))
 
@@ -202,11 +216,13 @@ class Fingerprints:
         """Return a checksum of a block of a frame: a NumPy array, or an array of pandas."""
         if is_array(values):
             return self._array_checksum(values, depth)
-        kind, pandas = type(values), sys.modules["pandas"]
+        value_type, pandas = type(values), sys.modules["pandas"]
         arrays = getattr(pandas, "arrays", None)
         checksums: list[int] = []
         # Only classes of pandas: another library's array may compute its attributes.
-        if kind is not getattr(arrays, kind.__name__, getattr(pandas, kind.__name__, None)):
+        if value_type is not getattr(
+            arrays, value_type.__name__, getattr(pandas, value_type.__name__, None)
+        ):
             self._is_complete = False
             return self._identity(values)
         for name in ("_ndarray", "_data", "_mask"):
@@ -214,9 +230,11 @@ class Fingerprints:
             if is_array(array):
                 checksums.append(self._array_checksum(array, depth))
         # Arrow's arrays are immutable; other contents mean another object.
-        arrow = getattr(values, "_pa_array", None)
-        if arrow is not None:
-            checksums.append(self._arrow_checksum(arrow) if self._is_lasting else id(arrow))
+        arrow_array = getattr(values, "_pa_array", None)
+        if arrow_array is not None:
+            checksums.append(
+                self._arrow_checksum(arrow_array) if self._is_lasting else id(arrow_array)
+            )
         if not checksums:
             self._is_complete = False
             checksums.append(self._identity(values))
@@ -229,8 +247,8 @@ class Fingerprints:
         buffers = [
             buffer for chunk in value.chunks for buffer in chunk.buffers() if buffer is not None
         ]
-        sums = [self._memory_checksum(buffer.address, buffer.size) for buffer in buffers]
-        return self._hash_value((str(value.type), len(value), *sums))
+        checksums = [self._memory_checksum(buffer.address, buffer.size) for buffer in buffers]
+        return self._hash_value((str(value.type), len(value), *checksums))
 
     def _instance_checksum(self, value: Any, depth: int) -> int:
         """Return a checksum of an object: its identity, and its attributes."""
@@ -239,7 +257,9 @@ class Fingerprints:
         identity, attributes = self._identity(value), attributes_of(value)
         if attributes is None or depth < MAX_DEPTH - 1:
             return identity
-        attributes_checksum = self._container_checksum(attributes, 2) if attributes else 0
+        attributes_checksum = (
+            self._container_checksum(attributes, MAX_ATTRIBUTES_DEPTH) if attributes else 0
+        )
         return self._hash_value((identity, attributes_checksum))
 
 
@@ -257,7 +277,7 @@ def input_checksums(
     variables: Mapping[str, Any],
     kernel_objects: Container[object] = (),
     *,
-    seconds: float = INPUTS_TIME_LIMIT_SECONDS,
+    seconds: float = MAX_INPUT_SECONDS,
 ) -> dict[str, str]:
     """Return checksums of existing variables that code reads, by name, except the kernel's own objects.
 

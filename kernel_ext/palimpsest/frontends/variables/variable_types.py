@@ -13,9 +13,10 @@ from typing import Any
 
 from palimpsest.transcript.redaction.secret_patterns import scrub
 
-SUMMARY_CHARS = 120
+MAX_SUMMARY_CHARS = 120
 MAX_COLUMNS = 8
 MAX_PARAMETERS = 8
+MAX_NAME_CHARS = 60
 SIZED_TYPES = (list, tuple, dict, set, frozenset)
 _QUALIFIED = type.__dict__["__qualname__"]
 _MODULE = type.__dict__["__module__"]
@@ -23,7 +24,7 @@ _MRO = type.__dict__["__mro__"]
 _MEMBERS = type.__dict__["__dict__"]
 
 
-def kind_of(value: Any) -> str:
+def type_name_of(value: Any) -> str:
     """Return the qualified type name; for pandas types the public one, such as ``pandas.DataFrame``."""
     value_type = type(value)
     name, module = _QUALIFIED.__get__(value_type), _MODULE.__get__(value_type)
@@ -58,13 +59,13 @@ def shape_of(value: Any) -> str:
         count = len(value)
         return "empty" if not count else f"{count} item" if count == 1 else f"{count} items"
     if value_type is FunctionType:
-        return _parameters(value)
+        return _parameters_text(value)
     return ""
 
 
-def brief_of(value: Any) -> str:
+def short_description(value: Any) -> str:
     """Return type and shape in a few words, such as ``DataFrame 344x7``, for the completion of mentions."""
-    type_name = kind_of(value).rpartition(".")[2]
+    type_name = type_name_of(value).rpartition(".")[2]
     if is_frame(value):
         return f"{type_name} {_shape_text([len(value.index), len(value.columns)])}"
     if is_array(value):
@@ -73,7 +74,7 @@ def brief_of(value: Any) -> str:
         dtype_name = _dtype_suffix(value).removeprefix(" of ")
         return f"{type_name} {len(value.index)} {dtype_name}".rstrip()
     if type(value) is FunctionType:
-        return f"{type_name}{_parameters(value)}"
+        return f"{type_name}{_parameters_text(value)}"
     return ", ".join(word for word in (type_name, shape_of(value)) if word)
 
 
@@ -83,17 +84,17 @@ def _shape_text(shape: Iterable[int]) -> str:
 
 def is_frame(value: Any) -> bool:
     """Return whether a value is a pandas DataFrame, without importing pandas."""
-    return is_a(value, "pandas", "DataFrame")
+    return is_of_type(value, "pandas", "DataFrame")
 
 
 def is_series(value: Any) -> bool:
     """Return whether a value is a pandas Series."""
-    return is_a(value, "pandas", "Series")
+    return is_of_type(value, "pandas", "Series")
 
 
 def is_array(value: Any) -> bool:
     """Return whether a value is a NumPy array."""
-    return is_a(value, "numpy", "ndarray")
+    return is_of_type(value, "numpy", "ndarray")
 
 
 def foreign_columns(value: Any) -> frozenset[int]:
@@ -107,7 +108,7 @@ def foreign_columns(value: Any) -> frozenset[int]:
     return frozenset(
         int(position)
         for block in blocks
-        if not kind_of(block.values).startswith(("numpy.", "pandas"))
+        if not type_name_of(block.values).startswith(("numpy.", "pandas"))
         for position in (block.mgr_locs.as_array if is_frame(value) else (0,))
     )
 
@@ -117,25 +118,25 @@ def is_module(value: Any) -> bool:
     return issubclass(type(value), ModuleType)
 
 
-def is_a(value: Any, module: str, name: str) -> bool:
+def is_of_type(value: Any, module_name: str, name: str) -> bool:
     """Return whether a value has exactly a library's type; a derived class does not count, since it may run any code."""
-    return type(value) is getattr(sys.modules.get(module), name, None)
+    return type(value) is getattr(sys.modules.get(module_name), name, None)
 
 
 def _frame_shape(value: Any) -> str:
-    rows, columns = value.shape
+    row_count, column_count = value.shape
     names = [
-        column if type(column) is str else f"({kind_of(column)})"
+        column if type(column) is str else f"({type_name_of(column)})"
         for column in value.columns[:MAX_COLUMNS]
     ]
-    ellipsis = ", ..." if columns > MAX_COLUMNS else ""
-    size_text = f"{rows} rows x {columns} columns"
+    ellipsis = ", ..." if column_count > MAX_COLUMNS else ""
+    size_text = f"{row_count} rows x {column_count} columns"
     text = f"{size_text}: {', '.join(names)}{ellipsis}" if names else size_text
-    return scrub(text)[:SUMMARY_CHARS]
+    return scrub(text)[:MAX_SUMMARY_CHARS]
 
 
 def _series_name(name: Any) -> str:
-    return f", named {scrub(repr(name))[:60]}" if type(name) is str else ""
+    return f", named {scrub(repr(name))[:MAX_NAME_CHARS]}" if type(name) is str else ""
 
 
 def _dtype_suffix(series: Any) -> str:
@@ -143,12 +144,12 @@ def _dtype_suffix(series: Any) -> str:
 
 
 def _dtype_name(dtype: Any) -> str:
-    if not kind_of(dtype).startswith(("numpy.", "pandas")):
-        return kind_of(dtype)
-    return "records" if getattr(dtype, "names", None) else str(dtype)[:60]
+    if not type_name_of(dtype).startswith(("numpy.", "pandas")):
+        return type_name_of(dtype)
+    return "records" if getattr(dtype, "names", None) else str(dtype)[:MAX_NAME_CHARS]
 
 
-def _parameters(function: FunctionType) -> str:
+def _parameters_text(function: FunctionType) -> str:
     """Return the names of parameters in brackets, without defaults, which are values."""
     names, extra_name, keywords_name = inspect.getargs(function.__code__)
     names += [f"*{extra_name}"] if extra_name else []

@@ -23,7 +23,7 @@ from palimpsest.frontends.variables.held_values import (
     length_of,
 )
 from palimpsest.frontends.variables.kernel_objects import KernelObjects, reaches_kernel
-from palimpsest.frontends.variables.plain_values import is_library_kind
+from palimpsest.frontends.variables.plain_values import is_library_type
 from palimpsest.frontends.variables.reachable_values import own_attributes, user_variables, value_at
 from palimpsest.frontends.variables.table_text import as_plain_table, is_table, table_text
 from palimpsest.frontends.variables.value_text import (
@@ -35,11 +35,11 @@ from palimpsest.frontends.variables.value_text import (
 )
 from palimpsest.frontends.variables.variable_fingerprints import Fingerprints
 from palimpsest.frontends.variables.variable_types import (
-    SUMMARY_CHARS,
+    MAX_SUMMARY_CHARS,
     is_module,
-    kind_of,
     llm_repr,
     shape_of,
+    type_name_of,
 )
 from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, is_secret_variable, scrub
@@ -47,9 +47,12 @@ from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 
 MAX_ITEMS = 20
 MAX_REPR_CHARS = 2_000
-LLM_SECONDS = 2.0
-"""Time limit for a class's description of an object."""
-MAX_LLM_CHARS = 20_000
+MAX_KEY_CHARS = 60
+SHORTENED_MARK = "\n[shortened]"
+MAX_MARK_CHARS = 20
+MAX_DESCRIPTION_SECONDS = 2.0
+"""Maximum time that a class's description of an object may take."""
+MAX_DESCRIPTION_CHARS = 20_000
 SECRET_SENTENCE = "Its name says that it is a secret, so its value is not told."
 
 MIN_KEY_BYTES = 8
@@ -63,16 +66,16 @@ class _ValueDescriber:
     """Writes values of one namespace, without the kernel's objects and hidden texts."""
 
     def __init__(self, shell: Any) -> None:
-        self.hidden = hidden_cells(shell)
+        self.hidden_cells = hidden_cells(shell)
         self.kernel_objects = KernelObjects(shell)
-        self.value_text = ValueText(self.kernel_objects, self.hidden.hides_file)
+        self.value_text = ValueText(self.kernel_objects, self.hidden_cells.hides_file)
         self._key = getattr(getattr(getattr(shell, "kernel", None), "session", None), "key", b"")
 
     def scrub(self, text: str) -> str:
         """Return a text without secrets, the key of the kernel's messages, and lines of hidden cells."""
         if type(self._key) is bytes and len(self._key) >= MIN_KEY_BYTES:
             text = text.replace(self._key.decode("ascii", "backslashreplace"), REDACTED)
-        return self.hidden.masked_text(scrub(text, _SECRETS()))
+        return self.hidden_cells.masked_text(scrub(text, _SECRETS()))
 
 
 def list_variables(shell: Any, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
@@ -80,7 +83,7 @@ def list_variables(shell: Any, shown: ShownVariables = NAMES_AND_TYPES) -> Seque
     describer = _ValueDescriber(shell)
     fingerprints = Fingerprints(kernel_objects=describer.kernel_objects)
     variables = []
-    for name, value in sorted(user_variables(shell), key=lambda info: info[0]):
+    for name, value in sorted(user_variables(shell), key=lambda pair: pair[0]):
         info = _variable_info(describer, name, value, shown)
         if shown.with_fingerprints:
             fingerprint = fingerprints.fingerprint_of(value)
@@ -97,11 +100,11 @@ def _variable_info(
     if shown.detail == "names" and not with_value:
         return VariableInfo(name, "", "")
     if is_secret_variable(name):
-        return VariableInfo(name, kind_of(value), "")
-    without_value = VariableInfo(name, kind_of(value), shape_of(value))
+        return VariableInfo(name, type_name_of(value), "")
+    without_value = VariableInfo(name, type_name_of(value), shape_of(value))
     if not with_value or _has_secret_key(value):
         return without_value
-    summary = describer.scrub(_named_variable_line(describer, value))[:SUMMARY_CHARS]
+    summary = describer.scrub(_named_variable_line(describer, value))[:MAX_SUMMARY_CHARS]
     return without_value if REDACTED in summary else replace(without_value, value=summary)
 
 
@@ -111,19 +114,19 @@ def _has_secret_key(value: Any) -> bool:
     )
 
 
-def describe_variable(shell: Any, name: str, max_chars: int = 4_000) -> str:
+def describe_variable(shell: Any, path: str, max_chars: int = 4_000) -> str:
     """Return a long description of one variable, or of the value at a dotted or indexed path."""
-    return describe_value(shell, name, value_at(shell, name), max_chars)
+    return describe_value(shell, path, value_at(shell, path), max_chars)
 
 
-def describe_value(shell: Any, name: str, value: Any, max_chars: int) -> str:
+def describe_value(shell: Any, path: str, value: Any, max_chars: int) -> str:
     """Return a long description of a value, with its name and type in the first line."""
-    if any(is_secret_variable(word) for word in _NAME.findall(name)):
-        return f"{name}: {kind_of(value)}\n{SECRET_SENTENCE}"
+    if any(is_secret_variable(word) for word in _NAME.findall(path)):
+        return f"{path}: {type_name_of(value)}\n{SECRET_SENTENCE}"
     describer = _ValueDescriber(shell)
-    text = describer.scrub(f"{name}: {kind_of(value)}\n{_long_text(describer, value)}")
+    text = describer.scrub(f"{path}: {type_name_of(value)}\n{_long_text(describer, value)}")
     if len(text) > max_chars:
-        text = text[: max_chars - 20].rstrip() + "\n[shortened]"
+        text = text[: max_chars - MAX_MARK_CHARS].rstrip() + SHORTENED_MARK
     return text
 
 
@@ -131,7 +134,7 @@ def _named_variable_line(describer: _ValueDescriber, value: Any) -> str:
     value = as_plain_table(value)
     if is_writable(value) or value in describer.kernel_objects:
         return describer.value_text.summary_line(value)
-    return cut_text(" ".join(_own_text(describer, value).split()), SUMMARY_CHARS)
+    return cut_text(" ".join(_repr_or_attributes_text(describer, value).split()), MAX_SUMMARY_CHARS)
 
 
 def _long_text(describer: _ValueDescriber, value: Any) -> str:
@@ -148,19 +151,19 @@ def _long_text(describer: _ValueDescriber, value: Any) -> str:
     container_type = container_of(value)
     if container_type is dict:
         rows = [
-            f"  {describer.value_text.short_text(key, 60)}: {kind_of(item)} {_item_text(describer, key, item)}"
+            f"  {describer.value_text.short_text(key, MAX_KEY_CHARS)}: {type_name_of(item)} {_item_text(describer, key, item)}"
             for key, item in items_of(value, MAX_ITEMS)
         ]
         return "\n".join([f"{length_of(value)} items", *rows])
     if container_type in (list, tuple):
         lines = [
-            f"  [{number}] {kind_of(item)} {describer.value_text.summary_line(item)}"
+            f"  [{number}] {type_name_of(item)} {describer.value_text.summary_line(item)}"
             for number, item in enumerate(items_of(value, MAX_ITEMS))
         ]
         return "\n".join([f"{length_of(value)} items", *lines])
     if is_writable(value):
         return cut_text(describer.value_text.long_text(value, MAX_REPR_CHARS), MAX_REPR_CHARS)
-    return cut_text(_own_text(describer, value), MAX_REPR_CHARS)
+    return cut_text(_repr_or_attributes_text(describer, value), MAX_REPR_CHARS)
 
 
 def _item_text(describer: _ValueDescriber, key: Any, value: Any) -> str:
@@ -169,27 +172,27 @@ def _item_text(describer: _ValueDescriber, key: Any, value: Any) -> str:
     return describer.value_text.summary_line(value)
 
 
-def _own_text(describer: _ValueDescriber, value: Any) -> str:
+def _repr_or_attributes_text(describer: _ValueDescriber, value: Any) -> str:
     """Return a value's ``__repr__`` if its class defines one, else its attributes.
 
     ``__repr__`` is not called for a value that refers to the kernel's own objects, which it would print.
     """
-    may_call_repr = has_own_repr(value) and not is_library_kind(type(value))
+    may_call_repr = has_own_repr(value) and not is_library_type(type(value))
     if may_call_repr and not reaches_kernel(value, describer.kernel_objects):
         try:
-            return str(_call_with_limit(LLM_SECONDS, lambda: repr(value)))
+            return str(_call_with_limit(MAX_DESCRIPTION_SECONDS, lambda: repr(value)))
         except _TookTooLong:
-            return f"Its __repr__ took longer than {LLM_SECONDS:g} s and was stopped."
+            return f"Its __repr__ took longer than {MAX_DESCRIPTION_SECONDS:g} s and was stopped."
         except Exception as error:  # noqa: BLE001  # the user's classes may raise anything
-            return f"(failed with {kind_of(error).rpartition('.')[2]})"
+            return f"(failed with {type_name_of(error).rpartition('.')[2]})"
     attributes = own_attributes(value, MAX_ITEMS)
     if not attributes:
-        return f"<{kind_of(value)}>"
+        return f"<{type_name_of(value)}>"
     lines = (
-        f"  .{name}: {kind_of(attribute)} {_item_text(describer, name, attribute)}"
+        f"  .{name}: {type_name_of(attribute)} {_item_text(describer, name, attribute)}"
         for name, attribute in attributes
     )
-    return "\n".join([f"<{kind_of(value)}> that holds", *lines])
+    return "\n".join([f"<{type_name_of(value)}> that holds", *lines])
 
 
 def _class_description(value: Any) -> str | None:
@@ -198,14 +201,14 @@ def _class_description(value: Any) -> str | None:
     if method is None:
         return None
     try:
-        description = _call_with_limit(LLM_SECONDS, lambda: method(value))
+        description = _call_with_limit(MAX_DESCRIPTION_SECONDS, lambda: method(value))
     except _TookTooLong:
-        return f"Its _repr_llm_ took longer than {LLM_SECONDS:g} s and was stopped."
+        return f"Its _repr_llm_ took longer than {MAX_DESCRIPTION_SECONDS:g} s and was stopped."
     except Exception as error:  # noqa: BLE001  # the user's classes may raise anything
-        return f"Its _repr_llm_ failed with {kind_of(error)}."
+        return f"Its _repr_llm_ failed with {type_name_of(error)}."
     if description is not None and type(description) is not str:
-        return f"Its _repr_llm_ returned {kind_of(description)} instead of text."
-    return description if description is None else description[:MAX_LLM_CHARS]
+        return f"Its _repr_llm_ returned {type_name_of(description)} instead of text."
+    return description if description is None else description[:MAX_DESCRIPTION_CHARS]
 
 
 class _TookTooLong(BaseException):

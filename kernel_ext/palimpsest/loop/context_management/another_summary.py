@@ -25,15 +25,17 @@ from palimpsest.transcript.context_values.decisions import (
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.session_record.events import DecisionMade
 
-NO_OTHER = (
+NO_OTHER_SUMMARY_TEXT = (
     "No other summary came of the conversation, so all of it is here again. Go on with the request that is not "
     "answered yet."
 )
-OLDER_USED = "The summary written first is used. Go on with the request that is not answered yet."
+OLDER_SUMMARY_TEXT = (
+    "The summary written first is used. Go on with the request that is not answered yet."
+)
 
 
 def ask_for_another_summary(log: SessionLog, user: UserMessage) -> str:
-    """Set the new summary aside and write the marker for another one; returns its id, or "" without a new summary.
+    """Set the new summary aside and write the marker for another one; returns the marker's id, or "" without a new summary.
 
     ``user`` is the newest user message, whose settings the marker gets.
     """
@@ -42,13 +44,13 @@ def ask_for_another_summary(log: SessionLog, user: UserMessage) -> str:
     summary = state.message(report.message_id) if report and report.message_id else None
     if report is None or summary is None or not isinstance(summary.info, AssistantMessage):
         return ""
-    parent = state.message(summary.info.parent_id)
-    compaction = marker(parent) if parent is not None else None
-    if compaction is None:
+    marker_message = state.message(summary.info.parent_id)
+    marker_part = marker(marker_message) if marker_message is not None else None
+    if marker_part is None:
         return ""
     log.append(DecisionMade(decision=_set_aside_decision(log, report, {ANOTHER: True})))
-    options = SummaryOptions(compaction.focus, compaction.model, goes_on=True)
-    return write_marker(log, user, auto=False, overflow=compaction.overflow, options=options).id
+    options = SummaryOptions(marker_part.focus, marker_part.model, goes_on=True)
+    return write_marker(log, user, auto=False, overflow=marker_part.overflow, options=options).id
 
 
 def use_older_summary(log: SessionLog, user: UserMessage) -> None:
@@ -74,7 +76,7 @@ def use_older_summary(log: SessionLog, user: UserMessage) -> None:
         log.append(DecisionMade(decision=_set_aside_decision(log, newer_summary, numbers)))
     log.append(DecisionMade(decision=restoration))
     if marker_of(view.messages, user) is not None:
-        write_engine_message(log, user, OLDER_USED)
+        write_engine_message(log, user, OLDER_SUMMARY_TEXT)
 
 
 def _set_aside_decision(log: SessionLog, report: Decision, numbers: dict[str, Any]) -> Decision:
@@ -91,4 +93,4 @@ def _set_aside_decision(log: SessionLog, report: Decision, numbers: dict[str, An
 
 def continue_without_summary(log: SessionLog, user: UserMessage) -> None:
     """Continue the turn with the whole conversation after the other summary failed."""
-    write_engine_message(log, user, NO_OTHER)
+    write_engine_message(log, user, NO_OTHER_SUMMARY_TEXT)

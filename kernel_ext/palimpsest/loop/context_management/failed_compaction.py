@@ -41,54 +41,56 @@ def history_snapshot(
     return MessagesSnapshot(view.folded_messages(setup.policy.compact), log.session_id, source)
 
 
-def show_marker_again(log: SessionLog, part: CompactionPart) -> None:
-    """Restore the marker of a failed compaction, before that is tried again."""
-    hidden = effective_reductions(log.state.decisions).get(part.id)
-    if hidden is not None and hidden.rule == ASIDE_RULE:
-        _record_decision(log, "restore", part, {})
+def show_marker_again(log: SessionLog, marker_part: CompactionPart) -> None:
+    """Restore the marker of a failed compaction before the next attempt; nothing where it is not hidden."""
+    reduction = effective_reductions(log.state.decisions).get(marker_part.id)
+    if reduction is not None and reduction.rule == ASIDE_RULE:
+        _record_decision(log, "restore", marker_part, {})
 
 
 def roll_back(
     log: SessionLog,
-    state: CompactionState,
+    compaction_state: CompactionState,
     setup: StepSetup,
     marker_id: str,
-    part: CompactionPart,
-    before: MessagesSnapshot[Message] | None,
+    marker_part: CompactionPart,
+    earlier_snapshot: MessagesSnapshot[Message] | None,
     error: ErrorValue,
 ) -> None:
     """Drop the messages that a failed compaction added, so that the model sees those from before it."""
     if not setup.policy.compact.judge:
         return
     is_late = compaction_timed_out(
-        timed_out=state.is_late
+        timed_out=compaction_state.is_late
         or (isinstance(error, ApiError) and bool((error.metadata or {}).get(TIMED_OUT_KEY))),
-        in_flight=state.in_flight,
-        retrying=state.retries > 0,
+        in_flight=compaction_state.in_flight,
+        retrying=compaction_state.pending_retries > 0,
     )
     recovery = setup.policy.recovery
-    before_marker = messages_before(log.state.messages(), marker_id)
-    if not part.auto or work_left(before_marker, log.state.todos) is None:
+    messages_before_marker = messages_before(log.state.messages(), marker_id)
+    if not marker_part.auto or work_left(messages_before_marker, log.state.todos) is None:
         # The turn does not continue from here, so a model's answer may come last.
         recovery = recovery.model_copy(update={"snapshot": "whole"})
-    current = history_snapshot(log, setup, log.state.messages(), "current")
+    current_snapshot = history_snapshot(log, setup, log.state.messages(), "current")
 
     def can_be_answered(message: Message) -> bool:
         """Return whether the model can answer after this message, by the last of its neutral messages."""
-        flat = neutral_messages((message,), setup.info.ref, setup.policy.convert)
-        return bool(flat) and is_answerable(flat[-1])
+        converted_messages = neutral_messages((message,), setup.info.ref, setup.policy.convert)
+        return bool(converted_messages) and is_answerable(converted_messages[-1])
 
     snapshot = choose_snapshot(
-        current, before, recovery, timed_out=is_late, answerable=can_be_answered
+        current_snapshot, earlier_snapshot, recovery, timed_out=is_late, answerable=can_be_answered
     )
     numbers = {"source": snapshot.source, "timed_out": is_late}
     snapshot_ids = (message.id for message in snapshot.messages)
     kept_ids = set(takewhile(lambda message_id: message_id != marker_id, snapshot_ids))
-    for dropped in parts_of(message for message in current.messages if message.id not in kept_ids):
-        if not isinstance(dropped, StepStartPart):
-            text = dropped.text if isinstance(dropped, TextPart) else ""
+    for dropped_part in parts_of(
+        message for message in current_snapshot.messages if message.id not in kept_ids
+    ):
+        if not isinstance(dropped_part, StepStartPart):
+            text = dropped_part.text if isinstance(dropped_part, TextPart) else ""
             tokens_before = setup.count(text) if text else 0
-            _record_decision(log, "drop", dropped, numbers, tokens_before)
+            _record_decision(log, "drop", dropped_part, numbers, tokens_before)
 
 
 def _record_decision(

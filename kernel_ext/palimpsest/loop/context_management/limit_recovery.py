@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from palimpsest.context.reduction.picture_limits import SentPicture, limit_words, sent_pictures
 from palimpsest.context.request_assembly.fit import REFUSALS_WITH_LIMITS
 from palimpsest.loop.context_management.fit_driver import FitDriver
-from palimpsest.loop.model_requests.request_builder import Assembled
+from palimpsest.loop.model_requests.request_builder import ReadyRequest
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.errors.limit_refusals import LimitKind, NamedLimit, named_limit
 from palimpsest.model.errors.response_body import server_message
@@ -32,23 +32,23 @@ PICTURES_NOTICE = (
     "as they are."
 )
 TOOLS_NOTICE = "{model}'s provider refused the request: it takes {most:,} tools at most. It was sent again with that many."
-PICTURES_SHARE = 0.5
-"""Share of a request's bytes from which on its pictures, and not its texts, make it too large."""
+MIN_PICTURES_SHARE = 0.5
+"""Minimum share of a request's bytes from which on its pictures, and not its texts, make it too large."""
 
 
 @dataclass
 class LimitRecovery:
     """Repairs the refused requests of one step: takes each kind of limit once, and has the request rebuilt within it."""
 
-    requests: RequestServices
+    services: RequestServices
     setup: StepSetup
     user: UserMessage
     fit_driver: FitDriver
     tried_limits: set[LimitKind] = field(default_factory=set)
 
     async def within_named_limit(
-        self, error: ErrorValue, refused_request: Assembled
-    ) -> tuple[Assembled, str] | None:
+        self, error: ErrorValue, refused_request: ReadyRequest
+    ) -> tuple[ReadyRequest, str] | None:
         """Return a request within the limit that an error names, with a sentence for the user; None without such a limit."""
         limit = _named_limit(error)
         is_rewritten_by_hook = refused_request.record.opaque is not None
@@ -59,42 +59,44 @@ class LimitRecovery:
         self.tried_limits.add(limit.kind)
         if limit.kind == "tools":
             return await self._with_fewer_tools(limit, refused_request)
-        return self._with_less_of_pictures(limit, refused_request)
+        return self._with_smaller_pictures(limit, refused_request)
 
-    def _with_less_of_pictures(
-        self, provider_limit: NamedLimit, refused_request: Assembled
-    ) -> tuple[Assembled, str] | None:
-        requests, info = self.requests, self.setup.info
+    def _with_smaller_pictures(
+        self, provider_limit: NamedLimit, refused_request: ReadyRequest
+    ) -> tuple[ReadyRequest, str] | None:
+        services, info = self.services, self.setup.info
         messages = refused_request.projection.messages
-        pictures = tuple(sent_pictures(requests.log.view(), messages, info))
+        pictures = tuple(sent_pictures(services.log.view(), messages, info))
         if not pictures:
             return None
-        learned = learned_from(provider_limit, pictures, _request_bytes(refused_request))
-        if learned is None:
+        learned_limits = limits_from_refusal(
+            provider_limit, pictures, _request_bytes(refused_request)
+        )
+        if learned_limits is None:
             return None
-        decisions_before = len(requests.log.state.decisions)
-        assembled = self.fit_driver.rebuild_within(self.setup, refused_request, learned)
-        if assembled is None:
+        decision_count_before = len(services.log.state.decisions)
+        ready_request = self.fit_driver.rebuild_within(self.setup, refused_request, learned_limits)
+        if ready_request is None:
             return None
-        changes_sentence = _changes_sentence(requests.log.state.decisions[decisions_before:])
-        limit = limit_words(provider_limit.kind, learned)
-        return assembled, PICTURES_NOTICE.format(
-            model=info.ref.id, limit=limit, done=changes_sentence
+        changes_sentence = _changes_sentence(services.log.state.decisions[decision_count_before:])
+        limit_text = limit_words(provider_limit.kind, learned_limits)
+        return ready_request, PICTURES_NOTICE.format(
+            model=info.ref.id, limit=limit_text, done=changes_sentence
         )
 
     async def _with_fewer_tools(
-        self, limit: NamedLimit, refused_request: Assembled
-    ) -> tuple[Assembled, str] | None:
-        requests, info = self.requests, self.setup.info
+        self, limit: NamedLimit, refused_request: ReadyRequest
+    ) -> tuple[ReadyRequest, str] | None:
+        services, info = self.services, self.setup.info
         max_tools = limit.maximum_below(len(self.setup.specs))
         decision = Decision(
-            id=requests.log.ids.new("dec"),
+            id=services.log.ids.new("dec"),
             action="keep",
             rule=TOOLS_RULE,
             numbers={"most": max_tools, "model": info.ref.id},
         )
-        requests.log.append(DecisionMade(decision=decision, facts=refused_request.record.facts))
-        setup = await requests.setup(self.user)
+        services.log.append(DecisionMade(decision=decision, facts=refused_request.record.facts))
+        setup = await services.resolve_setup(self.user)
         if len(setup.specs) >= len(self.setup.specs):
             return None
         self.setup = setup
@@ -102,7 +104,7 @@ class LimitRecovery:
         return self.fit_driver.rebuild(setup, refused_request), notice
 
 
-def learned_from(
+def limits_from_refusal(
     limit: NamedLimit, pictures: tuple[SentPicture, ...], request_bytes: int
 ) -> RequestLimits | None:
     """Return a refusal's limit for the sent pictures; None where it is not about pictures."""
@@ -111,7 +113,7 @@ def learned_from(
         case "pictures":
             return RequestLimits(pictures=limit.maximum_below(len(pictures)))
         case "request_bytes":
-            if pictures_bytes < PICTURES_SHARE * request_bytes:
+            if pictures_bytes < MIN_PICTURES_SHARE * request_bytes:
                 return None
             # Texts are a part of the request, so the pictures alone may be within the named limit.
             return RequestLimits(
@@ -148,7 +150,7 @@ def _named_limit(error: ErrorValue) -> NamedLimit | None:
     return named_limit(server_message(body, message), status)
 
 
-def _request_bytes(refused_request: Assembled) -> int:
+def _request_bytes(refused_request: ReadyRequest) -> int:
     request = refused_request.request
     tools = sum(len(json.dumps(tool.parameters)) for tool in request.tools)
     return tools + len(json.dumps(request.messages))
@@ -156,11 +158,14 @@ def _request_bytes(refused_request: Assembled) -> int:
 
 def _changes_sentence(decisions: Iterable[Decision]) -> str:
     changes = [picture for decision in decisions for picture in pictures_of(decision).values()]
-    left_out = sum(LEFT_OUT in picture for picture in changes)
-    smaller = len(changes) - left_out
-    parts = [
-        f"{number:,} picture{'' if number == 1 else 's'} {'was' if number == 1 else 'were'} {what}"
-        for number, what in ((smaller, "made smaller for it"), (left_out, "left out of it"))
-        if number
+    left_out_count = sum(LEFT_OUT in picture for picture in changes)
+    smaller_count = len(changes) - left_out_count
+    phrases = [
+        f"{count:,} picture{'' if count == 1 else 's'} {'was' if count == 1 else 'were'} {change}"
+        for count, change in (
+            (smaller_count, "made smaller for it"),
+            (left_out_count, "left out of it"),
+        )
+        if count
     ]
-    return " and ".join(parts)
+    return " and ".join(phrases)

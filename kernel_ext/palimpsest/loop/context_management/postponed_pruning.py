@@ -1,7 +1,7 @@
 """Postpone the pruning at the end of a turn, in step mode, to the next released request.
 
-It decides about the messages up to the end of that turn, as it would have at that time, but with the clock of the
-release. The turn's end is stored beyond the kernel (``PostponedPruning.store``).
+The pruning decides about the messages up to the end of its turn, as it would have at that time, but with the clock of
+the release. The turn's end is stored beyond the kernel (``PostponedPruning.store``).
 """
 
 import dataclasses
@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterator
 
 from palimpsest.context.request_assembly.fit import DecisionBatch
-from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
+from palimpsest.context.request_assembly.fit import prune_after_turn as turn_end_batches
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.model_requests.request_builder import (
     message_request,
@@ -36,15 +36,17 @@ def prune_postponed(log: SessionLog, postponed: PostponedPruning, setup: StepSet
 
 
 def postponed_batches(
-    log: SessionLog, until_message: str, setup: StepSetup, view: View, new_id: Callable[[], str]
+    log: SessionLog, last_message_id: str, setup: StepSetup, view: View, new_id: Callable[[], str]
 ) -> Iterator[DecisionBatch]:
     """Yield the postponed decisions about a view; nothing where the turn is gone.
 
-    ``until_message`` is the id of the newest message of that turn.
+    ``last_message_id`` is the id of the newest message of that turn.
     """
-    ids = [message.id for message in view.messages]
-    if until_message not in ids:
+    message_ids = [message.id for message in view.messages]
+    if last_message_id not in message_ids:
         return
-    ended = dataclasses.replace(view, messages=view.messages[: ids.index(until_message) + 1])
+    turn_view = dataclasses.replace(
+        view, messages=view.messages[: message_ids.index(last_message_id) + 1]
+    )
     project = functools.partial(project_request, setup=setup)
-    yield from pruning(message_request(log, setup, project, ended, new_id))
+    yield from turn_end_batches(message_request(log, setup, project, turn_view, new_id))

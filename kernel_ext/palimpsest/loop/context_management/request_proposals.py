@@ -39,7 +39,7 @@ from palimpsest.loop.model_requests.request_builder import (
 )
 from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
-from palimpsest.model.wire.provider_messages import MARKED_FOR, request_hash
+from palimpsest.model.wire.provider_messages import MARK_LIFETIME, request_hash
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.request_items import request_items
 from palimpsest.transcript.context_values.decisions import Decision, Facts, Purpose
@@ -56,15 +56,17 @@ from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, Usage
 
 MIN_CACHED_TOKENS = 1_024
-"""Shorter prompts are not cached, by the documentation of 2025 of the providers that state a minimum."""
-MAX_ITEMS = 150
-"""Maximum listed items, the newest; a page draws them all at once."""
-TAIL_NUMBER = "compact.tail_turns"
-"""A number that is always offered for a change, beside those of the pruning rule."""
+"""Minimum tokens of a cached prompt, by the documentation of 2025 of the providers that state one."""
+MAX_LISTED_ITEMS = 150
+"""Maximum items of a proposal, the newest ones; a page draws all at once."""
+TAIL_NUMBER_NAME = "compact.tail_turns"
+"""Name of a policy number that the user can always change, beside those of the pruning rule."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _DryRun:
+    """The result of the deciders without journaling: a request, its decisions, and whether a summary comes first."""
+
     assembly: Assembly
     facts: Facts
     budget_check: BudgetCheck
@@ -74,7 +76,7 @@ class _DryRun:
 
 
 async def propose_step(
-    requests: RequestServices,
+    services: RequestServices,
     postponed_message_id: str,
     setup: StepSetup,
     attempts: FitAttempts,
@@ -84,27 +86,27 @@ async def propose_step(
 ) -> ProposedRequest:
     """Return the request that a step would send now; ``cause`` says why the context must shrink first.
 
-    ``postponed_message_id`` is the newest message of a turn whose pruning waits for this
+    ``postponed_message_id`` is the id of the newest message of a turn whose pruning waits for this
     request; empty for none. ``is_last_step`` is whether this is the last step of its turn.
     """
-    view = requests.log.view()
+    view = services.log.view()
     new_id = functools.partial(next, _proposed_ids())
     decisions: list[Decision] = []
-    for batch in postponed_batches(requests.log, postponed_message_id, setup, view, new_id):
+    for batch in postponed_batches(services.log, postponed_message_id, setup, view, new_id):
         decisions += batch.decisions
-    if requests.hooks.has_hook("decide"):
-        decisions += (await hook_decisions(requests, setup, new_id)).decisions
-    own_policy = await propose_own_policy(requests, setup, view.with_decisions(*decisions), new_id)
+    if services.hooks.has_hook("decide"):
+        decisions += (await hook_decisions(services, setup, new_id)).decisions
+    own_policy = await propose_own_policy(services, setup, view.with_decisions(*decisions), new_id)
     decisions += own_policy.decisions
     dry_run = _fit_proposal(
-        requests.log, setup, view, decisions, dataclasses.replace(attempts), cause
+        services.log, setup, view, decisions, dataclasses.replace(attempts), cause
     )
-    proposal = _describe_proposal(requests.log, setup, dry_run, "step")
+    proposal = _describe_proposal(services.log, setup, dry_run, "step")
     update = {
-        "numbers": _numbers(setup.policy),
-        "hooked": requests.hooks.has_hook("request"),
+        "numbers": _adjustable_numbers(setup.policy),
+        "hooked": services.hooks.has_hook("request"),
         "last": is_last_step,
-        "policy_problem": requests.log.clean(own_policy.problem),
+        "policy_problem": services.log.clean(own_policy.problem),
         "again": cause != "size",
         "new_summary": unused_summary_report(view),
         "older_summary": set_aside_summary_report(view),
@@ -215,8 +217,8 @@ def _describe_proposal(
         fits=dry_run.budget_check.fits,
         summary_first=dry_run.summary_first,
         kinds=assembly.tokens_by_kind,
-        items=items[-MAX_ITEMS:],
-        items_left_out=max(0, len(items) - MAX_ITEMS),
+        items=items[-MAX_LISTED_ITEMS:],
+        items_left_out=max(0, len(items) - MAX_LISTED_ITEMS),
         new_tokens=round(sum(item.tokens for item in items if item.new)),
         decisions=dry_run.decisions,
         cache=cache,
@@ -248,7 +250,7 @@ def _cache_forecast(state: GuardedState, setup: StepSetup, dry_run: _DryRun) -> 
     tokens = _calibrated_tokens(min(shared_tokens, previous_request.tokens), facts)
     if tokens < MIN_CACHED_TOKENS:
         return CacheForecast()
-    lifetime = profile(setup.info.ref).cache_lifetime(MARKED_FOR)
+    lifetime = profile(setup.info.ref).cache_lifetime(MARK_LIFETIME)
     if lifetime is None:
         return CacheForecast(tokens=tokens)
     min_seconds, max_seconds = lifetime
@@ -261,20 +263,20 @@ def _cache_forecast(state: GuardedState, setup: StepSetup, dry_run: _DryRun) -> 
 
 
 def _cost(info: ModelInfo, tokens: int, cached_tokens: int) -> float | None:
-    uncached = max(0, tokens - cached_tokens)
+    uncached_tokens = max(0, tokens - cached_tokens)
     if info.caching and info.price.cache_write is not None:
-        usage = Usage(cache_read=cached_tokens, cache_write=uncached)
+        usage = Usage(cache_read=cached_tokens, cache_write=uncached_tokens)
     else:
-        usage = Usage(cache_read=cached_tokens, input=uncached)
+        usage = Usage(cache_read=cached_tokens, input=uncached_tokens)
     return usage.cost(info.price)
 
 
-def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
+def _adjustable_numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
     values, meanings = policy_numbers(policy), number_meanings()
-    pruning = (f"prune.{name}" for name in pruning_function(policy.prune.rule).numbers)
+    pruning_names = (f"prune.{name}" for name in pruning_function(policy.prune.rule).numbers)
     return tuple(
         ProposedNumber(name=name, value=values[name], meaning=meanings.get(name, ""))
-        for name in (*pruning, TAIL_NUMBER)
+        for name in (*pruning_names, TAIL_NUMBER_NAME)
         if isinstance(values.get(name), int | float)
     )
 
@@ -283,7 +285,7 @@ def _request_items(log: SessionLog, setup: StepSetup, dry_run: _DryRun) -> Itera
     """Yield the items of a proposal in order, each marked as new or not."""
     projection, state = dry_run.assembly.projection, log.state
     previous_request = state.request
-    sent_part_ids = {part for item in state.items for part in item.part_ids}
+    sent_part_ids = {part_id for item in state.items for part_id in item.part_ids}
     sent_part_ids -= {decision.part_id or "" for decision in dry_run.decisions}
     has_other_tools = (
         previous_request is None or previous_request.kinds.get("tools") != projection.tools_tokens

@@ -48,40 +48,40 @@ from palimpsest.transcript.session_record.events import (
     PartUpdated,
     SessionStatus,
     StepRequested,
-    answer_ended,
+    answer_end_events,
 )
 from palimpsest.transcript.session_record.sessions import Busy
 from palimpsest.transcript.values import ModelInfo
 
-AGENT = "compaction"
+SUMMARY_AGENT = "compaction"
 
 TIMED_OUT_KEY = "timed_out"
 """Key in an error's metadata: the request was given up because it took too long."""
 
-TOO_LONG = (
+TOO_LONG_TEXT = (
     "The conversation is too long to be summarised by {model} (about {tokens:,} tokens, and {budget:,} fit "
     "into one request). Choose a model with a larger window with --model, or begin a new session with "
     "%agent --new."
 )
-TOO_SHORT_STAGE = (
+TOO_SHORT_STAGE_TEXT = (
     "The summary of a part of the conversation was too short to be of use ({chars} characters), so nothing "
     "was cut. Try again, name another model, or begin a new session with %agent --new."
 )
-TOO_SLOW = (
+TOO_SLOW_TEXT = (
     "The summary did not come within {seconds:g} seconds, so nothing was cut. Try again, or name a faster "
     "model for summaries: compaction.model in the settings."
 )
-CALLED_A_TOOL = (
+CALLED_A_TOOL_TEXT = (
     "The model called the tool {tool} instead of writing the summary, so nothing was cut. Try again, or name "
     "another model with --model."
 )
 """The request for a summary offers no tools, so a call is not run."""
-OLDER_SUMMARY_USED = UnknownError(
+OLDER_SUMMARY_ERROR = UnknownError(
     message="The summary that was put aside is used after all, so this one was not requested.",
     explained=True,
 )
 """The error of a held summary request when the user restored the earlier summary."""
-MODEL_NOT_USED = "{name} cannot write this summary, so the session's model does: {problem}"
+MODEL_NOT_USED_TEXT = "{name} cannot write this summary, so the session's model does: {problem}"
 
 
 class SummaryWriter:
@@ -103,11 +103,11 @@ class SummaryWriter:
         """The newest request's contents, as the numbers of its decision."""
         self._is_model_unusable = False
         """Whether the model cannot be used at all: no key, no such model or server."""
-        self.message = self._log.new_answer(marker_id, AGENT, setup.info.ref, summary=True)
+        self.message = self._log.new_answer(marker_id, SUMMARY_AGENT, setup.info.ref, summary=True)
         self._log.append(MessageUpdated(info=self.message))
 
     async def write(self) -> None:
-        """Request the summary, and leave its message open; raises ModelFailed, Aborted or UserError."""
+        """Request the summary; the message stays open until ``close``. Raises ModelFailed, Aborted or UserError."""
         summary_model = self._setup.summary_model
         if summary_model is not None and self._accept_model(summary_model):
             try:
@@ -122,7 +122,7 @@ class SummaryWriter:
 
     async def write_again(self, defects: Sequence[str]) -> None:
         """Request the summary once more, naming its defects; raises as ``write`` does."""
-        for part in self._answer_texts():
+        for part in self._answer_text_parts():
             metadata = {**(part.metadata or {}), REJECTED_KEY: list(defects)}
             rejected_part = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=rejected_part))
@@ -140,7 +140,7 @@ class SummaryWriter:
         time = self.message.time.model_copy(update={"completed": self._log.clock()})
         update: dict[str, Any] = {"time": time, "error": error, "finish": "error"}
         self.message = self.message.model_copy(update=update)
-        self._log.append(*answer_ended(self.message), sync=True)
+        self._log.append(*answer_end_events(self.message), sync=True)
 
     # Which model writes
 
@@ -162,7 +162,9 @@ class SummaryWriter:
         if self._processor is not None:
             self._processor.discard_attempt(1)
         now = self._log.clock()
-        error = ApiError(message=MODEL_NOT_USED.format(name=summary_model.name, problem=problem))
+        error = ApiError(
+            message=MODEL_NOT_USED_TEXT.format(name=summary_model.name, problem=problem)
+        )
         part = RetryPart(
             **self._log.new_part(self.message),
             attempt=1,
@@ -176,7 +178,7 @@ class SummaryWriter:
     async def _write_with_model(self, summary_model: SummaryModel | None) -> None:
         self._summary_setup = summary_setup = _summary_setup(self._setup, summary_model)
         if summary_setup.info.ref != self.message.model:
-            self._update(model=summary_setup.info.ref)
+            self._update_message(model=summary_setup.info.ref)
         contents = self._stage_selector().whole_history(self._log.view())
         if contents.fits_one_request or not summary_setup.policy.compact.serialize:
             await self._decide_contents(
@@ -226,7 +228,7 @@ class SummaryWriter:
     async def _decide_contents(
         self, numbers: dict[str, Any], numbers_now: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
-        """Decide the next request's contents; after a hold they are those that ``numbers_now`` returns then."""
+        """Journal the decision about the next request's contents, and return its numbers: after a hold, ``numbers_now()``."""
         services, summary_setup = self._services, self._summary_setup
 
         async def propose() -> ProposedRequest:
@@ -236,7 +238,7 @@ class SummaryWriter:
         hold = services.request_hold()
         if hold is not None:
             if await hold.await_release(propose, services.abort) == "older-summary":
-                raise UserError(OLDER_SUMMARY_USED.message)
+                raise UserError(OLDER_SUMMARY_ERROR.message)
             if services.wait_for_budget is not None:
                 await services.wait_for_budget(summary_setup.info)
             numbers = numbers_now()
@@ -251,13 +253,13 @@ class SummaryWriter:
     async def _send_request(self, *, is_last: bool) -> str:
         """Send the decided request and stream its answer; returns the request's id."""
         services, summary_setup = self._services, self._summary_setup
-        assembled = build_request(
+        ready_request = build_request(
             services, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
-        if not assembled.budget_check.fits:
-            budget_check = assembled.budget_check
+        if not ready_request.budget_check.fits:
+            budget_check = ready_request.budget_check
             raise _too_long_failure(summary_setup.info, budget_check.tokens, budget_check.budget)
-        record, window = assembled.record, summary_setup.info.window
+        record, window = ready_request.record, summary_setup.info.window
         cutter = output_cutter(self._log, summary_setup, record.facts)
         self._processor = StreamProcessor(
             self._log, self.message, cutter, request_id=record.id, window=window
@@ -267,7 +269,7 @@ class SummaryWriter:
         try:
             async with asyncio.timeout(seconds):
                 step_finished = await stream_answer(
-                    services, summary_setup.model, assembled, self._processor
+                    services, summary_setup.model, ready_request, self._processor
                 )
         except ModelFailed as failure:
             self._is_model_unusable = _makes_model_unusable(failure.error)
@@ -275,7 +277,7 @@ class SummaryWriter:
         except TimeoutError:
             # The timeout may have come during the wait before another attempt.
             services.log.append(SessionStatus(status=Busy()))
-            message = TOO_SLOW.format(seconds=seconds)
+            message = TOO_SLOW_TEXT.format(seconds=seconds)
             error = ApiError(message=message, retryable=True, metadata={TIMED_OUT_KEY: True})
             raise ModelFailed(error) from None
         called_tools = self._processor.requested_tools()
@@ -283,39 +285,41 @@ class SummaryWriter:
         self._processor.handle(step_finished)
         self._add_usage(step_finished, is_last=is_last)
         # Where summaries are judged, a text beside a call is judged like any other.
-        has_text = any(part.text.strip() for part in self._answer_texts())
+        has_text = any(part.text.strip() for part in self._answer_text_parts())
         if called_tools and not (summary_setup.policy.compact.judge and has_text):
-            message = CALLED_A_TOOL.format(tool=called_tools[0])
+            message = CALLED_A_TOOL_TEXT.format(tool=called_tools[0])
             raise ModelFailed(UnknownError(message=message, explained=True))
         return record.id
 
     def _add_usage(self, step_finished: StepFinished, *, is_last: bool) -> None:
-        """Add up tokens and cost; only the last request sets the summary's finish reason."""
+        """Add a request's tokens and cost to the summary's message; only the last request sets its finish reason."""
         cost = self.message.cost
         if step_finished.cost is not None:
             cost = (cost or 0.0) + step_finished.cost
         finish = step_finished.reason if is_last else None
-        self._update(tokens=self.message.tokens.plus(step_finished.usage), cost=cost, finish=finish)
+        self._update_message(
+            tokens=self.message.tokens.plus(step_finished.usage), cost=cost, finish=finish
+        )
 
     def _keep_draft(self, request_id: str) -> None:
         """Mark the text of a stage as a draft, which only the next request contains."""
         chars = 0
-        for part in self._answer_texts():
+        for part in self._answer_text_parts():
             chars += len(part.text.strip())
             metadata = {**(part.metadata or {}), DRAFT_KEY: request_id}
             draft = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=draft))
         compact = self._setup.policy.compact
         if chars < (compact.min_summary_chars if compact.judge else 1):
-            raise ModelFailed(UnknownError(message=TOO_SHORT_STAGE.format(chars=chars)))
+            raise ModelFailed(UnknownError(message=TOO_SHORT_STAGE_TEXT.format(chars=chars)))
 
-    def _answer_texts(self) -> tuple[TextPart, ...]:
+    def _answer_text_parts(self) -> tuple[TextPart, ...]:
         message = self._log.state.message(self.message.id)
         parts = message.parts if message is not None else ()
         texts = (part for part in parts if isinstance(part, TextPart) and not part.ignored)
         return tuple(part for part in texts if not (part.metadata or {}).get(FAILED_ATTEMPT))
 
-    def _update(self, **update: Any) -> None:
+    def _update_message(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
         self._log.append(MessageUpdated(info=self.message))
 
@@ -323,7 +327,7 @@ class SummaryWriter:
 def _summary_setup(setup: StepSetup, summary_model: SummaryModel | None) -> StepSetup:
     """Return the setup for a summary: no tools, and the model set for summaries or else the session's."""
     summary_setup = dataclasses.replace(
-        setup, agent=AGENT, system=(setup.summary_system_prompt or SYSTEM,), specs=()
+        setup, agent=SUMMARY_AGENT, system=(setup.summary_system_prompt or SYSTEM,), specs=()
     )
     if summary_model is None or summary_model.model is None or summary_model.info is None:
         return summary_setup
@@ -338,5 +342,5 @@ def _makes_model_unusable(error: ErrorValue) -> bool:
 
 
 def _too_long_failure(info: ModelInfo, tokens: int, budget: int) -> ModelFailed:
-    message = TOO_LONG.format(model=info.ref.id, tokens=tokens, budget=budget)
+    message = TOO_LONG_TEXT.format(model=info.ref.id, tokens=tokens, budget=budget)
     return ModelFailed(ContextOverflowError(message=message, tokens=tokens, budget=budget))

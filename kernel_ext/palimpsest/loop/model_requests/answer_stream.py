@@ -12,8 +12,8 @@ from typing import Any
 
 from palimpsest.context.budget.window_guard import window_warning
 from palimpsest.context.reduction.truncation import is_shortened_by_tool, truncate
-from palimpsest.loop.model_requests.request_builder import Assembled
-from palimpsest.loop.model_requests.request_failures import wait_before_retry, write_resent
+from palimpsest.loop.model_requests.request_builder import ReadyRequest
+from palimpsest.loop.model_requests.request_failures import note_resent_request, wait_before_retry
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.interface import Model, ModelRequest, StepFinished, StepStarted
 from palimpsest.processor.session_log import SessionLog
@@ -25,23 +25,23 @@ from palimpsest.transcript.session_record.events import StepRequested
 from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
 from palimpsest.transcript.values import Usage
 
-WINDOW = "window"
+WINDOW_SUBJECT = "window"
 
 
-def add_to_session(requests: RequestServices, message: AssistantMessage) -> None:
+def add_to_session(services: RequestServices, message: AssistantMessage) -> None:
     """Add the usage and cost of an answer to its session; an unknown price leaves the cost unchanged."""
-    session = requests.log.state.session
+    session = services.log.state.session
     if session is None:
         return
     spent = usage_cost(message.tokens, message.cost)
-    time = session.time.model_copy(update={"updated": requests.log.clock()})
-    requests.log.change_session(**with_usage(session, spent), time=time)
-    if requests.on_spending is not None:
-        requests.on_spending(spent)
+    time = session.time.model_copy(update={"updated": services.log.clock()})
+    services.log.change_session(**with_usage(session, spent), time=time)
+    if services.on_spending is not None:
+        services.on_spending(spent)
 
 
 def usage_cost(usage: Usage, cost: float | None) -> Spent:
-    """Return usage and cost of one request; a request without tokens was never answered."""
+    """Return usage and cost of one request; without tokens it was never answered, and is not counted as unpriced."""
     is_answered = usage.prompt + usage.output + usage.reasoning > 0
     return Spent(cost=cost, tokens=usage, unpriced=1 if is_answered and cost is None else 0)
 
@@ -70,49 +70,49 @@ def output_cutter(log: SessionLog, setup: StepSetup, facts: Facts) -> Truncate:
     return cut
 
 
-RefusalRepair = Callable[[ErrorValue, Assembled], Awaitable[tuple[Assembled, str] | None]]
+RefusalRepair = Callable[[ErrorValue, ReadyRequest], Awaitable[tuple[ReadyRequest, str] | None]]
 """Returns another request in place of a refused one, with a sentence for the user; None where there is none."""
 
 
 async def stream_answer(
-    requests: RequestServices,
+    services: RequestServices,
     model: Model,
-    assembled: Assembled,
+    ready_request: ReadyRequest,
     processor: StreamProcessor,
     repair_refusal: RefusalRepair | None = None,
 ) -> StepFinished:
-    """Stream the answer, retrying temporary failures and mending refusals; raises ModelFailed or Aborted."""
+    """Stream the answer, retrying temporary failures and repairing refused requests; raises ModelFailed or Aborted."""
     attempt = 0
     processor.handle(StepStarted())
     while True:
         attempt += 1
         try:
-            return await _stream(requests, model, assembled, processor)
+            return await _stream(services, model, ready_request, processor)
         except ModelFailed as failure:
-            repaired_call = None
+            repaired_request = None
             if repair_refusal is not None:
-                repaired_call = await repair_refusal(failure.error, assembled)
-            if repaired_call is None:
-                await wait_before_retry(requests, processor, failure, attempt)
+                repaired_request = await repair_refusal(failure.error, ready_request)
+            if repaired_request is None:
+                await wait_before_retry(services, processor, failure, attempt)
                 continue
-        assembled, sentence = repaired_call
-        write_resent(requests.log, processor, sentence, attempt)
-        requests.log.append(StepRequested(request=assembled.record), sync=True)
-        processor.begin_again(assembled.record.id)
+        ready_request, sentence = repaired_request
+        note_resent_request(services.log, processor, sentence, attempt)
+        services.log.append(StepRequested(request=ready_request.record), sync=True)
+        processor.begin_again(ready_request.record.id)
 
 
 async def _stream(
-    requests: RequestServices, model: Model, assembled: Assembled, processor: StreamProcessor
+    services: RequestServices, model: Model, ready_request: ReadyRequest, processor: StreamProcessor
 ) -> StepFinished:
     loop = asyncio.get_running_loop()
-    reading_task = asyncio.create_task(_process_stream(model, assembled.request, processor))
+    reading_task = asyncio.create_task(_process_stream(model, ready_request.request, processor))
 
-    unregister = requests.abort.on_abort(lambda: loop.call_soon_threadsafe(reading_task.cancel))
+    unregister = services.abort.on_abort(lambda: loop.call_soon_threadsafe(reading_task.cancel))
     try:
         return await reading_task
     except asyncio.CancelledError:
-        if requests.abort.is_set():
-            raise Aborted(requests.abort.reason) from None
+        if services.abort.is_set():
+            raise Aborted(services.abort.reason) from None
         raise
     finally:
         unregister()
@@ -139,22 +139,26 @@ async def _process_stream(
 
 
 def write_window_notice(log: SessionLog, setup: StepSetup, message: AssistantMessage) -> None:
-    """Write a warning about a small context window into an answer, once for each model; usually none."""
+    """Write a warning about a small context window into an answer, once in a session for each model."""
     session, model = log.state.session, setup.info.ref.id
     sentence = window_warning(setup.info, setup.policy.guard)
     if sentence is None or session is None or model in session.warned_of:
         return
     if session.parent_id is not None:  # in a task's session the prompts are the engine's
         return
-    log.write_notice(message, WINDOW, sentence)
+    log.write_notice(message, WINDOW_SUBJECT, sentence)
     log.change_session(warned_of=(*session.warned_of, model))
 
 
-def write_notices(requests: RequestServices, message: AssistantMessage) -> None:
+def write_notices(services: RequestServices, message: AssistantMessage) -> None:
     """Write pending notices for the user into an answer."""
-    first = requests.first_time(message.model.provider)
-    policy = [("policy", sentence) for sentence in requests.policy_notices]
-    requests.policy_notices.clear()
-    notices = (*([("sent", first)] if first else []), *requests.hooks.take_notices(), *policy)
-    for about, sentence in notices:
-        requests.log.write_notice(message, about, sentence)
+    first_notice = services.first_time(message.model.provider)
+    policy_notices = [("policy", sentence) for sentence in services.policy_notices]
+    services.policy_notices.clear()
+    notices = (
+        *([("sent", first_notice)] if first_notice else []),
+        *services.hooks.take_notices(),
+        *policy_notices,
+    )
+    for subject, sentence in notices:
+        services.log.write_notice(message, subject, sentence)

@@ -9,7 +9,11 @@ from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import AssistantMessage, MessageTime, Origin, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
-from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, answer_ended
+from palimpsest.transcript.session_record.events import (
+    MessageUpdated,
+    PartUpdated,
+    answer_end_events,
+)
 
 WRITTEN_CALL_SUBJECT = "written-call"
 """The subject of the notice about a call that stayed text."""
@@ -46,13 +50,13 @@ def write_refusal(log: SessionLog, user: UserMessage, error: ErrorValue) -> None
     message = log.new_answer(user.id, user.agent, user.model)
     time = message.time.model_copy(update={"completed": message.time.created})
     message = message.model_copy(update={"time": time, "finish": "error", "error": error})
-    log.append(*answer_ended(message), sync=True)
+    log.append(*answer_end_events(message), sync=True)
 
 
 def write_last_step_message(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
-    """Write that the turn has reached its step limit, under the role that the policy sets."""
-    note = last_step(setup.max_steps, setup.policy.reminders)
-    return write_engine_message(log, user, note.text, note.metadata)
+    """Write the message that the turn has reached its step limit, in the form that the policy sets; returns it."""
+    reminder = last_step(setup.max_steps, setup.policy.reminders)
+    return write_engine_message(log, user, reminder.text, reminder.metadata)
 
 
 def ask_for_real_call(
@@ -60,7 +64,7 @@ def ask_for_real_call(
 ) -> bool:
     """Ask the model again after an answer that ends with a call written as text; notify the user the second time.
 
-    Under a recorded agent's policy neither happens. Returns whether the model was asked.
+    Under a recorded agent's policy the answer stays as it is. Returns whether the model was asked.
     """
     message = log.state.messages()[-1]
     if not setup.policy.reminders.real_call or not isinstance(message.info, AssistantMessage):

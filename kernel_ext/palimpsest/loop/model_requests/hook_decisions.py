@@ -20,7 +20,7 @@ from palimpsest.context.reduction.applied_decisions import CLEARED_TEXT
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.visible_messages import View, whole_output
-from palimpsest.loop.model_requests.request_builder import JSON, Assembled, facts_for
+from palimpsest.loop.model_requests.request_builder import JSON_MIME, ReadyRequest, facts_for
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.wire.provider_messages import (
     message_hash,
@@ -93,9 +93,13 @@ def hook_decision(
     if hook_answer.action in ("clear", "truncate"):
         return _reduction_decision(decision, hook_answer, part, view, setup, facts)
     if part is not None:
-        tokens = setup.count(whole_output(part, view.texts) or str(getattr(part, "text", "")))
-        after = 0 if hook_answer.action == "drop" else tokens
-        decision = decision.model_copy(update={"tokens_before": tokens, "tokens_after": after})
+        tokens_before = setup.count(
+            whole_output(part, view.texts) or str(getattr(part, "text", ""))
+        )
+        tokens_after = 0 if hook_answer.action == "drop" else tokens_before
+        decision = decision.model_copy(
+            update={"tokens_before": tokens_before, "tokens_after": tokens_after}
+        )
     return decision
 
 
@@ -159,45 +163,48 @@ def _reduction_decision(
 
 
 async def with_compacting_hooks(
-    services: RequestServices, setup: StepSetup, part: CompactionPart
+    services: RequestServices, setup: StepSetup, marker_part: CompactionPart
 ) -> StepSetup:
-    """Add the hooks' text for a summary to the policy that the request records."""
+    """Return the setup with the hooks' text for a summary in its policy, which the request records."""
     if not services.hooks.has_hook("compacting"):
         return setup
     event = CompactingEvent(
-        services.log.session_id, services.log.state.messages(), part.focus or "", auto=part.auto
+        services.log.session_id,
+        services.log.state.messages(),
+        marker_part.focus or "",
+        auto=marker_part.auto,
     )
     answer = await services.hooks.compacting(event)
     if answer is None or not (answer.context or answer.prompt):
         return setup
     policy = setup.policy.compact
     # Where the conversation itself is sent, the policy's prompt is the whole instruction.
-    above = () if policy.serialize else (INSTRUCTION_ABOVE,)
-    default_prompt = "\n\n".join([*above, TEMPLATE, TEMPLATE_RULES])
+    opening = () if policy.serialize else (INSTRUCTION_ABOVE,)
+    default_prompt = "\n\n".join([*opening, TEMPLATE, TEMPLATE_RULES])
     instructions = answer.prompt or policy.prompt or default_prompt
     compact = policy.model_copy(update={"prompt": "\n\n".join([instructions, *answer.context])})
     return dataclasses.replace(setup, policy=setup.policy.model_copy(update={"compact": compact}))
 
 
 async def with_request_hooks(
-    services: RequestServices, setup: StepSetup, assembled: Assembled
-) -> Assembled:
-    """Let hooks replace a request's messages; such a request is stored whole."""
-    plain_messages = tuple(without_marks(message) for message in assembled.request.messages)
+    services: RequestServices, setup: StepSetup, ready_request: ReadyRequest
+) -> ReadyRequest:
+    """Return the request with the messages by which hooks replaced its own, stored whole; else the request as it is."""
+    plain_messages = tuple(without_marks(message) for message in ready_request.request.messages)
     answer = await services.hooks.request(setup.info.ref.id, plain_messages)
     if answer is None:
-        return assembled
+        return ready_request
     rule, new_messages = answer
     messages = redacted_value(new_messages, services.log.clean)
-    record = assembled.record
+    record = ready_request.record
     message_tokens = [MESSAGE_TOKENS + setup.count(prompt_text((message,))) for message in messages]
-    tokens = sum(message_tokens) + assembled.projection.tools_tokens
+    tokens = sum(message_tokens) + ready_request.projection.tools_tokens
     budget_check = check_budget(tokens, record.facts)
     if not budget_check.fits:
         services.hooks.note_skipped(rule, "its messages do not fit into the model's window")
-        return assembled
+        return ready_request
     hashes = tuple(message_hash(message) for message in messages)
-    blob = services.log.blobs.put_blob(_json(messages), JSON)
+    blob = services.log.blobs.put_blob(_json_bytes(messages), JSON_MIME)
     items = tuple(
         ContextItem(role=str(message["role"]), sha256=sha256, tokens=item_tokens)
         for message, sha256, item_tokens in zip(messages, hashes, message_tokens, strict=True)
@@ -210,28 +217,30 @@ async def with_request_hooks(
         "marks": (),
         "sha256": request_hash(hashes),
         "tokens": tokens,
-        "kinds": _tokens_by_kind(messages, message_tokens, assembled),
+        "kinds": _tokens_by_kind(messages, message_tokens, ready_request),
     }
     return dataclasses.replace(
-        assembled,
-        request=dataclasses.replace(assembled.request, messages=messages),
+        ready_request,
+        request=dataclasses.replace(ready_request.request, messages=messages),
         record=record.model_copy(update=update),
         budget_check=budget_check,
     )
 
 
 def _tokens_by_kind(
-    messages: Sequence[Mapping[str, Any]], message_tokens: Sequence[int], assembled: Assembled
+    messages: Sequence[Mapping[str, Any]],
+    message_tokens: Sequence[int],
+    ready_request: ReadyRequest,
 ) -> dict[str, int]:
-    names = {"system": "system", "assistant": "assistant", "tool": "output"}
-    tokens_by_kind = {"tools": assembled.projection.tools_tokens}
+    kinds_by_role = {"system": "system", "assistant": "assistant", "tool": "output"}
+    tokens_by_kind = {"tools": ready_request.projection.tools_tokens}
     for message, tokens in zip(messages, message_tokens, strict=True):
-        kind = names.get(str(message["role"]), OPAQUE_KIND)
+        kind = kinds_by_role.get(str(message["role"]), OPAQUE_KIND)
         tokens_by_kind[kind] = tokens_by_kind.get(kind, 0) + tokens
     return {kind: tokens for kind, tokens in tokens_by_kind.items() if tokens}
 
 
-def _json(value: Any) -> bytes:
+def _json_bytes(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
     )

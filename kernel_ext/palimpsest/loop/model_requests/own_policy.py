@@ -23,26 +23,26 @@ from palimpsest.transcript.context_values.decisions import (
 )
 
 
-async def run_own_policy(requests: RequestServices, setup: StepSetup, stage: PolicyStage) -> None:
+async def run_own_policy(services: RequestServices, setup: StepSetup, stage: PolicyStage) -> None:
     """Journal the decisions of the user's own policy about later requests."""
-    facts = facts_for(requests.log, setup)
-    new_id = functools.partial(requests.log.ids.new, "dec")
-    moment = _policy_moment(requests.log, setup, requests.log.view(), facts, new_id)
+    facts = facts_for(services.log, setup)
+    new_id = functools.partial(services.log.ids.new, "dec")
+    moment = _policy_moment(services.log, setup, services.log.view(), facts, new_id)
     decisions = await stage.decide(moment)
-    requests.policy_notices.extend(stage.take_notices())
+    services.policy_notices.extend(stage.take_notices())
     if decisions:
-        write_decisions(requests.log, DecisionBatch(tuple(decisions), facts))
+        write_decisions(services.log, DecisionBatch(tuple(decisions), facts))
 
 
 async def propose_own_policy(
-    requests: RequestServices, setup: StepSetup, view: View, new_id: Callable[[], str]
+    services: RequestServices, setup: StepSetup, view: View, new_id: Callable[[], str]
 ) -> PolicyProposal:
     """Return the decisions that the user's own policy would make about a view now; nothing is journaled."""
-    stage = requests.own_policy()
+    stage = services.own_policy()
     if stage is None:
         return PolicyProposal()
-    facts = facts_for(requests.log, setup)
-    return await stage.propose(_policy_moment(requests.log, setup, view, facts, new_id))
+    facts = facts_for(services.log, setup)
+    return await stage.propose(_policy_moment(services.log, setup, view, facts, new_id))
 
 
 def _policy_moment(

@@ -50,10 +50,10 @@ def with_provider_window(
 
 def with_refused_window(problem: str, setup: StepSetup, messages: Messages, marker_id: str) -> str:
     """Return why a summary failed, with the provider's window if the provider refused a request of this turn as too long."""
-    refused = refusals_of(messages, marker_id)
-    if not refused or setup.policy.overflow.refusals != "union":
+    refusals = refusals_of(messages, marker_id)
+    if not refusals or setup.policy.overflow.refusals != "union":
         return problem
-    return _with_advice(problem, _advice(refused[-1], setup.info, is_certain=True))
+    return _with_advice(problem, _advice(refusals[-1], setup.info, is_certain=True))
 
 
 def refusals_of(messages: Messages, message_id: str) -> list[ContextOverflowError]:
@@ -74,24 +74,27 @@ def _advice(error: ContextOverflowError, info: ModelInfo, *, is_certain: bool) -
     ``is_certain`` says that making room did not help in this turn, so that the refused request's tokens are evidence.
     """
     body = error.response_body
-    # An earlier refusal's message may hold this advice already.
+    # The message of an earlier refusal may already end with such an advice.
     own_text = error.message.partition(ADVICE_BEGINNING.format(model=info.ref.id))[0]
     error_text = " ".join((own_text, read_body(body).message if body else "", body or ""))
     window, tokens = info.capacity, error.tokens or 0
     limit = stated_window(error_text, tokens)
     if limit is not None and limit < window:
-        limit_phrase, advised = STATED_LIMIT_TEXT.format(limit=limit), limit
+        limit_phrase, advised_tokens = STATED_LIMIT_TEXT.format(limit=limit), limit
     elif limit is None and is_certain and 0 < tokens < window:
         limit_phrase = REFUSED_LIMIT_TEXT.format(limit=tokens)
-        advised = max(
+        advised_tokens = max(
             int(tokens * ADVISED_SHARE) // ROUNDING_TOKENS * ROUNDING_TOKENS, ROUNDING_TOKENS
         )
     else:
         return ""
     window_text = f"{info.window:,}" if info.window else "not limited"
-    assumed = " (assumed)" if info.window_assumed else ""
+    assumed_note = " (assumed)" if info.window_assumed else ""
     return WINDOW_ADVICE.format(
-        model=info.ref.id, takes=limit_phrase, window=f"{window_text}{assumed}", advised=advised
+        model=info.ref.id,
+        takes=limit_phrase,
+        window=f"{window_text}{assumed_note}",
+        advised=advised_tokens,
     )
 
 

@@ -1,4 +1,4 @@
-"""Build one model request from the session, and record everything needed to build it again."""
+"""Build a model request from the session with its record, from which it can be built again; shrink its pictures."""
 
 import base64
 import binascii
@@ -13,8 +13,8 @@ from palimpsest.context.budget.request_tokens import (
     answer_tokens,
     check_budget,
     reserved_tokens,
+    usage_ratio,
 )
-from palimpsest.context.budget.request_tokens import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.reduction.picture_limits import SentPicture, ShrunkPicture
@@ -23,7 +23,7 @@ from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, P
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.request_chunks import (
     Assembly,
-    Recorded,
+    RecordedItems,
     RequestTerms,
     assemble_request,
     recorded_items,
@@ -43,13 +43,13 @@ from palimpsest.transcript.session_record.events import DecisionMade
 from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec
 
-JSON = "application/json"
-MAX_HEAD_CHARS = 40
+JSON_MIME = "application/json"
+MAX_URL_HEAD_CHARS = 40
 """Maximum characters of a ``data:`` url before its data."""
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class ReadyRequest:
     """A request ready to send, its record, and whether it fits."""
 
     request: ModelRequest
@@ -88,35 +88,37 @@ def calibration_ratio(state: GuardedState, info: ModelInfo) -> float:
     if message is None or not isinstance(message.info, AssistantMessage):
         return 1.0
     usage = reported_usage(message, message.info, request.id)
-    return ratio(usage, request.tokens)
+    return usage_ratio(usage, request.tokens)
 
 
 def build_request(
-    requests: RequestServices,
+    services: RequestServices,
     setup: StepSetup,
     message_id: str,
     parameters: dict[str, Any],
     purpose: Purpose = "step",
     *,
     marker_id: str = "",
-) -> Assembled:
+) -> ReadyRequest:
     """Project the session to a request; the caller journals ``record_request`` before it sends.
 
     For the purpose ``compaction``, ``marker_id`` names the marker that requests the summary.
     """
-    assembly = assembly_of(requests, setup, marker_id)
+    assembly = assembly_of(services, setup, marker_id)
     total_tokens = assembly.projection.total
-    facts = facts_for(requests.log, setup, total_tokens)
-    check = check_budget(total_tokens, facts)
-    return record_request(requests, setup, assembly, facts, check, message_id, parameters, purpose)
+    facts = facts_for(services.log, setup, total_tokens)
+    budget_check = check_budget(total_tokens, facts)
+    return record_request(
+        services, setup, assembly, facts, budget_check, message_id, parameters, purpose
+    )
 
 
 @collection_paused()
-def assembly_of(requests: RequestServices, setup: StepSetup, marker_id: str = "") -> Assembly:
+def assembly_of(services: RequestServices, setup: StepSetup, marker_id: str = "") -> Assembly:
     """Convert the session as it is journaled now to its provider's format; nothing is recorded yet."""
-    messages = requests.log.state.messages()
-    assembly = None if marker_id else cached_assembly(requests, setup, messages)
-    return assembly or assembly_of_view(requests.log.view(messages), setup, marker_id)
+    messages = services.log.state.messages()
+    assembly = None if marker_id else cached_assembly(services, setup, messages)
+    return assembly or assembly_of_view(services.log.view(messages), setup, marker_id)
 
 
 def assembly_of_view(view: View, setup: StepSetup, marker_id: str = "") -> Assembly:
@@ -127,7 +129,7 @@ def assembly_of_view(view: View, setup: StepSetup, marker_id: str = "") -> Assem
 
 
 def record_request(
-    requests: RequestServices,
+    services: RequestServices,
     setup: StepSetup,
     assembly: Assembly,
     facts: Facts,
@@ -135,24 +137,24 @@ def record_request(
     message_id: str,
     parameters: dict[str, Any],
     purpose: Purpose = "step",
-) -> Assembled:
+) -> ReadyRequest:
     """Return a request ready to be journaled and sent, and whether it fits."""
     projection, items = assembly.projection, assembly.items
     cache_marks = cache_mark_positions([message["role"] for message in assembly.bodies], setup.info)
-    same_count = _same_items(requests.log.state.items, items)
+    same_count = _same_item_count(services.log.state.items, items)
     max_answer_tokens = answer_tokens(projection.total, facts, setup.info, setup.policy.overflow)
     parameters = {"max_tokens": max_answer_tokens} | parameters
     step_request = StepRequest(
-        id=requests.log.ids.new("req"),
+        id=services.log.ids.new("req"),
         purpose=purpose,
         message_id=message_id,
         model=setup.info,
         parameters=parameters,
-        policy_blob=_store_value(requests, "policy", setup.policy),
+        policy_blob=_store_value(services, "policy", setup.policy),
         projection=PROJECTION_VERSION,
         facts=facts,
-        system=_store_value(requests, "system", setup.system),
-        tools=_store_value(requests, "tools", setup.specs),
+        system=_store_value(services, "system", setup.system),
+        tools=_store_value(services, "tools", setup.specs),
         same=same_count,
         items=items[same_count:],
         marks=cache_marks,
@@ -165,52 +167,57 @@ def record_request(
         messages=with_marks(assembly.bodies, cache_marks),
         tools=setup.specs,
         parameters=parameters,
-        session_id=requests.log.session_id,
+        session_id=services.log.session_id,
         purpose=purpose,
         refusals=setup.policy.overflow.refusals,
     )
-    return Assembled(request, step_request, budget_check, projection)
+    return ReadyRequest(request, step_request, budget_check, projection)
 
 
 def _store_value(
-    requests: RequestServices, name: str, value: Policy | tuple[str | ToolSpec, ...]
+    services: RequestServices, name: str, value: Policy | tuple[str | ToolSpec, ...]
 ) -> BlobRef:
     """Store a rarely changing value as a blob, again only when it changes."""
 
-    def keep() -> BlobRef:
+    def store_blob() -> BlobRef:
         if isinstance(value, Policy):
-            return requests.log.blobs.put_blob(json_bytes(value.model_dump()), JSON)
-        plain = [item.model_dump() if isinstance(item, ToolSpec) else item for item in value]
-        return requests.log.blobs.put_blob(json_bytes(plain), JSON)
+            return services.log.blobs.put_blob(json_bytes(value.model_dump()), JSON_MIME)
+        plain_items = [item.model_dump() if isinstance(item, ToolSpec) else item for item in value]
+        return services.log.blobs.put_blob(json_bytes(plain_items), JSON_MIME)
 
-    return requests.cache.stored_blob(name, value, keep)
+    return services.cache.stored_blob(name, value, store_blob)
 
 
 def cached_assembly(
-    requests: RequestServices, setup: StepSetup, messages: Messages
+    services: RequestServices, setup: StepSetup, messages: Messages
 ) -> Assembly | None:
     """Return the request of these messages from the session's cache; None where the cache cannot make it."""
-    state = requests.log.state
+    state = services.log.state
 
     def comparable_request() -> StepRequest | None:
-        """Return the newest request if it has the same model and token counter as this one."""
+        """Return the newest request where its model and token counter are those of ``setup``."""
         request = state.request
         if request is None or request.model.ref != setup.info.ref:
             return None
         return request if request.facts.estimator == setup.policy.estimator else None
 
-    def known() -> Recorded:
+    def known_items() -> RecordedItems:
         return recorded_items(state.items) if comparable_request() is not None else {}
 
-    def tools() -> int | None:
+    def known_tools_tokens() -> int | None:
         request = comparable_request()
-        if request is None or request.tools != _store_value(requests, "tools", setup.specs):
+        if request is None or request.tools != _store_value(services, "tools", setup.specs):
             return None
         return request.kinds.get("tools")
 
     terms = RequestTerms(setup.system, setup.specs, setup.info, setup.policy, setup.count)
-    return requests.cache.assembly(
-        messages, state.decisions, terms, requests.log.blobs.get_blob, known, tools
+    return services.cache.assembly(
+        messages,
+        state.decisions,
+        terms,
+        services.log.blobs.get_blob,
+        known_items,
+        known_tools_tokens,
     )
 
 
@@ -242,9 +249,9 @@ def json_bytes(value: Any) -> bytes:
     return joined_surrogates(text).encode()
 
 
-def _same_items(items_before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
+def _same_item_count(items_before: Sequence[ContextItem], items_now: Sequence[ContextItem]) -> int:
     same_count = 0
-    for old, new in zip(items_before, now, strict=False):
+    for old, new in zip(items_before, items_now, strict=False):
         # An item counted by another policy's estimator differs, and is recorded again with all later items.
         if old is not new and (old.sha256, old.tokens) != (new.sha256, new.tokens):
             break
@@ -285,17 +292,17 @@ def shrink_picture(
         content = base64.b64decode(picture.url.partition(",")[2])
     except (binascii.Error, ValueError):
         return None
-    max_image_bytes = None if max_bytes is None else (max_bytes - MAX_HEAD_CHARS) * 3 // 4
+    max_image_bytes = None if max_bytes is None else (max_bytes - MAX_URL_HEAD_CHARS) * 3 // 4
     image = smaller_image(content, max_side or SHRUNK_SIDE_PIXELS, max_image_bytes)
     if image is None:
         return None
-    mime, small, size = image
+    mime, small_content, size = image
     try:
-        blob = blobs.put_blob(small, mime)
+        blob = blobs.put_blob(small_content, mime)
     except StorageFailed:
         return None
-    length = len(f"data:{mime};base64,") + len(base64.b64encode(small))
-    return ShrunkPicture(f"blob:{blob.sha256}", mime, size, length)
+    url_chars = len(f"data:{mime};base64,") + len(base64.b64encode(small_content))
+    return ShrunkPicture(f"blob:{blob.sha256}", mime, size, url_chars)
 
 
 def write_decisions(log: SessionLog, batch: DecisionBatch) -> None:

@@ -1,4 +1,4 @@
-"""Handle a failed request: wait and send it again, or give the user advice."""
+"""Handle a failed request: wait before it is sent again, recognise an overflow, and advise the user."""
 
 import asyncio
 from collections.abc import Mapping
@@ -30,51 +30,54 @@ from palimpsest.transcript.session_record.sessions import Busy, Retrying
 from palimpsest.transcript.strings.number_words import ended_sentence
 from palimpsest.transcript.values import ModelInfo
 
-LARGE_SHARE = 0.5
-"""Share of the budget; where tool descriptions take more, the advice is to offer fewer tools."""
-NEAR_SHARE = 0.8
-"""Share of the budget from which on a refusal in unknown words counts as an overflow: an estimate may be a fifth
+MAX_TOOLS_SHARE = 0.5
+"""Maximum share of the budget for tool descriptions; where they take more, the advice is to offer fewer tools."""
+MIN_NEAR_WINDOW_SHARE = 0.8
+"""Minimum share of the budget from which on a refusal in unknown words counts as an overflow: an estimate may be a fifth
 too low."""
 MAX_WAIT_SECONDS = 3_600.0
-"""Where a provider requests a longer wait, such as a day, the turn ends with an error about it."""
-TOO_LONG = "{said} The provider asks to wait {wait} before the next request; ask again then, or choose another model."
+"""Maximum wait before a retry; where a provider requests a longer one, such as a day, the turn ends with an error."""
+WAIT_TOO_LONG_TEXT = "{said} The provider asks to wait {wait} before the next request; ask again then, or choose another model."
 
 
 def too_large_error(
     budget_check: BudgetCheck,
     info: ModelInfo,
-    tools: int = 0,
-    pins: Mapping[str, int] | None = None,
+    tool_tokens: int = 0,
+    pin_tokens: Mapping[str, int] | None = None,
     failed_sentence: str = "",
     *,
-    system: int = 0,
-    prompt: int = 0,
+    system_tokens: int = 0,
+    prompt_tokens: int = 0,
 ) -> ContextOverflowError:
     """Return an error about a request that does not fit, with the reason and one piece of advice.
 
-    ``tools`` are the tokens of tool descriptions, ``pins`` those of pinned parts by id; ``failed_sentence`` is the
-    reason why no summary could be made in this turn. ``system`` and ``prompt`` are the tokens of the system
+    ``tool_tokens`` are the tokens of tool descriptions, ``pin_tokens`` those of pinned parts by id; ``failed_sentence`` is the
+    reason why no summary could be made in this turn. ``system_tokens`` and ``prompt_tokens`` are the tokens of the system
     prompt and of the newest prompt, which a new session would have too.
     """
     advice = "Begin a new session with %agent --new, or choose a model with a larger window with --model."
-    pinned_tokens = sum((pins or {}).values())
-    if tools > LARGE_SHARE * budget_check.budget:
+    pinned_tokens = sum((pin_tokens or {}).values())
+    if tool_tokens > MAX_TOOLS_SHARE * budget_check.budget:
         advice = (
-            f"The descriptions of its tools alone take about {tools:,}: offer fewer with --tools, switch MCP "
+            f"The descriptions of its tools alone take about {tool_tokens:,}: offer fewer with --tools, switch MCP "
             "servers off in the settings, or choose a model with a larger window with --model."
         )
-    elif tools + system + prompt > budget_check.budget and prompt > system:
+    elif (
+        tool_tokens + system_tokens + prompt_tokens > budget_check.budget
+        and prompt_tokens > system_tokens
+    ):
         advice = (
-            f"Your prompt alone takes about {prompt:,}, so that a new session does not help: shorten it, or "
+            f"Your prompt alone takes about {prompt_tokens:,}, so that a new session does not help: shorten it, or "
             "choose a model with a larger window with --model."
         )
-    elif tools + system + prompt > budget_check.budget:
+    elif tool_tokens + system_tokens + prompt_tokens > budget_check.budget:
         advice = (
-            f"The system prompt with its instructions alone takes about {system:,}, so that a new session does "
+            f"The system prompt with its instructions alone takes about {system_tokens:,}, so that a new session does "
             "not help: choose a model with a larger window with --model."
         )
-    elif pins and budget_check.tokens - pinned_tokens <= budget_check.budget:
-        largest = max(pins, key=pins.__getitem__)
+    elif pin_tokens and budget_check.tokens - pinned_tokens <= budget_check.budget:
+        largest = max(pin_tokens, key=pin_tokens.__getitem__)
         advice = (
             f"What is pinned takes about {pinned_tokens:,} of it: take the largest pin off with "
             f"%agent unpin {short_id(largest)}, and ask again."
@@ -99,10 +102,10 @@ def suspected_overflow(
     messages_before: Messages,
     prompt_id: str,
 ) -> ErrorValue:
-    """Return the error as a suspected overflow, where it may be one and a summary may help.
+    """Return the error as a suspected overflow of the window, where a summary may help, else unchanged.
 
     ``messages_before`` are the messages before the refused answer to the prompt. Providers word this refusal in ever new
-    ways, and without a summary every later turn would fail in the same way; so one is tried once in a turn.
+    ways, and without a summary every later turn would fail in the same way; so a summary is tried, once in a turn.
     """
     if isinstance(error, ApiError):
         status, body, is_final = error.status, error.response_body, error.retryable
@@ -116,7 +119,7 @@ def suspected_overflow(
     if is_final or was_tried or not (policy.auto and has_history_to_summarise(messages_before)):
         return error
     error_text = server_message(body, error.message)
-    is_near_window = budget_check.tokens >= NEAR_SHARE * budget_check.budget
+    is_near_window = budget_check.tokens >= MIN_NEAR_WINDOW_SHARE * budget_check.budget
     if not may_be_overflow(
         error_text, status, near_window=is_near_window, refusals=policy.refusals
     ):
@@ -130,35 +133,39 @@ def suspected_overflow(
 
 
 async def wait_before_retry(
-    requests: RequestServices, processor: StreamProcessor, failure: ModelFailed, attempt: int
+    services: RequestServices, processor: StreamProcessor, failure: ModelFailed, attempt: int
 ) -> None:
-    """Wait until the next attempt, which the status shows; raises the failure when there is none."""
+    """Wait until the next attempt, whose time the status shows; raises the failure when no attempt is left."""
     error = failure.error
     if attempt > MAX_RETRIES or not is_retryable(error):
         raise failure
     if not isinstance(error, ApiError):
         error = ApiError(message=error.message, retryable=True)
-    now = requests.log.clock()
-    wait_seconds = delay_seconds(attempt, error.headers, requests.jitter(), now / 1000)
+    now_ms = services.log.clock()
+    wait_seconds = delay_seconds(attempt, error.headers, services.jitter(), now_ms / 1000)
     if wait_seconds > MAX_WAIT_SECONDS:
-        raise ModelFailed(_too_long(error, wait_seconds))
+        raise ModelFailed(_wait_too_long_error(error, wait_seconds))
     wait_ms = round(wait_seconds * 1000)
     processor.discard_attempt(attempt)
-    requests.log.append(
-        _retry_part(requests.log, processor, attempt, error, Span(start=now, end=now + wait_ms)),
-        SessionStatus(status=Retrying(attempt=attempt, message=error.message, next=now + wait_ms)),
+    services.log.append(
+        _retry_part(
+            services.log, processor, attempt, error, Span(start=now_ms, end=now_ms + wait_ms)
+        ),
+        SessionStatus(
+            status=Retrying(attempt=attempt, message=error.message, next=now_ms + wait_ms)
+        ),
     )
-    await run_until_abort(requests.abort, asyncio.sleep(wait_ms / 1000))
-    requests.log.append(SessionStatus(status=Busy()))
+    await run_until_abort(services.abort, asyncio.sleep(wait_ms / 1000))
+    services.log.append(SessionStatus(status=Busy()))
 
 
-def write_resent(
+def note_resent_request(
     log: SessionLog, processor: StreamProcessor, explanation: str, attempt: int
 ) -> None:
     """Note in an answer that its request was sent again at once, in another way."""
     processor.discard_attempt(attempt)
-    now, error = log.clock(), ApiError(message=explanation, retryable=True)
-    log.append(_retry_part(log, processor, attempt, error, Span(start=now, end=now)))
+    now_ms, error = log.clock(), ApiError(message=explanation, retryable=True)
+    log.append(_retry_part(log, processor, attempt, error, Span(start=now_ms, end=now_ms)))
 
 
 def _retry_part(
@@ -168,7 +175,7 @@ def _retry_part(
     return PartUpdated(part=RetryPart(**fields, attempt=attempt, error=error, time=time))
 
 
-def _too_long(error: ApiError, wait_seconds: float) -> ApiError:
+def _wait_too_long_error(error: ApiError, wait_seconds: float) -> ApiError:
     sentence = ended_sentence(error.message)
-    message = TOO_LONG.format(said=sentence, wait=duration(wait_seconds))
+    message = WAIT_TOO_LONG_TEXT.format(said=sentence, wait=duration(wait_seconds))
     return error.model_copy(update={"message": message, "retryable": False})

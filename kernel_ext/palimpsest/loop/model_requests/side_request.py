@@ -1,6 +1,6 @@
 """Send a request outside of any turn, for a title or a turn summary; it is journaled, but fills no message.
 
-Nothing waits for it. It is retried where that may help, and abandoned when it takes too long.
+No turn waits for the answer. The request is retried where that may help, and abandoned when it takes too long.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from palimpsest.context.request_kinds.title_request import project_title
 from palimpsest.context.request_kinds.turn_summary_request import SYSTEM as TURN_SUMMARY_SYSTEM
 from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
 from palimpsest.context.visible_messages import View, turn_of
-from palimpsest.loop.model_requests.request_builder import JSON, json_bytes
+from palimpsest.loop.model_requests.request_builder import JSON_MIME, json_bytes
 from palimpsest.loop.run_inputs.request_chunks import assemble_request
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.errors.retry import delay_seconds, is_retryable
@@ -28,11 +28,11 @@ from palimpsest.transcript.session_record.events import StepRequested
 from palimpsest.transcript.values import BlobRef, Usage
 
 TEMPERATURE = 0.5
-MAX_TOKENS = 4_000
-"""A title takes about 20 tokens, a turn summary 200; the rest is for models that think first."""
+MAX_ANSWER_TOKENS = 4_000
+"""Maximum tokens of an answer: a title takes about 20, a turn summary 200; the rest is for models that think first."""
 MAX_SIDE_RETRIES = 2
-MAX_SECONDS = 60.0
-"""An answer after that would surprise the user."""
+MAX_ANSWER_SECONDS = 60.0
+"""Maximum time for an answer, with its retries; a later answer would surprise the user."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,16 +50,16 @@ def without_tools(log: SessionLog, setup: StepSetup, agent: str, system: str) ->
 
 
 async def run_side_request(
-    requests: RequestServices,
+    services: RequestServices,
     setup: StepSetup,
     projection: Projection,
     purpose: Purpose,
-    turns: tuple[str, ...] = (),
+    turn_ids: tuple[str, ...] = (),
 ) -> SideAnswer:
     """Journal the request and send it; raises ModelFailed, or TimeoutError when it takes too long."""
-    request, record = _request(requests.log, setup, projection, purpose, turns)
-    requests.log.append(StepRequested(request=record), sync=True)
-    async with asyncio.timeout(MAX_SECONDS):
+    request, record = _build_request(services.log, setup, projection, purpose, turn_ids)
+    services.log.append(StepRequested(request=record), sync=True)
+    async with asyncio.timeout(MAX_ANSWER_SECONDS):
         for attempt in range(1, MAX_SIDE_RETRIES + 1):
             try:
                 return await _stream_answer(setup, request)
@@ -67,8 +67,8 @@ async def run_side_request(
                 if not is_retryable(failure.error):
                     raise
                 headers = failure.error.headers if isinstance(failure.error, ApiError) else None
-                now = requests.log.clock() / 1000
-                await asyncio.sleep(delay_seconds(attempt, headers, requests.jitter(), now))
+                now_seconds = services.log.clock() / 1000
+                await asyncio.sleep(delay_seconds(attempt, headers, services.jitter(), now_seconds))
         return await _stream_answer(setup, request)
 
 
@@ -85,12 +85,12 @@ async def _stream_answer(setup: StepSetup, request: ModelRequest) -> SideAnswer:
     return SideAnswer("".join(texts), step_finished.usage, step_finished.cost)
 
 
-def _request(
+def _build_request(
     log: SessionLog,
     setup: StepSetup,
     projection: Projection,
     purpose: Purpose,
-    turns: tuple[str, ...],
+    turn_ids: tuple[str, ...],
 ) -> tuple[ModelRequest, StepRequest]:
     info, policy = setup.info, setup.policy
     assembly = assemble_request(projection, info, setup.count, log.state.messages())
@@ -104,24 +104,24 @@ def _request(
     budget_check = check_budget(projection.total, facts)
     tokens_left = max(facts.capacity - budget_check.tokens, facts.reserve)
     parameters: dict[str, Any] = {
-        "max_tokens": min(info.output_limit, MAX_TOKENS, tokens_left),
+        "max_tokens": min(info.output_limit, MAX_ANSWER_TOKENS, tokens_left),
         "temperature": TEMPERATURE,
     }
 
-    def store(value: Any) -> BlobRef:
-        return log.blobs.put_blob(json_bytes(value), JSON)
+    def store_value(value: Any) -> BlobRef:
+        return log.blobs.put_blob(json_bytes(value), JSON_MIME)
 
     record = StepRequest(
         id=log.ids.new("req"),
         purpose=purpose,
-        turns=turns,
+        turns=turn_ids,
         model=info,
         parameters=parameters,
-        policy_blob=store(policy.model_dump()),
+        policy_blob=store_value(policy.model_dump()),
         projection=PROJECTION_VERSION,
         facts=facts,
-        system=store(list(setup.system)),
-        tools=store([]),
+        system=store_value(list(setup.system)),
+        tools=store_value([]),
         items=assembly.items,
         sha256=request_hash(assembly.hashes),
         tokens=projection.total,
@@ -138,36 +138,40 @@ def _request(
     return request, record
 
 
-async def run_title(requests: RequestServices, setup: StepSetup, system: str | None) -> SideAnswer:
+async def run_title(services: RequestServices, setup: StepSetup, system: str | None) -> SideAnswer:
     """Request the title of a session; raises ModelFailed, or TimeoutError when it takes too long.
 
     ``system`` replaces our own system prompt for titles.
     """
-    side_setup = without_tools(requests.log, setup, "title", system or TITLE_SYSTEM)
+    side_setup = without_tools(services.log, setup, "title", system or TITLE_SYSTEM)
     projection = project_title(
-        requests.log.view(), system=side_setup.system, count=side_setup.count
+        services.log.view(), system=side_setup.system, count=side_setup.count
     )
-    return await run_side_request(requests, side_setup, projection, "title")
+    return await run_side_request(services, side_setup, projection, "title")
 
 
 async def run_turn_summary(
-    requests: RequestServices, setup: StepSetup, turns: Sequence[str]
+    services: RequestServices, setup: StepSetup, turn_ids: Sequence[str]
 ) -> SideAnswer | None:
-    """Request a summary of the last of ``turns``, ids of prompts, oldest first; None when that turn is gone.
+    """Request a summary of the newest of ``turn_ids``, which are ids of prompts, oldest first; None when that turn is gone.
 
     Raises ModelFailed, or TimeoutError when it takes too long.
     """
-    side_setup = without_tools(requests.log, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
-    state = requests.log.state
+    side_setup = without_tools(services.log, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
+    state = services.log.state
     messages = state.messages()
-    remaining_turns = tuple(message_id for message_id in turns if turn_of(messages, message_id))
-    if turns[-1] not in remaining_turns:
+    remaining_turn_ids = tuple(
+        message_id for message_id in turn_ids if turn_of(messages, message_id)
+    )
+    if turn_ids[-1] not in remaining_turn_ids:
         return None  # it was reverted meanwhile
     projection = project_turn_summary(
         View(messages, state.decisions),
-        turn_ids=remaining_turns,
+        turn_ids=remaining_turn_ids,
         earlier_summary=state.session.about if state.session is not None else "",
         system=side_setup.system,
         count=side_setup.count,
     )
-    return await run_side_request(requests, side_setup, projection, "turn-summary", remaining_turns)
+    return await run_side_request(
+        services, side_setup, projection, "turn-summary", remaining_turn_ids
+    )

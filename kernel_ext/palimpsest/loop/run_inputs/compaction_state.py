@@ -16,8 +16,8 @@ from palimpsest.transcript.errors import Aborted
 
 T = TypeVar("T")
 
-CLOSED_DURING = "The session was closed during a compaction; open it again to go on."
-CLOSED_BEFORE = (
+CLOSED_DURING_COMPACTION = "The session was closed during a compaction; open it again to go on."
+CLOSED_BEFORE_WAIT = (
     "The session is closed, so there is no compaction to wait for; open it again to go on."
 )
 
@@ -35,11 +35,11 @@ class CompactionState:
         self.is_late = False
         """Whether the turn has reached its time limit."""
         self._is_closed = False
-        self._settled_event = asyncio.Event()
+        self._idle_event = asyncio.Event()
         self._ended_event = asyncio.Event()
         self.in_flight = False
         """Whether a compaction runs."""
-        self.retries = 0
+        self.pending_retries = 0
         """Number of answers that must be retried because a compaction interrupted them."""
         self.count = 0
         """Number of compactions that count under the policy."""
@@ -47,56 +47,58 @@ class CompactionState:
     @property
     def active(self) -> bool:
         """Whether a compaction runs, or an interrupted answer is still to be retried."""
-        return self.in_flight or self.retries > 0
+        return self.in_flight or self.pending_retries > 0
 
     def note_start(self) -> None:
         """Note that a compaction began."""
         self.in_flight = True
 
-    def note_end(self, *, will_retry: bool, summary: bool, aborted: bool = False) -> None:
-        """Note that a compaction ended, whether with a summary, and whether an answer is retried."""
+    def note_end(self, *, will_retry: bool, has_summary: bool, aborted: bool = False) -> None:
+        """Note that a compaction ended, with or without a summary, and with or without a retried answer."""
         self.in_flight = False
         self._ended_event.set()
-        counts = summary and not aborted if self.counted_outcomes == "results" else not will_retry
-        self.count += counts
+        is_counted = (
+            has_summary and not aborted if self.counted_outcomes == "results" else not will_retry
+        )
+        self.count += is_counted
         if will_retry:
-            self.retries += 1
+            self.pending_retries += 1
         else:
-            self._settle_if_idle()
+            self._notify_if_idle()
 
     def note_answer(self) -> None:
         """Note that the model's answer has ended, retried or not."""
-        self.retries = max(0, self.retries - 1)
-        self._settle_if_idle()
+        self.pending_retries = max(0, self.pending_retries - 1)
+        self._notify_if_idle()
 
     def close(self) -> None:
         """Raise ``Aborted`` in all callers that wait; closing twice does nothing more."""
         self._is_closed = True
-        self._settled_event.set()
+        self._idle_event.set()
         self._ended_event.set()
 
     async def wait_until_idle(self) -> None:
         """Wait until nothing is active, including a compaction that begins meanwhile."""
         if self._is_closed:
-            raise Aborted(CLOSED_BEFORE)
+            raise Aborted(CLOSED_BEFORE_WAIT)
         if not self.active:
             # One pass of the event loop, in which a report just made may start a compaction.
             await asyncio.sleep(0)
             if self._is_closed:
-                raise Aborted(CLOSED_BEFORE)
+                raise Aborted(CLOSED_BEFORE_WAIT)
         if self.active:
-            await self._wait_for(self._settled_event)
+            await self._wait_for(self._idle_event)
 
     async def wait_until_ended(self) -> None:
         """Wait until the running compaction has ended, but not for a retry after it."""
         if self._is_closed:
-            raise Aborted(CLOSED_BEFORE)
+            raise Aborted(CLOSED_BEFORE_WAIT)
         if self.in_flight:
             await self._wait_for(self._ended_event)
 
     def note_turn_end(self) -> None:
         """Note that a turn has ended, after which none of its answers is retried."""
-        self.retries = min(self.retries, 1)
+        self.pending_retries = min(self.pending_retries, 1)
         self.note_answer()
 
     async def wait_for_compaction(self, seconds: float) -> bool:
@@ -121,11 +123,11 @@ class CompactionState:
         event.clear()
         await event.wait()
         if self._is_closed and self.active:
-            raise Aborted(CLOSED_DURING)
+            raise Aborted(CLOSED_DURING_COMPACTION)
 
-    def _settle_if_idle(self) -> None:
+    def _notify_if_idle(self) -> None:
         if not self.active:
-            self._settled_event.set()
+            self._idle_event.set()
 
 
 def compaction_timed_out(*, timed_out: bool, in_flight: bool, retrying: bool) -> bool:
@@ -133,7 +135,9 @@ def compaction_timed_out(*, timed_out: bool, in_flight: bool, retrying: bool) ->
     return timed_out and (in_flight or retrying)
 
 
-def at_time_limit(*, in_flight: bool, retrying: bool, extended: bool) -> Literal["extend", "abort"]:
+def action_at_time_limit(
+    *, in_flight: bool, retrying: bool, extended: bool
+) -> Literal["extend", "abort"]:
     """Return the action at a run's time limit: a compaction may finish, once."""
     return "extend" if (in_flight or retrying) and not extended else "abort"
 
@@ -153,8 +157,8 @@ def is_answerable(message: NeutralMessage) -> bool:
 
 
 def choose_snapshot(
-    current: MessagesSnapshot[T],
-    snapshot: MessagesSnapshot[T] | None,
+    current_snapshot: MessagesSnapshot[T],
+    earlier_snapshot: MessagesSnapshot[T] | None,
     policy: RecoveryPolicy,
     *,
     timed_out: bool,
@@ -162,13 +166,15 @@ def choose_snapshot(
 ) -> MessagesSnapshot[T]:
     """Choose the messages to continue with: after a compaction that timed out, those from before it."""
     if not timed_out:
-        return current
+        return current_snapshot
     if policy.snapshot == "whole":
-        return snapshot if snapshot is not None else current
-    shortened = _up_to_answerable(snapshot, answerable) if snapshot is not None else None
+        return earlier_snapshot if earlier_snapshot is not None else current_snapshot
+    shortened = (
+        _up_to_answerable(earlier_snapshot, answerable) if earlier_snapshot is not None else None
+    )
     if shortened is not None and shortened.messages:
         return shortened
-    return _up_to_answerable(current, answerable)
+    return _up_to_answerable(current_snapshot, answerable)
 
 
 def _up_to_answerable(
@@ -176,5 +182,5 @@ def _up_to_answerable(
 ) -> MessagesSnapshot[T]:
     """Return a snapshot up to the last message that a model can answer."""
     messages = snapshot.messages
-    last = next((end for end in range(len(messages), 0, -1) if answerable(messages[end - 1])), 0)
-    return replace(snapshot, messages=messages[:last])
+    end = next((end for end in range(len(messages), 0, -1) if answerable(messages[end - 1])), 0)
+    return replace(snapshot, messages=messages[:end])

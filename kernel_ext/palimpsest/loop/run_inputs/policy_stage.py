@@ -55,7 +55,7 @@ class PolicyStage(Protocol):
     def record(self) -> OwnPolicy:
         """The record of the policy on the session."""
 
-    def turn_began(self) -> None:
+    def begin_turn(self) -> None:
         """Begin a turn, and switch the policy on again."""
 
     async def decide(self, moment: PolicyMoment) -> Sequence[Decision]:

@@ -61,7 +61,7 @@ CLOSING_MESSAGE = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING_TEX
 
 @dataclass(frozen=True, slots=True)
 class WrittenMessages:
-    """Neutral messages in a provider's format, and their records."""
+    """Messages in a provider's format, with the record, hash and tokens of each."""
 
     bodies: tuple[Body, ...]
     hashes: tuple[str, ...]
@@ -72,8 +72,9 @@ class WrittenMessages:
     """Estimated tokens by kind."""
 
 
-Recorded = Mapping[tuple[str, tuple[str, ...]], ContextItem]
-"""Records of the newest request's messages, by hash and parts; those of messages sent again by role and parts."""
+RecordedItems = Mapping[tuple[str, tuple[str, ...]], ContextItem]
+"""Records of the newest request's messages, by hash and part ids; where they are compared with messages sent again, by
+role and part ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,8 @@ def assemble_request(
     projection: Projection, model: ModelInfo, count: Count, messages: Messages
 ) -> Assembly:
     """Convert a whole projection of a session to its provider's format."""
-    tools = projection.tools_tokens
     written_messages = write_messages(
-        projection.messages, model, count, summaries(messages), tools_tokens=tools
+        projection.messages, model, count, summaries(messages), tools_tokens=projection.tools_tokens
     )
     return Assembly(
         projection,
@@ -111,53 +111,55 @@ def write_messages(
     summary_ids: Set[str],
     *,
     tools_tokens: int = 0,
-    recorded_rows: Recorded | None = None,
+    recorded: RecordedItems | None = None,
 ) -> WrittenMessages:
     """Convert neutral messages; ``summary_ids`` are the ids of summary messages.
 
     A message that was sent before, unchanged, keeps its recorded tokens.
     """
-    provider = provider_messages(messages, model)
-    hashes = tuple(message_hash(message.body) for message in provider)
-    known_items = _recorded_items(provider, hashes, recorded_rows) if recorded_rows else {}
+    sent_messages = provider_messages(messages, model)
+    hashes = tuple(message_hash(message.body) for message in sent_messages)
+    known_items = _recorded_items(sent_messages, hashes, recorded) if recorded else {}
     items = [
         _recorded_item(message, sha256, known_items)
-        for message, sha256 in zip(provider, hashes, strict=True)
+        for message, sha256 in zip(sent_messages, hashes, strict=True)
     ]
     unrecorded_ids = {
-        part
-        for message, item in zip(provider, items, strict=True)
+        part_id
+        for message, item in zip(sent_messages, items, strict=True)
         if not item
-        for part in message.part_ids
+        for part_id in message.part_ids
     }
     weights = tuple(_weights(message, known_items, unrecorded_ids, count) for message in messages)
     if None in items:
-        by_part = _by_part(messages, weights)
+        part_tokens = _part_tokens(messages, weights)
         items = [
-            item or _context_item(message, sha256, by_part, count)
-            for item, message, sha256 in zip(items, provider, hashes, strict=True)
+            item or _context_item(message, sha256, part_tokens, count)
+            for item, message, sha256 in zip(items, sent_messages, hashes, strict=True)
         ]
     return WrittenMessages(
-        bodies=tuple(message.body for message in provider),
+        bodies=tuple(message.body for message in sent_messages),
         hashes=hashes,
         items=tuple(item for item in items if item is not None),
-        tokens=tuple(MESSAGE_TOKENS + sum(weighed) for weighed in weights),
+        tokens=tuple(
+            MESSAGE_TOKENS + sum(block_tokens_of_message) for block_tokens_of_message in weights
+        ),
         tokens_by_kind=tokens_by_kind(messages, weights, tools_tokens, summary_ids),
     )
 
 
-def recorded_items(items: Iterable[ContextItem]) -> Recorded:
+def recorded_items(items: Iterable[ContextItem]) -> RecordedItems:
     """Return the records of messages with known parts, by hash and parts."""
     return {(item.sha256, item.part_ids): item for item in items if item.part_ids}
 
 
 def _recorded_items(
-    provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded_rows: Recorded
-) -> Recorded:
+    sent_messages: Sequence[ProviderMessage], hashes: Sequence[str], recorded: RecordedItems
+) -> RecordedItems:
     """Return the records of exactly these messages, by role and parts."""
     items = {}
-    for message, sha256 in zip(provider, hashes, strict=True):
-        item = recorded_rows.get((sha256, message.part_ids))
+    for message, sha256 in zip(sent_messages, hashes, strict=True):
+        item = recorded.get((sha256, message.part_ids))
         role = str(message.body["role"])
         if item is not None and item.role == role and item.message_id == message.message_id:
             items[role, message.part_ids] = item
@@ -165,7 +167,7 @@ def _recorded_items(
 
 
 def _weights(
-    message: NeutralMessage, known_items: Recorded, unrecorded_ids: Set[str], count: Count
+    message: NeutralMessage, known_items: RecordedItems, unrecorded_ids: Set[str], count: Count
 ) -> tuple[int, ...]:
     """Return the tokens of each block.
 
@@ -178,19 +180,21 @@ def _weights(
         if item is not None:
             return (item.tokens - MESSAGE_TOKENS,)
     elif known_items and all(map(_is_plain, blocks)):
-        parts = tuple(str(block.part_id) for block in blocks)
+        part_ids = tuple(str(block.part_id) for block in blocks)
         if message.role == "tool":
-            each = [known_items.get((message.role, (part,))) for part in parts]
-            weights = tuple(item.tokens - MESSAGE_TOKENS for item in each if item is not None)
+            result_items = [known_items.get((message.role, (part_id,))) for part_id in part_ids]
+            weights = tuple(
+                item.tokens - MESSAGE_TOKENS for item in result_items if item is not None
+            )
             if len(weights) == len(blocks):
                 return weights
         elif (
-            (message.role, parts) in known_items
-            and len(set(parts)) == len(parts)
-            and unrecorded_ids.isdisjoint(parts)
+            (message.role, part_ids) in known_items
+            and len(set(part_ids)) == len(part_ids)
+            and unrecorded_ids.isdisjoint(part_ids)
         ):
-            total = known_items[message.role, parts].tokens - MESSAGE_TOKENS
-            return (total, *(0 for _ in parts[1:]))
+            tokens = known_items[message.role, part_ids].tokens - MESSAGE_TOKENS
+            return (tokens, *(0 for _ in part_ids[1:]))
     return tuple(block_tokens(block, count) for block in blocks)
 
 
@@ -203,33 +207,33 @@ def _is_plain(block: Block) -> bool:
     return block.type == "call" or (block.type == "result" and not block.media)
 
 
-def _by_part(
+def _part_tokens(
     messages: NeutralMessages, weights: Sequence[Sequence[int]]
 ) -> dict[tuple[bool, str], int]:
-    """Return the tokens of each part, those of its result separately."""
-    chunks: dict[tuple[bool, str], int] = {}
-    for message, weighed in zip(messages, weights, strict=True):
-        for block, tokens in zip(message.blocks, weighed, strict=True):
+    """Return tokens by part id and whether they are those of the part's result."""
+    part_tokens: dict[tuple[bool, str], int] = {}
+    for message, block_tokens_of_message in zip(messages, weights, strict=True):
+        for block, tokens in zip(message.blocks, block_tokens_of_message, strict=True):
             if block.part_id is not None:
                 key = (block.type == "result", block.part_id)
-                chunks[key] = chunks.get(key, 0) + tokens
-    return chunks
+                part_tokens[key] = part_tokens.get(key, 0) + tokens
+    return part_tokens
 
 
 def _recorded_item(
-    message: ProviderMessage, sha256: str, known_items: Recorded
+    message: ProviderMessage, sha256: str, known_items: RecordedItems
 ) -> ContextItem | None:
     """Return the record of exactly this message."""
-    same = known_items.get((str(message.body["role"]), message.part_ids))
-    return same if same is not None and same.sha256 == sha256 else None
+    item = known_items.get((str(message.body["role"]), message.part_ids))
+    return item if item is not None and item.sha256 == sha256 else None
 
 
 def _context_item(
-    message: ProviderMessage, sha256: str, by_part: Mapping[tuple[bool, str], int], count: Count
+    message: ProviderMessage, sha256: str, part_tokens: Mapping[tuple[bool, str], int], count: Count
 ) -> ContextItem:
     """Return the record of a provider message: its source and its tokens."""
     role = str(message.body["role"])
-    tokens = sum(by_part.get((role == "tool", part), 0) for part in message.part_ids)
+    tokens = sum(part_tokens.get((role == "tool", part_id), 0) for part_id in message.part_ids)
     if role == "system":
         tokens = count(prompt_text((message.body,)))
     return ContextItem(
@@ -247,7 +251,7 @@ class NotIncremental(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RequestTerms:
-    """The inputs of all chunks of a request; when they change, no chunk is kept."""
+    """The settings under which all chunks of a request are written; when one changes, no chunk is kept."""
 
     system: tuple[str, ...]
     tools: tuple[ToolSpec, ...]
@@ -285,16 +289,16 @@ class RequestChunks:
     """The stack of a request's chunks, the newest on top."""
 
     def __init__(
-        self, terms: RequestTerms, recorded_rows: Recorded, tools: int | None = None
+        self, terms: RequestTerms, recorded: RecordedItems, tools: int | None = None
     ) -> None:
         """Begin with the system prompt; ``tools`` are the tokens of the tools, where those are known."""
         self.sent_part_ids: set[str] = set()
         """Ids of the parts whose content is sent, at least in part."""
         self._terms = terms
-        self._recorded = recorded_rows
-        self._target = profile(terms.model.ref)
+        self._recorded = recorded
+        self._profile = profile(terms.model.ref)
         self._chunks: list[Chunk] = []
-        self._calls: set[str] = {LEAD_ID}
+        self._used_call_ids: set[str] = {LEAD_ID}
         self._message_count = 0
         self._tools_tokens = tools_tokens(terms.tools, terms.count) if tools is None else tools
         first_messages = system_messages(terms.system)
@@ -315,21 +319,23 @@ class RequestChunks:
             first_messages, weights, self._tools_tokens, frozenset()
         )
 
-    def keep_first(self, count: int) -> int:
-        """Remove chunks until at most the first ``count`` messages are left; return their number.
+    def keep_first(self, max_messages: int) -> int:
+        """Remove chunks until at most the first ``max_messages`` messages are left; return their number.
 
         A removed message that is put back unchanged is not counted again.
         """
         removed_items: list[ContextItem] = []
-        while self._message_count > count:
+        while self._message_count > max_messages:
             removed_items += self._pop_chunk().written_messages.items
         if removed_items:
             self._recorded = recorded_items(removed_items)
         return self._message_count
 
-    def put(self, messages: Messages, applied: Messages) -> None:
-        """Add messages on top, with decisions applied in ``applied``; raises NotIncremental."""
-        new_messages = neutral_messages(applied, self._terms.model.ref, self._terms.policy.convert)
+    def put(self, messages: Messages, decided_messages: Messages) -> None:
+        """Add a chunk at the end; ``decided_messages`` are its messages with decisions applied. Raises NotIncremental."""
+        new_messages = neutral_messages(
+            decided_messages, self._terms.model.ref, self._terms.policy.convert
+        )
         call_ids = self._call_ids(new_messages)
         repaired_messages = self._repair(new_messages)
         terms = self._terms
@@ -338,12 +344,12 @@ class RequestChunks:
             terms.model,
             terms.count,
             summaries(messages),
-            recorded_rows=self._recorded,
+            recorded=self._recorded,
         )
-        sent_ids = {
+        sent_call_ids = {
             call["id"] for body in written_messages.bodies for call in body.get("tool_calls", ())
         }
-        if sent_ids != {
+        if sent_call_ids != {
             block.call_id
             for message in repaired_messages
             for block in message.blocks
@@ -352,9 +358,9 @@ class RequestChunks:
             raise NotIncremental
         if self._chunks and not self._may_follow(repaired_messages, written_messages):
             previous = self._pop_chunk()
-            self.put(previous.messages + messages, previous.decided_messages + applied)
+            self.put(previous.messages + messages, previous.decided_messages + decided_messages)
             return
-        visible_ids = tuple(
+        sent_part_ids = tuple(
             {
                 b.part_id
                 for message in new_messages
@@ -363,13 +369,20 @@ class RequestChunks:
             }
         )
         self._push_chunk(
-            Chunk(messages, applied, repaired_messages, written_messages, call_ids, visible_ids)
+            Chunk(
+                messages,
+                decided_messages,
+                repaired_messages,
+                written_messages,
+                call_ids,
+                sent_part_ids,
+            )
         )
 
     def assembly(self) -> Assembly | None:
         """Return the whole request; None where a closing message must be appended."""
         if (
-            (self._ends_with_role("assistant") and self._target.user_last)
+            (self._ends_with_role("assistant") and self._profile.user_last)
             or len(self._neutral_messages) == self._system_count
             or len(self._bodies) == self._sent_system_count
         ):
@@ -385,28 +398,32 @@ class RequestChunks:
             {kind: tokens for kind, tokens in self._tokens_by_kind.items() if tokens},
         )
 
-    def _push_chunk(self, piece: Chunk) -> None:
-        self._chunks.append(piece)
-        self._message_count += len(piece.messages)
-        self._calls.update(piece.call_ids)
-        self.sent_part_ids.update(piece.sent_part_ids)
-        self._neutral_messages += piece.neutral_messages
-        self._tokens += piece.written_messages.tokens
-        self._bodies += piece.written_messages.bodies
-        self._hashes += piece.written_messages.hashes
-        self._context_items += piece.written_messages.items
-        for kind, tokens in piece.written_messages.tokens_by_kind.items():
+    def _push_chunk(self, chunk: Chunk) -> None:
+        self._chunks.append(chunk)
+        self._message_count += len(chunk.messages)
+        self._used_call_ids.update(chunk.call_ids)
+        self.sent_part_ids.update(chunk.sent_part_ids)
+        self._neutral_messages += chunk.neutral_messages
+        self._tokens += chunk.written_messages.tokens
+        self._bodies += chunk.written_messages.bodies
+        self._hashes += chunk.written_messages.hashes
+        self._context_items += chunk.written_messages.items
+        for kind, tokens in chunk.written_messages.tokens_by_kind.items():
             self._tokens_by_kind[kind] = self._tokens_by_kind.get(kind, 0) + tokens
 
     def _pop_chunk(self) -> Chunk:
         chunk = self._chunks.pop()
         self._message_count -= len(chunk.messages)
-        self._calls.difference_update(chunk.call_ids)
+        self._used_call_ids.difference_update(chunk.call_ids)
         self.sent_part_ids.difference_update(chunk.sent_part_ids)
         del self._neutral_messages[len(self._neutral_messages) - len(chunk.neutral_messages) :]
         del self._tokens[len(self._tokens) - len(chunk.neutral_messages) :]
-        sent = len(self._bodies) - len(chunk.written_messages.bodies)
-        del self._bodies[sent:], self._hashes[sent:], self._context_items[sent:]
+        first_removed = len(self._bodies) - len(chunk.written_messages.bodies)
+        del (
+            self._bodies[first_removed:],
+            self._hashes[first_removed:],
+            self._context_items[first_removed:],
+        )
         for kind, tokens in chunk.written_messages.tokens_by_kind.items():
             self._tokens_by_kind[kind] -= tokens
         return chunk
@@ -414,18 +431,18 @@ class RequestChunks:
     def _call_ids(self, new_messages: NeutralMessages) -> tuple[str, ...]:
         """Return the ids of the calls; raises NotIncremental unless they are unique, with results here."""
         blocks = [block for message in new_messages for block in message.blocks]
-        calls = tuple(block.call_id for block in blocks if block.type == "call")
+        ordered_call_ids = tuple(block.call_id for block in blocks if block.type == "call")
         results = {block.call_id for block in blocks if block.type == "result"}
-        call_ids = set(calls)
+        call_ids = set(ordered_call_ids)
         if (
-            len(call_ids) < len(calls)
+            len(call_ids) < len(ordered_call_ids)
             or not results <= call_ids
-            or not call_ids.isdisjoint(self._calls)
-            or any(not call.strip() for call in calls)
+            or not call_ids.isdisjoint(self._used_call_ids)
+            or any(not call_id.strip() for call_id in call_ids)
             or (any(map(holds_native, new_messages)) and not are_paired(new_messages))
         ):
             raise NotIncremental
-        return calls
+        return ordered_call_ids
 
     def _repair(self, new_messages: NeutralMessages) -> NeutralMessages:
         if not new_messages:
@@ -433,7 +450,7 @@ class RequestChunks:
         lead_messages = LEAD_MESSAGES if len(self._neutral_messages) > self._system_count else ()
         rule = self._terms.policy.hygiene.rule
         repaired_with_lead = repaired_in_order(
-            lead_messages + new_messages, lambda messages: messages, rule, self._target
+            lead_messages + new_messages, lambda messages: messages, rule, self._profile
         )
         if repaired_with_lead[: len(lead_messages)] != lead_messages:
             raise NotIncremental
@@ -445,14 +462,14 @@ class RequestChunks:
         """Return whether the messages can follow the top chunk without a merge or a message between them."""
         if not new_messages:
             return True
-        first = new_messages[0].role
-        if self._ends_with_role(first) and (
-            (first == "assistant" and self._target.merges_answers)
-            or (first == "user" and self._target.merges_questions)
+        first_role = new_messages[0].role
+        if self._ends_with_role(first_role) and (
+            (first_role == "assistant" and self._profile.merges_answers)
+            or (first_role == "user" and self._profile.merges_questions)
         ):
             return False
         if (
-            not self._target.needs_answer_after_results
+            not self._profile.needs_answer_after_results
             or not written_messages.bodies
             or not self._bodies
         ):

@@ -1,4 +1,4 @@
-"""The services that the session layer passes to a turn: for requests, for tool calls, for the turn itself.
+"""The services and settings that the session layer passes to a turn: for requests, tool calls and the turn itself.
 
 The loop neither opens sessions nor knows front ends. The session layer builds one ``RunContext`` for each run.
 """
@@ -49,9 +49,11 @@ class StepSetup:
     info: ModelInfo
     policy: Policy
     count: Callable[[str], int]
+    """Returns the estimated tokens of a text."""
     system: tuple[str, ...]
     specs: tuple[ToolSpec, ...]
     offer: ToolLookup
+    """Finds an offered tool by its name."""
     max_steps: int
     summary_model: SummaryModel | None = None
     """The model for summaries, where the policy names one; else None."""
@@ -71,10 +73,10 @@ class ProjectFiles:
 
     snapshots: Snapshots
     leave_out: Callable[[], frozenset[str]]
-    """Files that the Jupyter page writes, such as the session's notebook; snapshots leave them out."""
+    """Returns the paths of files that the Jupyter page writes, such as the notebook; snapshots leave them out."""
     problem: str = ""
     """Why no snapshot was taken at the last step; empty when one was."""
-    background: set[asyncio.Task[Any]] = field(default_factory=set)
+    background_tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     """Tasks that still write the changes of turns that have ended."""
 
 
@@ -86,10 +88,10 @@ class Hooks(Protocol):
     """
 
     def has_hook(self, name: str) -> bool:
-        """Return whether there is a hook of this name at all."""
+        """Return whether any hook handles the event of this name, such as ``decide``."""
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
-        """Return the decisions of hooks about what to leave out or keep."""
+        """Return the hooks' decisions to leave parts out of later requests, or to keep them."""
 
     async def compacting(self, event: CompactingEvent) -> Compacting | None:
         """Return the hooks' additions to the request for a summary."""
@@ -112,10 +114,10 @@ class RequestServices:
 
     log: SessionLog
     abort: Abort
-    setup: Callable[[UserMessage], Awaitable[StepSetup]]
-    """Resolve the settings of a user message; raises UserError or ModelFailed with a sentence."""
+    resolve_setup: Callable[[UserMessage], Awaitable[StepSetup]]
+    """Resolves the settings of a user message; raises UserError or ModelFailed with a sentence."""
     jitter: Callable[[], float]
-    """A number from 0 to 1, for the wait before a retry."""
+    """Returns a number from 0 to 1, for the wait before a retry."""
     hooks: Hooks
     request_hold: Callable[[], RequestHold | None] = lambda: None
     """Returns the hold on requests before they are sent; None where step mode is off."""
@@ -124,7 +126,7 @@ class RequestServices:
     on_spending: Callable[[Spent], None] | None = None
     """Called with the usage and cost of a request, after they were added to the session."""
     first_time: Callable[[str], str] = lambda _provider: ""
-    """The notice to the user before the first request to a provider; empty where it was shown."""
+    """Returns the notice to the user before the first request to a provider; empty where it was shown."""
     own_policy: Callable[[], PolicyStage | None] = lambda: None
     """Returns the user's own policy, which runs before each request; else None."""
     policy_notices: list[str] = field(default_factory=list)
@@ -139,8 +141,8 @@ class RequestServices:
 class TurnServices:
     """The services around the steps of a run: steered prompts, compactions and snapshots."""
 
-    deliver: Callable[[], bool]
-    """Turns steered prompts into messages; returns whether there were any."""
+    deliver_prompts: Callable[[], bool]
+    """Turns steered prompts, sent while the turn runs, into messages; returns whether there were any."""
     postponed_pruning: PostponedPruning = field(default_factory=PostponedPruning)
     """The pruning that the session's last turn postponed to the next released request."""
     compactions: CompactionState = field(default_factory=CompactionState)
@@ -155,6 +157,6 @@ class TurnServices:
 class RunContext:
     """The services of one run of the loop; code that only reads or writes the session takes its log instead."""
 
-    requests: RequestServices
-    tools: RunTools
-    turn: TurnServices
+    request_services: RequestServices
+    run_tools: RunTools
+    turn_services: TurnServices

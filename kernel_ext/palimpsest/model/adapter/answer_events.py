@@ -14,7 +14,7 @@ from palimpsest.model.adapter.raw_stream import StreamTap
 from palimpsest.model.adapter.stream_joiner import BROKEN_FINISHES, StreamJoiner
 from palimpsest.model.adapter.usage import normalise_usage, with_estimates
 from palimpsest.model.errors import classification
-from palimpsest.model.errors.explanations import address, server_name
+from palimpsest.model.errors.explanations import address_without_key, server_name
 from palimpsest.model.interface import (
     LISTED_AS,
     ModelRequest,
@@ -31,24 +31,24 @@ from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import Usage
 
 READ_TIMEOUT_SECONDS = 300.0
-"""A silence this long ends a request; reasoning models may think for minutes without sending anything."""
+"""Seconds of silence that end a request; reasoning models may think for minutes without sending anything."""
 LOCAL_READ_TIMEOUT_SECONDS = 900.0
-"""A local model may read a long prompt for minutes before its first token."""
+"""The same for a local model, which may read a long prompt for minutes before its first token."""
 MAX_BURST_SECONDS = 0.01
-"""How long buffered chunks may be read before other tasks of the event loop run."""
+"""Maximum seconds for which buffered chunks are read before other tasks of the event loop run."""
 DEFAULT_ESTIMATOR = "tiktoken/o200k_base"
 PLACEHOLDER_KEY = "not-needed"
 """Local servers need no key, but the client requires one."""
 
 
-def read_timeout(api_base: str | None, seconds: float | None) -> float:
+def read_timeout_seconds(api_base: str | None, seconds: float | None) -> float:
     """Return how long a server may be silent: ``seconds`` if given, else longer for a local server."""
     if seconds is not None:
         return seconds
     return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(api_base) else READ_TIMEOUT_SECONDS
 
 
-Deltas = Callable[[ModelRequest, StreamTap], AsyncGenerator[Any, None]]
+DeltaSource = Callable[[ModelRequest, StreamTap], AsyncGenerator[Any, None]]
 """Yields None once a request was accepted, then the deltas of its answer."""
 
 
@@ -62,7 +62,9 @@ async def yielding_to_others(values: AsyncIterable[Any]) -> AsyncGenerator[Any, 
         yield value
 
 
-async def answer_events(request: ModelRequest, deltas: Deltas) -> AsyncGenerator[StreamEvent, None]:
+async def answer_events(
+    request: ModelRequest, deltas: DeltaSource
+) -> AsyncGenerator[StreamEvent, None]:
     """Yield the events of an answer; raises ModelFailed for any failure, and for an answer without a real end."""
     tap, model = StreamTap(), request.model
     try:
@@ -80,10 +82,10 @@ async def answer_events(request: ModelRequest, deltas: Deltas) -> AsyncGenerator
 async def _events(
     request: ModelRequest, tap: StreamTap, deltas: AsyncGenerator[Any, None]
 ) -> AsyncGenerator[StreamEvent, None]:
-    target = profile(request.model.ref)
+    target_profile = profile(request.model.ref)
     joiner = StreamJoiner(
-        target.family,
-        {tool_name(tool.name, target): tool.name for tool in request.tools},
+        target_profile.family,
+        {tool_name(tool.name, target_profile): tool.name for tool in request.tools},
         tap.provider_calls,
         tap.responses_calls,
     )
@@ -97,10 +99,12 @@ async def _events(
     if tap.finish is None and tap.is_done and (joiner.written_text or joiner.reasoning):
         tap.finish = "stop"
     if tap.finish is None:
-        raise ModelFailed(classification.ended_early(address(request.model.api_base)))
+        raise ModelFailed(
+            classification.early_end_error(address_without_key(request.model.api_base))
+        )
     if tap.finish.lower() in BROKEN_FINISHES:
-        where = server_name(request.model.ref.provider, request.model.api_base)
-        raise ModelFailed(classification.ended_badly(where, tap.finish, tap.explanation))
+        server = server_name(request.model.ref.provider, request.model.api_base)
+        raise ModelFailed(classification.failed_answer_error(server, tap.finish, tap.explanation))
     for event in joiner.end_stream(tap.finish):
         yield event
     joiner.is_refused = joiner.is_refused or tap.is_refused
@@ -109,7 +113,7 @@ async def _events(
     if request.model.listed_as:
         metadata[LISTED_AS] = request.model.listed_as
     cost = usage.cost(request.model.price)
-    yield StepFinished(joiner.reason(tap.finish), usage, cost, metadata)
+    yield StepFinished(joiner.finish_reason(tap.finish), usage, cost, metadata)
 
 
 def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage:
@@ -120,5 +124,5 @@ def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage
         if has_answer_tokens or not (text or reasoning_text):
             return reported_usage
     prompt = prompt_text(request.messages, request.tools)
-    count = counter(DEFAULT_ESTIMATOR)
-    return with_estimates(prompt, text, reasoning_text, count, reported_usage)
+    count_tokens = counter(DEFAULT_ESTIMATOR)
+    return with_estimates(prompt, text, reasoning_text, count_tokens, reported_usage)

@@ -17,11 +17,11 @@ Json = dict[str, Any]
 MALFORMED = "MALFORMED_FUNCTION_CALL"
 """Google's finish reason for a malformed call."""
 INCOMPLETE = "The arguments of {name} did not come to an end."
-STEP = re.compile(
+PATH_STEP = re.compile(
     r"""\.(?P<word>[^.\[\]'"\s]+)|\[(?P<index>\d{1,6})\]|\['(?P<single>(?:[^'\\]|\\.)*)'\]|\["(?P<double>(?:[^"\\]|\\.)*)"\]"""
 )
 """One step of a path: a name after a dot, a position, or a quoted name."""
-MAX_LEVELS = 64
+MAX_PATH_STEPS = 64
 MAX_LIST_LENGTH = 10_000
 """Maximum steps of a path, and maximum length of a list: a piece of a few bytes must not make a list of millions."""
 VALUE_FIELDS = ("stringValue", "numberValue", "boolValue", "nullValue")
@@ -137,8 +137,8 @@ def path_steps(path: str) -> list[str | int] | None:
     steps: list[str | int] = []
     index = 1
     while index < len(path):
-        step = STEP.match(path, index)
-        if step is None or len(steps) == MAX_LEVELS:
+        step = PATH_STEP.match(path, index)
+        if step is None or len(steps) == MAX_PATH_STEPS:
             return None
         index = step.end()
         if step["index"] is not None:

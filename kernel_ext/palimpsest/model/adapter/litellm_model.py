@@ -24,7 +24,7 @@ from typing import Any
 from palimpsest.model.adapter.answer_events import (
     PLACEHOLDER_KEY,
     answer_events,
-    read_timeout,
+    read_timeout_seconds,
     yielding_to_others,
 )
 from palimpsest.model.adapter.litellm_patches import disable_resending, leave_bodies_unchecked
@@ -68,8 +68,9 @@ class LitellmLoader:
         self._import_future: Future[Any] | None = None
         self.is_imported_by_us = False
         """Whether this class imported litellm, and not the user, so that its global settings may be changed."""
-        self._warmed_up: set[bool] = set()
-        self._loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+        self._first_call_imports: set[bool] = set()
+        """The values of ``openai`` for which the modules of a first call are imported."""
+        self._known_loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
 
     def preload(self, *, openai: bool = False) -> Future[Any]:
         """Begin to import litellm and the modules of its first call, unless that has begun; returns at once."""
@@ -77,14 +78,14 @@ class LitellmLoader:
             if self._import_future is None:
                 self._import_future = Future()
                 threading.Thread(
-                    target=self._load,
+                    target=self._import_in_thread,
                     args=(self._import_future, openai),
                     name="palimpsest-litellm",
                     daemon=True,
                 ).start()
             return self._import_future
 
-    async def get(self) -> Any:
+    async def imported_litellm(self) -> Any:
         """Return litellm as soon as it is imported, without blocking the event loop."""
         # Shielded: a cancelled request must not cancel the import that all others wait for.
         litellm = await asyncio.shield(asyncio.wrap_future(self.preload()))
@@ -97,42 +98,46 @@ class LitellmLoader:
 
         litellm keeps them under the loop's memory address, which a new loop may get again.
         """
-        if loop not in self._loops:
-            self._loops.add(loop)
+        if loop not in self._known_loops:
+            self._known_loops.add(loop)
             litellm.in_memory_llm_clients_cache.cache_dict.clear()
             litellm.__dict__.pop("module_level_aclient", None)
 
     async def import_first_call_modules(self, *, openai: bool) -> None:
         """Import the modules of the first call in a thread, since that call would block the event loop."""
-        if openai not in self._warmed_up:
+        if openai not in self._first_call_imports:
             await asyncio.get_running_loop().run_in_executor(None, _import_late, openai)
-            self._warmed_up.add(openai)
+            self._first_call_imports.add(openai)
 
     def pending_import(self, *, openai: bool) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports everything a call needs; None where it is imported."""
-        future = self._import_future
-        is_imported = future is not None and future.done() and openai in self._warmed_up
+        import_future = self._import_future
+        is_imported = (
+            import_future is not None
+            and import_future.done()
+            and openai in self._first_call_imports
+        )
         return None if is_imported else self._import_modules(openai=openai)
 
     async def _import_modules(self, *, openai: bool) -> None:
         with suppress(ImportError):  # the request itself reports it
-            await self.get()
+            await self.imported_litellm()
             await self.import_first_call_modules(openai=openai)
 
     def wait_for_litellm(self, timeout: float | None = None) -> Any:
         """Return litellm, blocking the thread until it is imported."""
         return self.preload().result(timeout)
 
-    def _load(self, module_future: Future[Any], openai: bool) -> None:  # noqa: FBT001 - a thread's argument
+    def _import_in_thread(self, module_future: Future[Any], openai: bool) -> None:  # noqa: FBT001 - a thread's argument
         try:
-            module_future.set_result(self._import())
-        except BaseException as error:  # noqa: BLE001 - ``get`` and ``wait_for_litellm`` raise it
+            module_future.set_result(self._import_litellm())
+        except BaseException as error:  # noqa: BLE001 - ``imported_litellm`` and ``wait_for_litellm`` raise it
             module_future.set_exception(error)
         else:
             _import_late(openai)
-            self._warmed_up.add(openai)
+            self._first_call_imports.add(openai)
 
-    def _import(self) -> Any:
+    def _import_litellm(self) -> Any:
         if "litellm" in sys.modules:
             import litellm
 
@@ -189,7 +194,7 @@ class LitellmModel:
     """Answers requests through litellm; see ``model.interface.Model`` for the contract."""
 
     def __init__(self, *, read_timeout_seconds: float | None = None) -> None:
-        self._read_timeout = read_timeout_seconds
+        self._read_timeout_seconds = read_timeout_seconds
 
     def pending_import(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports litellm; None where it is imported."""
@@ -202,7 +207,7 @@ class LitellmModel:
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""
         try:
-            litellm = await LOADER.get()
+            litellm = await LOADER.imported_litellm()
         except ImportError as error:
             message = f"litellm cannot be imported: {error}. Reinstall jupyter-palimpsest."
             raise ModelFailed(UnknownError(message=message)) from error
@@ -215,8 +220,8 @@ class LitellmModel:
             if not is_lazy:
                 yield None
             chunks = _chunks_within(stream, arguments["timeout"]) if is_lazy else stream
-            async with aclosing(yielding_to_others(chunks)) as paced:
-                async for chunk in paced:
+            async with aclosing(yielding_to_others(chunks)) as paced_chunks:
+                async for chunk in paced_chunks:
                     if is_lazy:
                         is_lazy = False
                         yield None
@@ -231,7 +236,7 @@ class LitellmModel:
     def arguments(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
         """Return the arguments of litellm's call for a request."""
         model = request.model
-        target = profile(model.ref)
+        target_profile = profile(model.ref)
         messages = copy.deepcopy(list(sendable_messages(request.messages, model)))
         arguments: dict[str, Any] = {
             "model": model.ref.id,
@@ -239,7 +244,7 @@ class LitellmModel:
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_tokens": request.parameters.get("max_tokens", model.output_limit),
-            "timeout": read_timeout(model.api_base, self._read_timeout),
+            "timeout": read_timeout_seconds(model.api_base, self._read_timeout_seconds),
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,
@@ -250,9 +255,9 @@ class LitellmModel:
             arguments["reasoning_effort"] = model.ref.variant
         if request.tools:
             # Copies, since litellm changes its arguments.
-            tools = [tool_definition(spec, target) for spec in request.tools]
+            tools = [tool_definition(spec, target_profile) for spec in request.tools]
             arguments["tools"] = copy.deepcopy(tools)
-        if target.needs_window_size:
+        if target_profile.needs_window_size:
             # Only Ollama's own chat format takes the window; where none is given, the server's default holds.
             options = {"num_ctx": model.window} if model.window else {}
             arguments |= {"model": f"ollama_chat/{model.ref.name}", **options}
@@ -260,7 +265,7 @@ class LitellmModel:
         if not can_think(request.messages, model):
             arguments.pop("reasoning_effort", None)
         arguments |= self._server_arguments(request, litellm)
-        if target.caches_by_session and model.api_base is None and request.session_id:
+        if target_profile.caches_by_session and model.api_base is None and request.session_id:
             # Another server with the same interface would refuse the parameter.
             arguments["prompt_cache_key"] = request.session_id
         return arguments

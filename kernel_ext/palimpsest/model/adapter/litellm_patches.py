@@ -29,10 +29,10 @@ def leave_bodies_unchecked(main: Any) -> None:
 
     In another version of litellm these methods may be missing; then requests are checked, and slower.
     """
-    for name, method in PATCHED_METHODS:
+    for object_name, method_name in PATCHED_METHODS:
         with suppress(AttributeError):
-            owner = getattr(main, name)
-            setattr(owner, method, _with_unchecked_body(getattr(owner, method)))
+            owner = getattr(main, object_name)
+            setattr(owner, method_name, _with_unchecked_body(getattr(owner, method_name)))
 
 
 def _with_unchecked_body(send: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -63,9 +63,9 @@ def disable_resending(http_handler: Any) -> None:
     with suppress(AttributeError):
         handler = http_handler.AsyncHTTPHandler
         if callable(handler.single_connection_post_request):
-            handler.single_connection_post_request = _give_up
+            handler.single_connection_post_request = _raise_closed_connection
 
 
-async def _give_up(*_: Any, **__: Any) -> NoReturn:
+async def _raise_closed_connection(*_: Any, **__: Any) -> NoReturn:
     """Raise the error after which litellm would send the request again."""
     raise sys.exception() or ConnectionError("The connection was closed.")

@@ -11,7 +11,7 @@ import copy
 import json
 from typing import Any
 
-from palimpsest.model.adapter.usage import field, objects
+from palimpsest.model.adapter.usage import dicts_of, nested_field
 
 TOOL_BLOCK = "tool_use"
 INPUT_DELTA = "input_json_delta"
@@ -28,42 +28,51 @@ class NativeCalls:
 
     def remove_repeated_calls(self, chunk: Any) -> None:
         """Remove calls from a Gemini chunk that an earlier chunk has sent: by id, or at the beginning of a longer list."""
-        for candidate in objects(field(chunk, "candidates")):
-            content = field(candidate, "content")
-            parts = field(content, "parts")
+        for candidate in dicts_of(nested_field(chunk, "candidates")):
+            content = nested_field(candidate, "content")
+            parts = nested_field(content, "parts")
             if not isinstance(content, dict) or not isinstance(parts, list):
                 continue
-            calls = [item for item in objects(parts) if isinstance(item.get("functionCall"), dict)]
+            calls = [part for part in dicts_of(parts) if isinstance(part.get("functionCall"), dict)]
             calls_json = [json.dumps(call["functionCall"], sort_keys=True) for call in calls]
-            count = len(self._sent_calls)
-            is_longer = 0 < count < len(calls_json) and calls_json[:count] == self._sent_calls
+            sent_count = len(self._sent_calls)
+            is_longer = (
+                0 < sent_count < len(calls_json) and calls_json[:sent_count] == self._sent_calls
+            )
             repeated_ids = {
                 id(call)
-                for place, (call, text) in enumerate(zip(calls, calls_json, strict=True))
-                if (is_longer and place < count)
-                or (call["functionCall"].get("id") and text in self._sent_calls)
+                for index, (call, call_json) in enumerate(zip(calls, calls_json, strict=True))
+                if (is_longer and index < sent_count)
+                or (call["functionCall"].get("id") and call_json in self._sent_calls)
             }
             self._sent_calls += [
-                text
-                for call, text in zip(calls, calls_json, strict=True)
+                call_json
+                for call, call_json in zip(calls, calls_json, strict=True)
                 if id(call) not in repeated_ids
             ]
             if repeated_ids:
                 content["parts"] = [part for part in parts if id(part) not in repeated_ids]
 
-    def correct_delta(self, chunk: Any, parsed: Any) -> None:
+    def correct_delta(self, chunk: Any, parsed_chunk: Any) -> None:
         """Correct litellm's result for an Anthropic chunk: write the call that a piece of input belongs to."""
-        kind, index, delta = field(chunk, "type"), field(chunk, "index"), _delta(parsed)
+        event_type, index, delta = (
+            nested_field(chunk, "type"),
+            nested_field(chunk, "index"),
+            _delta(parsed_chunk),
+        )
         if delta is None:
             return
-        if kind == "content_block_start":
-            self._store_first_piece(index, field(chunk, "content_block"), delta)
+        if event_type == "content_block_start":
+            self._store_first_piece(index, nested_field(chunk, "content_block"), delta)
         elif index not in self._first_pieces:
             return
-        elif kind == "content_block_stop":
+        elif event_type == "content_block_stop":
             delta.tool_calls = None
-        elif kind == "content_block_delta" and field(chunk, "delta", "type") == INPUT_DELTA:
-            text = field(chunk, "delta", "partial_json")
+        elif (
+            event_type == "content_block_delta"
+            and nested_field(chunk, "delta", "type") == INPUT_DELTA
+        ):
+            text = nested_field(chunk, "delta", "partial_json")
             piece = copy.deepcopy(self._first_pieces[index])
             piece.id = piece.function.name = None
             piece.function.arguments = text if isinstance(text, str) else ""
@@ -73,13 +82,13 @@ class NativeCalls:
         # A new block under the same index ends the earlier block.
         self._first_pieces.pop(index, None)
         calls = getattr(delta, "tool_calls", None)
-        if field(block, "type") != TOOL_BLOCK or not calls:
+        if nested_field(block, "type") != TOOL_BLOCK or not calls:
             return
-        raw_input = field(block, "input")
+        raw_input = nested_field(block, "input")
         calls[0].function.arguments = json.dumps(raw_input) if raw_input else ""
         self._first_pieces[index] = calls[0]
 
 
-def _delta(parsed: Any) -> Any:
-    choices = getattr(parsed, "choices", None)
+def _delta(parsed_chunk: Any) -> Any:
+    choices = getattr(parsed_chunk, "choices", None)
     return getattr(choices[0], "delta", None) if choices else None

@@ -13,7 +13,7 @@ from typing import Any
 
 from palimpsest.model.wire.native_blocks import NATIVE_ITEM, has_native
 
-MARK = f"provider block {secrets.token_hex(16)}: "
+BLOCK_MARK = f"provider block {secrets.token_hex(16)}: "
 """Prefix of the text that stands for a block; valid in this process."""
 PASSED_UNCHANGED = frozenset({"thinking", "server_tool_use"})
 """Types of blocks that litellm passes on unchanged, beside results."""
@@ -23,7 +23,7 @@ Body = dict[str, Any]
 
 def translatable_messages(messages: list[Body], *, restores_blocks: bool) -> list[Body]:
     """Return messages that litellm can translate; without ``restores_blocks`` blocks that it cannot translate are left out."""
-    convert_block = _carried_block if restores_blocks else _without_native
+    convert_block = _carried_blocks if restores_blocks else _translatable_blocks
     return [
         {
             **message,
@@ -35,13 +35,13 @@ def translatable_messages(messages: list[Body], *, restores_blocks: bool) -> lis
     ]
 
 
-def _carried_block(item: Body) -> list[Body]:
+def _carried_blocks(item: Body) -> list[Body]:
     if item.get("type") != NATIVE_ITEM:
         return [item]
-    return [{"type": "text", "text": MARK + json.dumps(item["block"])}]
+    return [{"type": "text", "text": BLOCK_MARK + json.dumps(item["block"])}]
 
 
-def _without_native(item: Body) -> list[Body]:
+def _translatable_blocks(item: Body) -> list[Body]:
     if item.get("type") != NATIVE_ITEM:
         return [item]
     block = item["block"]
@@ -87,8 +87,8 @@ def _restoring_async_translation(
 
 def restored_body(body: Body) -> Body:
     """Return a body in which the original blocks replace their texts."""
-    for messages, blocks_key in (("messages", "content"), ("contents", "parts")):
-        for message in body.get(messages) or ():
+    for messages_key, blocks_key in (("messages", "content"), ("contents", "parts")):
+        for message in body.get(messages_key) or ():
             items = message.get(blocks_key) if isinstance(message, dict) else None
             if isinstance(items, list):
                 message[blocks_key] = [_restored_block(item) for item in items]
@@ -97,6 +97,6 @@ def restored_body(body: Body) -> Body:
 
 def _restored_block(item: Any) -> Any:
     text = item.get("text") if isinstance(item, dict) else None
-    if not isinstance(text, str) or not text.startswith(MARK):
+    if not isinstance(text, str) or not text.startswith(BLOCK_MARK):
         return item
-    return json.loads(text.removeprefix(MARK))
+    return json.loads(text.removeprefix(BLOCK_MARK))

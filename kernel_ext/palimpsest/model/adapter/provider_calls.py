@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4
 
-from palimpsest.model.adapter.responses_calls import event_kind
-from palimpsest.model.adapter.usage import field, objects
+from palimpsest.model.adapter.responses_calls import event_type_of
+from palimpsest.model.adapter.usage import dicts_of, nested_field
 from palimpsest.model.interface import (
     StreamEvent,
     ToolCalled,
@@ -58,17 +58,19 @@ class ProviderCalls:
         self._open_calls: dict[str, str] = {}
         """Tools of the calls whose results have not come, by id."""
         self._finished_ids: set[str] = set()
-        """Calls whose results Anthropic sent, and items of Responses, since some servers repeat them."""
+        """Ids of calls whose results Anthropic sent, and of items of Responses, since some servers repeat them."""
         self._announced_ids: set[str] = set()
-        """Items of Responses that were announced."""
+        """Ids of items of Responses that were announced."""
         self._events_after_text: list[StreamEvent] = []
         """Events that came after the text of the newest chunk; the text is emitted first."""
         self._sources: dict[str, str] = {}
+        """Titles of cited sources, by their addresses."""
         self._queries: list[str] = []
         self._urls: dict[str, str] = {}
-        self._search = SEARCH
+        """Statuses of pages that Gemini fetched, by their addresses."""
+        self._search_tool = SEARCH
         self._code_call_id = ""
-        self._executed_indices: set[str] = set()
+        self._executed_tool_indexes: set[str] = set()
 
     def take_events(self) -> list[StreamEvent]:
         """Return the events since the last call."""
@@ -85,7 +87,7 @@ class ProviderCalls:
         if not isinstance(chunk, dict):
             self._read_openai(chunk)
             return chunk
-        event_type = event_kind(chunk)
+        event_type = event_type_of(chunk)
         if event_type.startswith("content_block_"):
             return None if self._read_anthropic(event_type, chunk) else chunk
         if event_type.startswith("response."):
@@ -107,9 +109,9 @@ class ProviderCalls:
         searches = [call_id for call_id, tool in self._open_calls.items() if "search" in tool]
         if self._sources and not searches:
             inputs: Json = {"queries": self._queries} if self._queries else {}
-            searches = [self._add_call("", self._search, inputs, "openai")]
-        for identifier in list(self._open_calls):
-            self._add_result(identifier, sources if identifier in searches[-1:] else "")
+            searches = [self._add_call("", self._search_tool, inputs, "openai")]
+        for open_call_id in list(self._open_calls):
+            self._add_result(open_call_id, sources if open_call_id in searches[-1:] else "")
         if self._urls:
             call_id = self._add_call("", URL_CONTEXT, {"urls": list(self._urls)}, "openai")
             statuses = [f"{url}: {status}" for url, status in self._urls.items()]
@@ -119,35 +121,37 @@ class ProviderCalls:
 
     def _add_call(
         self,
-        identifier: str,
+        call_id: str,
         tool: str,
         inputs: Json,
         dialect: str,
-        native: Json | None = None,
+        native_block: Json | None = None,
         *,
         is_begun: bool = False,
     ) -> str:
-        identifier = identifier or f"provider_{uuid4().hex}"
-        metadata: Json = {DIALECT: dialect} | ({NATIVE_KEY: [native]} if native is not None else {})
-        if not is_begun:
-            self._events.append(ToolInputStarted(identifier, tool, provider_executed=True))
-        self._events.append(
-            ToolCalled(identifier, tool, inputs, provider_executed=True, metadata=metadata)
+        call_id = call_id or f"provider_{uuid4().hex}"
+        metadata: Json = {DIALECT: dialect} | (
+            {NATIVE_KEY: [native_block]} if native_block is not None else {}
         )
-        self._open_calls[identifier] = tool
-        return identifier
+        if not is_begun:
+            self._events.append(ToolInputStarted(call_id, tool, provider_executed=True))
+        self._events.append(
+            ToolCalled(call_id, tool, inputs, provider_executed=True, metadata=metadata)
+        )
+        self._open_calls[call_id] = tool
+        return call_id
 
-    def _add_result(self, identifier: str, text: str, native: Json | None = None) -> None:
-        tool = self._open_calls.pop(identifier, "")
-        metadata = {NATIVE_KEY: [native]} if native is not None else {}
-        returned = {"title": tool, "output": text, "metadata": metadata}
-        self._events.append(ToolReturned(identifier, returned))
+    def _add_result(self, call_id: str, text: str, native_block: Json | None = None) -> None:
+        tool = self._open_calls.pop(call_id, "")
+        metadata = {NATIVE_KEY: [native_block]} if native_block is not None else {}
+        outcome = {"title": tool, "output": text, "metadata": metadata}
+        self._events.append(ToolReturned(call_id, outcome))
 
-    def _add_failure(self, identifier: str, error: str, native: Json | None = None) -> None:
-        self._open_calls.pop(identifier, None)
-        metadata = {NATIVE_KEY: [native]} if native is not None else {}
+    def _add_failure(self, call_id: str, error: str, native_block: Json | None = None) -> None:
+        self._open_calls.pop(call_id, None)
+        metadata = {NATIVE_KEY: [native_block]} if native_block is not None else {}
         message = FAILED_OUTPUT.format(why=error)
-        self._events.append(ToolErred(identifier, message, metadata=metadata))
+        self._events.append(ToolErred(call_id, message, metadata=metadata))
 
     def _cite(self, url: Any, title: Any = "") -> None:
         if isinstance(url, str) and url:
@@ -206,8 +210,8 @@ class ProviderCalls:
         if is_text:
             self._ended_texts.append({**block, "text": "".join(self._text_pieces)})
         elif "id" in block:
-            value = _parsed_object("".join(self._text_pieces))
-            block["input"] = block.get("input") or {} if value is None else value
+            parsed_input = _parsed_object("".join(self._text_pieces))
+            block["input"] = block.get("input") or {} if parsed_input is None else parsed_input
             tool = str(block.get("name") or block["type"])
             metadata = {DIALECT: "anthropic", NATIVE_KEY: [block]}
             call = ToolCalled(
@@ -216,39 +220,39 @@ class ProviderCalls:
             self._events += [ToolInputEnded(block["id"]), call]
             self._open_calls[block["id"]] = tool
 
-    def _read_result(self, block_type: str, identifier: str, block: Json) -> None:
-        if identifier in self._finished_ids:
+    def _read_result(self, block_type: str, call_id: str, block: Json) -> None:
+        if call_id in self._finished_ids:
             return
-        self._finished_ids.add(identifier)
-        if identifier not in self._open_calls:
+        self._finished_ids.add(call_id)
+        if call_id not in self._open_calls:
             # The call is in the answer before, which ended because of another call.
             metadata = {DIALECT: "anthropic", NATIVE_KEY: []}
             tool = block_type.removesuffix("_tool_result")
             self._events += [
-                ToolInputStarted(identifier, tool, provider_executed=True),
-                ToolCalled(identifier, tool, {}, provider_executed=True, metadata=metadata),
+                ToolInputStarted(call_id, tool, provider_executed=True),
+                ToolCalled(call_id, tool, {}, provider_executed=True, metadata=metadata),
             ]
         content = block.get("content")
         error = result_error(content)
         if error is None and block.get("is_error"):
             error = result_text(content)
         if error is None:
-            self._add_result(identifier, result_text(content), block)
+            self._add_result(call_id, result_text(content), block)
         else:
-            self._add_failure(identifier, error, block)
+            self._add_failure(call_id, error, block)
 
     # Gemini
 
     def _read_gemini(self, chunk: Json) -> None:
-        for candidate in objects(chunk.get("candidates"))[:1]:
+        for candidate in dicts_of(chunk.get("candidates"))[:1]:
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, dict) else None
             events_before, self._events = self._events, []
-            for part in objects(parts):
+            for part in dicts_of(parts):
                 self._read_gemini_part(part)
-            google_flags = [_is_run_by_google(part) for part in objects(parts)]
+            are_run_by_google = [_is_run_by_google(part) for part in dicts_of(parts)]
             # Calls that Google ran, after other content in the same chunk.
-            if google_flags and google_flags[-1] and not google_flags[0]:
+            if are_run_by_google and are_run_by_google[-1] and not are_run_by_google[0]:
                 self._events, self._events_after_text = events_before, self._events
             else:
                 self._events = events_before + self._events
@@ -256,57 +260,57 @@ class ProviderCalls:
                 content["parts"] = [part for part in parts if not _is_run_by_google(part)]
             grounding = candidate.get("groundingMetadata")
             if isinstance(grounding, dict):
-                self._search = GOOGLE_SEARCH
+                self._search_tool = GOOGLE_SEARCH
                 queries = grounding.get("webSearchQueries")
                 for query in queries if isinstance(queries, list) else ():
                     if query not in self._queries:
                         self._queries.append(str(query))
-                for source in objects(grounding.get("groundingChunks")):
+                for source in dicts_of(grounding.get("groundingChunks")):
                     first_object = next((v for v in source.values() if isinstance(v, dict)), {})
                     self._cite(first_object.get("uri"), first_object.get("title"))
-            for page in objects(field(candidate, "urlContextMetadata", "urlMetadata")):
+            for page in dicts_of(nested_field(candidate, "urlContextMetadata", "urlMetadata")):
                 status = str(page.get("urlRetrievalStatus") or "")
                 url = str(page.get("retrievedUrl"))
                 self._urls[url] = status.removeprefix("URL_RETRIEVAL_STATUS_")
 
     def _read_gemini_part(self, part: Json) -> None:
         code, result = part.get("executableCode"), part.get("codeExecutionResult")
-        tool_call, answer = part.get("toolCall"), part.get("toolResponse")
+        tool_call, tool_response = part.get("toolCall"), part.get("toolResponse")
         if isinstance(code, dict):
             inputs: Json = {"code": str(code.get("code") or "")}
             self._code_call_id = self._add_call("", CODE_EXECUTION, inputs, "gemini", part)
         elif isinstance(result, dict):
-            target = self._code_call_id or self._add_call("", CODE_EXECUTION, {}, "gemini")
+            call_id = self._code_call_id or self._add_call("", CODE_EXECUTION, {}, "gemini")
             self._code_call_id = ""
             output = str(result.get("output") or "")
             if result.get("outcome") in {"OUTCOME_OK", None}:
-                self._add_result(target, output or "(no output)", part)
+                self._add_result(call_id, output or "(no output)", part)
             else:
-                self._add_failure(target, output or str(result["outcome"]), part)
+                self._add_failure(call_id, output or str(result["outcome"]), part)
         elif isinstance(tool_call, dict):
             inputs = tool_call["args"] if isinstance(tool_call.get("args"), dict) else {}
             tool = str(tool_call.get("toolType") or "tool").lower()
             self._add_call(str(tool_call.get("id") or ""), tool, inputs, "gemini", part)
-        elif isinstance(answer, dict):
-            target = str(answer.get("id") or next(reversed(self._open_calls), ""))
-            if target in self._open_calls:
-                self._add_result(target, result_text(answer.get("response")), part)
+        elif isinstance(tool_response, dict):
+            call_id = str(tool_response.get("id") or next(reversed(self._open_calls), ""))
+            if call_id in self._open_calls:
+                self._add_result(call_id, result_text(tool_response.get("response")), part)
 
     # OpenAI's formats
 
     def _read_openai(self, chunk: Any) -> None:
         """Read the fields that servers add to OpenAI's chunks: citations, annotations, executed tools."""
         for name in ("citations", "search_results"):
-            self._cite_all(field(chunk, name))
-        choices = field(chunk, "choices")
-        first = choices[0] if isinstance(choices, list) and choices else None
-        for place in ("delta", "message"):
-            message = field(first, place)
+            self._cite_all(nested_field(chunk, name))
+        choices = nested_field(chunk, "choices")
+        first_choice = choices[0] if isinstance(choices, list) and choices else None
+        for field_name in ("delta", "message"):
+            message = nested_field(first_choice, field_name)
             if message is None or (isinstance(message, dict) and ADDED_FIELDS.isdisjoint(message)):
                 continue
-            self._cite_all(field(message, "annotations"))
-            self._cite_all(field(message, "citations"))
-            for tool in _as_list(field(message, "executed_tools")):
+            self._cite_all(nested_field(message, "annotations"))
+            self._cite_all(nested_field(message, "citations"))
+            for tool in _as_list(nested_field(message, "executed_tools")):
                 self._read_executed_tool(tool)
 
     def _cite_all(self, citations: Any) -> None:
@@ -314,20 +318,20 @@ class ProviderCalls:
             if isinstance(citation, str):
                 self._cite(citation)
                 continue
-            inner = field(citation, "url_citation") or citation
-            self._cite(field(inner, "url"), field(inner, "title"))
+            inner = nested_field(citation, "url_citation") or citation
+            self._cite(nested_field(inner, "url"), nested_field(inner, "title"))
 
     def _read_executed_tool(self, item: Any) -> None:
         """Read a tool run of Groq's, which is sent again once it has an output."""
-        index = f"{field(item, 'index')}"
-        output = field(item, "output")
-        if output is None or index in self._executed_indices:
+        index = f"{nested_field(item, 'index')}"
+        output = nested_field(item, "output")
+        if output is None or index in self._executed_tool_indexes:
             return
-        self._executed_indices.add(index)
-        inputs = _parsed_object(str(field(item, "arguments") or ""))
-        tool = str(field(item, "name") or field(item, "type") or "tool")
+        self._executed_tool_indexes.add(index)
+        inputs = _parsed_object(str(nested_field(item, "arguments") or ""))
+        tool = str(nested_field(item, "name") or nested_field(item, "type") or "tool")
         call_id = self._add_call("", tool, inputs or {}, "openai")
-        results = result_text(_plain_sources(field(item, "search_results", "results")))
+        results = result_text(_plain_sources(nested_field(item, "search_results", "results")))
         self._add_result(call_id, "\n\n".join(filter(None, (result_text(output), results))))
 
     def _read_responses(self, event_type: str, chunk: Json) -> None:
@@ -339,30 +343,30 @@ class ProviderCalls:
             self._read_item(chunk.get("item"))
         elif event_type in {"response.completed", "response.incomplete"}:
             # The end of an answer repeats its items; some servers send them only there.
-            for item in objects(field(chunk, "response", "output")):
+            for item in dicts_of(nested_field(chunk, "response", "output")):
                 self._read_item(item)
 
     def _announce_item(self, item: Any) -> None:
         known_item = responses_item(item) if isinstance(item, dict) else None
-        identifier = str(item.get("id") or "") if known_item is not None else ""
-        if known_item is not None and identifier and identifier not in self._announced_ids:
-            self._announced_ids.add(identifier)
+        item_id = str(item.get("id") or "") if known_item is not None else ""
+        if known_item is not None and item_id and item_id not in self._announced_ids:
+            self._announced_ids.add(item_id)
             tool = known_item.tool
-            self._events.append(ToolInputStarted(identifier, tool, provider_executed=True))
+            self._events.append(ToolInputStarted(item_id, tool, provider_executed=True))
 
     def _read_item(self, item: Any) -> None:
         known_item = responses_item(item) if isinstance(item, dict) else None
         if known_item is None:
             return
-        identifier = str(item.get("id") or "")
+        item_id = str(item.get("id") or "")
         # Without an id, an item repeated at the end of an answer is recognised by its content.
-        finished_id = identifier or json.dumps(item, sort_keys=True, default=str)
+        finished_id = item_id or json.dumps(item, sort_keys=True, default=str)
         if finished_id in self._finished_ids:
             return
         self._finished_ids.add(finished_id)
-        is_begun = identifier in self._announced_ids
+        is_begun = item_id in self._announced_ids
         call_id = self._add_call(
-            identifier, known_item.tool, known_item.input, RESPONSES, is_begun=is_begun
+            item_id, known_item.tool, known_item.input, RESPONSES, is_begun=is_begun
         )
         for url, title in known_item.sources:
             self._cite(url, title)
@@ -374,7 +378,9 @@ class ProviderCalls:
 
 def _plain_sources(sources: Any) -> list[Json]:
     """Return sources with their addresses and titles only."""
-    pairs = ((field(source, "url"), field(source, "title")) for source in _as_list(sources))
+    pairs = (
+        (nested_field(source, "url"), nested_field(source, "title")) for source in _as_list(sources)
+    )
     return [{"url": url, "title": title} for url, title in pairs if isinstance(url, str)]
 
 

@@ -13,7 +13,7 @@ from palimpsest.model.adapter.native_calls import NativeCalls
 from palimpsest.model.adapter.provider_calls import ProviderCalls
 from palimpsest.model.adapter.responses_calls import ResponsesCalls, ResponsesText
 from palimpsest.model.adapter.unstreamed_answer import checked_bytes, checked_lines
-from palimpsest.model.adapter.usage import field, objects
+from palimpsest.model.adapter.usage import dicts_of, nested_field
 
 
 class DiscardingList(list[Any]):
@@ -23,7 +23,7 @@ class DiscardingList(list[Any]):
         """Discard the chunk."""
 
 
-WITHHELD = "provider_call"
+WITHHELD_FIELD = "provider_call"
 """The field that marks an empty delta in place of a chunk that litellm must not see."""
 
 
@@ -35,7 +35,7 @@ def native_finish(chunk: Any) -> str | None:
     if not isinstance(chunk, dict):
         return None
     if chunk.get("type") in {"message_start", "message_delta"}:
-        return str(field(chunk, "delta", "stop_reason") or "")
+        return str(nested_field(chunk, "delta", "stop_reason") or "")
     if isinstance(chunk.get("candidates"), list):
         return _first_field(chunk, "candidates", "finishReason")
     if isinstance(chunk.get("choices"), list):
@@ -45,13 +45,13 @@ def native_finish(chunk: Any) -> str | None:
 
 def _first_field(chunk: Any, answers: str, name: str) -> str:
     """Return a field of the first answer in a chunk of a provider's own format; empty where it has none."""
-    return next((str(item.get(name) or "") for item in objects(field(chunk, answers))), "")
+    return next((str(item.get(name) or "") for item in dicts_of(nested_field(chunk, answers))), "")
 
 
 def add_empty_inputs(chunk: Any) -> None:
     """Add an empty input to Gemini's calls that have none, since litellm requires one."""
-    for candidate in objects(field(chunk, "candidates")):
-        for part in objects(field(candidate, "content", "parts")):
+    for candidate in dicts_of(nested_field(chunk, "candidates")):
+        for part in dicts_of(nested_field(candidate, "content", "parts")):
             call = part.get("functionCall")
             if isinstance(call, dict) and call.get("args") is None:
                 call["args"] = {}
@@ -60,7 +60,7 @@ def add_empty_inputs(chunk: Any) -> None:
 def _empty_chunk(parse: Callable[..., Any]) -> Any:
     """Return an empty chunk in place of one that litellm must not see."""
     empty_chunk = parse(chunk={"type": "ping"})
-    empty_chunk.choices[0].delta.provider_specific_fields = {WITHHELD: True}
+    empty_chunk.choices[0].delta.provider_specific_fields = {WITHHELD_FIELD: True}
     return empty_chunk
 
 
@@ -177,7 +177,7 @@ class StreamTap:
             finish = getattr(choices[0], "finish_reason", None) if choices else None
         if finish and not self._has_native_calls:
             self.finish = str(finish)
-        usage = field(chunk, "usage")
+        usage = nested_field(chunk, "usage")
         if usage is not None:
             self.usage = usage
         if not self._reads_before_parsing:
@@ -208,6 +208,6 @@ class StreamTap:
         for layer in (self._raw_stream, getattr(self._raw_stream, "streaming_response", None)):
             close = getattr(layer, "aclose", None) or getattr(layer, "close", None)
             if close is not None:
-                pending = close()
-                if hasattr(pending, "__await__"):
-                    await pending
+                closing = close()
+                if hasattr(closing, "__await__"):
+                    await closing

@@ -17,13 +17,13 @@ from palimpsest.model.adapter.tool_call_joiner import json_text
 
 Json = dict[str, Any]
 
-ITEMS = {"function_call": "arguments", "custom_tool_call": "input"}
+INPUT_FIELDS = {"function_call": "arguments", "custom_tool_call": "input"}
 """Items of an answer that are calls for us, and the field of their input."""
-DELTAS = ("function_call_arguments", "custom_tool_call_input")
+INPUT_EVENTS = ("function_call_arguments", "custom_tool_call_input")
 """Names of the events that stream an input, between ``response.`` and ``.delta`` or ``.done``."""
-NOT_UNIQUE = re.compile(r"call_\d+")
+REUSED_ID = re.compile(r"call_\d+")
 """A call's id that some servers reuse in each answer; the item's id is sent back instead, as litellm does."""
-NAMELESS = "function_call"
+UNKNOWN_TOOL = "function_call"
 """Tool name of a call whose server never sent one; no such tool is offered, so the model reads that it is unknown."""
 
 
@@ -57,7 +57,7 @@ class ResponsesCalls:
 
     def read_chunk(self, chunk: Any) -> bool:
         """Read an event; returns whether it is only about a call, so that litellm must not get it."""
-        event_type = event_kind(chunk)
+        event_type = event_type_of(chunk)
         if event_type in {"response.output_item.added", "response.output_item.done"}:
             item = chunk.get("item")
             if not _is_call(item):
@@ -69,7 +69,7 @@ class ResponsesCalls:
             self._take_final_calls(answer.get("output") if isinstance(answer, dict) else None)
             return False
         name, _, event_part = event_type.removeprefix("response.").rpartition(".")
-        if name not in DELTAS or event_part not in {"delta", "done"}:
+        if name not in INPUT_EVENTS or event_part not in {"delta", "done"}:
             return False
         if event_part == "delta":
             arguments = chunk.get("delta")
@@ -88,7 +88,7 @@ class ResponsesCalls:
         call.call_id = call.call_id or _text(item.get("call_id"))
         call.name = call.name or _text(item.get("name"))
         self._pass_on(call, at_last=is_whole)
-        raw_input = item.get(ITEMS[item["type"]])
+        raw_input = item.get(INPUT_FIELDS[item["type"]])
         if raw_input not in (None, "") or (is_whole and item.get("status") == "completed"):
             # An item with its input is whole, too, unless deltas continue it.
             is_object = raw_input is not None and not isinstance(raw_input, str)
@@ -101,8 +101,8 @@ class ResponsesCalls:
             if item_id and item_id in call.item_ids:
                 return call
         for call in self._calls:
-            is_place = index is None or call.index is None or call.index == index
-            if call_id and call.call_id == call_id and is_place:
+            is_same_index = index is None or call.index is None or call.index == index
+            if call_id and call.call_id == call_id and is_same_index:
                 return call
         if item_id or call_id:
             return None
@@ -141,9 +141,9 @@ class ResponsesCalls:
         """Pass a call on as soon as its name is known, or ``at_last``."""
         if call.id or not (call.name or at_last):
             return
-        unique_id = call.call_id if NOT_UNIQUE.fullmatch(call.call_id) is None else ""
+        unique_id = call.call_id if REUSED_ID.fullmatch(call.call_id) is None else ""
         call.id = unique_id or min(call.item_ids, default=call.call_id) or f"call_{uuid4().hex}"
-        self._add_piece(call, "", name=call.name or NAMELESS)
+        self._add_piece(call, "", name=call.name or UNKNOWN_TOOL)
         held_pieces, call.held_pieces = call.held_pieces, []
         for text in held_pieces:
             self._add_piece(call, text, is_whole=call.is_whole)
@@ -171,7 +171,7 @@ class ResponsesCalls:
             call.name = call.name or _text(item.get("name"))
             self._pass_on(call, at_last=True)
             if not call.is_whole:
-                self._add_input(call, item.get(ITEMS[item["type"]]), is_whole=True)
+                self._add_input(call, item.get(INPUT_FIELDS[item["type"]]), is_whole=True)
         for call in open_calls:
             self._pass_on(call, at_last=True)
 
@@ -186,7 +186,7 @@ class ResponsesText:
 
     def read_chunk(self, chunk: Any) -> str:
         """Return the text of an event that litellm's translation leaves out."""
-        event_type = event_kind(chunk)
+        event_type = event_type_of(chunk)
         if event_type in {"response.output_text.delta", "response.refusal.delta"}:
             text = _text(chunk.get("delta"))
             self._item_has_text = self._item_has_text or bool(text)
@@ -205,14 +205,14 @@ class ResponsesText:
         return ""
 
     def _whole_text(self, items: Any) -> str:
-        text = []
+        texts = []
         for item in items if isinstance(items, list) else ():
             content = item.get("content") if _is_message(item) else None
             for block in content if isinstance(content, list) else ():
                 if isinstance(block, dict):
                     self.is_refused = self.is_refused or bool(_text(block.get("refusal")))
-                    text.append(_text(block.get("text")) or _text(block.get("refusal")))
-        return "".join(text)
+                    texts.append(_text(block.get("text")) or _text(block.get("refusal")))
+        return "".join(texts)
 
 
 def _is_message(item: Any) -> bool:
@@ -225,7 +225,7 @@ def _is_same(call: ResponsesCall, item: Json) -> bool:
     return bool((item_id and item_id in call.item_ids) or (call_id and call_id == call.call_id))
 
 
-def event_kind(chunk: Any) -> str:
+def event_type_of(chunk: Any) -> str:
     """Return the type of an event, which may be a member of litellm's enumeration; empty where it has none."""
     event_type = chunk.get("type") if isinstance(chunk, dict) else None
     event_type = getattr(event_type, "value", event_type)
@@ -233,7 +233,7 @@ def event_kind(chunk: Any) -> str:
 
 
 def _is_call(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type") in ITEMS
+    return isinstance(item, dict) and item.get("type") in INPUT_FIELDS
 
 
 def _text(value: Any) -> str:

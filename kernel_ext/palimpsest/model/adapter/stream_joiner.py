@@ -79,43 +79,47 @@ class ThinkTags:
     def __init__(self) -> None:
         self._held_text = ""
         self._position: Literal["start", "inside", "after"] = "start"
-        self._tagged = self._has_begun = False
+        self._has_tags = self._has_begun = False
 
     def split_thinking(self, text: str) -> Iterator[tuple[bool, str]]:
         """Yield pieces of thinking (True) and of the answer (False)."""
         self._held_text += text
         if self._position == "start":
-            stripped = self._held_text.lstrip()
-            if not stripped.startswith(OPENS) and OPENS.startswith(stripped):
+            stripped_text = self._held_text.lstrip()
+            if not stripped_text.startswith(THINK_OPEN) and THINK_OPEN.startswith(stripped_text):
                 return
-            self._tagged = stripped.startswith(OPENS)
-            self._position = "inside" if self._tagged else "after"
-            self._held_text = stripped.removeprefix(OPENS) if self._tagged else self._held_text
+            self._has_tags = stripped_text.startswith(THINK_OPEN)
+            self._position = "inside" if self._has_tags else "after"
+            self._held_text = (
+                stripped_text.removeprefix(THINK_OPEN) if self._has_tags else self._held_text
+            )
         if self._position == "inside":
             yield from self._inside_tag()
         if self._position == "after":
             yield from self._release_text(len(self._held_text))
 
     def _inside_tag(self) -> Iterator[tuple[bool, str]]:
-        thought_text, end_tag, answer_text = self._held_text.partition(CLOSES)
+        thought_text, end_tag, answer_text = self._held_text.partition(THINK_CLOSE)
         if end_tag:
             yield from self._release_text(len(thought_text))
             self._position, self._held_text, self._has_begun = "after", answer_text, False
             return
-        lengths = range(len(CLOSES) - 1, 0, -1)
-        held_chars = next((size for size in lengths if thought_text.endswith(CLOSES[:size])), 0)
+        lengths = range(len(THINK_CLOSE) - 1, 0, -1)
+        held_chars = next(
+            (size for size in lengths if thought_text.endswith(THINK_CLOSE[:size])), 0
+        )
         yield from self._release_text(len(thought_text) - held_chars)
 
     def _release_text(self, length: int) -> Iterator[tuple[bool, str]]:
-        """Yield this many characters, without the empty lines around tags."""
+        """Yield ``length`` characters of the held text, without the empty lines around tags."""
         text, self._held_text = self._held_text[:length], self._held_text[length:]
-        if self._tagged and not self._has_begun:
+        if self._has_tags and not self._has_begun:
             text = text.lstrip("\n")
         if text:
             self._has_begun = True
             yield self._position == "inside", text
 
-    def held_text(self) -> Iterator[tuple[bool, str]]:
+    def release_held_text(self) -> Iterator[tuple[bool, str]]:
         """Yield the text that was held back because a tag might have begun in it."""
         if self._position == "start":
             self._position = "after"
@@ -127,7 +131,7 @@ def _plain_name(name: str) -> str:
     return name.strip().removeprefix("functions.").lower()
 
 
-OPENS, CLOSES = "<think>", "</think>"
+THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 
 
 class StreamJoiner:
@@ -145,13 +149,15 @@ class StreamJoiner:
         responses_calls: ResponsesCalls | None = None,
     ) -> None:
         self._model_family = family
-        self._names = names or {}
-        self._offered_names = {_plain_name(name) for pair in self._names.items() for name in pair}
+        self._our_names = names or {}
+        self._offered_names = {
+            _plain_name(name) for pair in self._our_names.items() for name in pair
+        }
         self._provider_calls = provider_calls
         self._responses_calls = responses_calls
         self._server_call_ids: set[str] = set()
         """Ids of calls that the server marks as run by itself."""
-        self._continued_after: set[str] = set()
+        self._ids_before_text: set[str] = set()
         """Ids of calls after which the answer has more text."""
         self._block_text: list[str] = []
         """Text of the open block."""
@@ -197,7 +203,7 @@ class StreamJoiner:
     def end_stream(self, finish: str = "stop") -> Iterator[StreamEvent]:
         """Close the open blocks and yield the complete calls; only after a real finish."""
         yield from self._provider_events()
-        yield from self._add_content(self._tags.held_text())
+        yield from self._add_content(self._tags.release_held_text())
         for piece in self._responses_pieces():
             yield from self._add_call_piece(piece)
         yield from self._end_reasoning()
@@ -208,7 +214,7 @@ class StreamJoiner:
         self._calls.calls = [call for call in self._calls.calls if call not in server_calls]
         for call in self._calls.calls:
             whole_call = call.complete_call()
-            yield replace(whole_call, tool=self._names.get(whole_call.tool, whole_call.tool))
+            yield replace(whole_call, tool=self._our_names.get(whole_call.tool, whole_call.tool))
         metadata = {DIALECT: "openai"}
         for call in server_calls:
             value = call.complete_call().input
@@ -228,7 +234,7 @@ class StreamJoiner:
             return True
         is_unknown = _plain_name(call.tool) not in self._offered_names
         was_stopped = finish.lower() not in CALL_FINISHES and FINISHES.get(finish.lower()) == "stop"
-        return is_unknown and was_stopped and call.id in self._continued_after
+        return is_unknown and was_stopped and call.id in self._ids_before_text
 
     def _responses_pieces(self) -> list[Any]:
         return self._responses_calls.take_pieces() if self._responses_calls is not None else []
@@ -240,7 +246,7 @@ class StreamJoiner:
                 yield from self._end_text()
             yield event
 
-    def reason(self, finish: str) -> str:
+    def finish_reason(self, finish: str) -> str:
         """Return our finish reason for the provider's finish."""
         our_reason = FINISHES.get(finish.lower(), "unknown")
         if self.is_refused and our_reason == "stop":
@@ -248,9 +254,9 @@ class StreamJoiner:
         has_calls = our_reason in {"stop", "unknown"} and bool(self._calls.calls)
         return "tool-calls" if has_calls else our_reason
 
-    def _new_id(self, kind: str) -> str:
+    def _new_id(self, block_kind: str) -> str:
         self._block_count += 1
-        return f"{kind}_{self._block_count}"
+        return f"{block_kind}_{self._block_count}"
 
     def _add_content(self, pieces: Iterable[tuple[bool, str]]) -> Iterator[StreamEvent]:
         for is_thinking, text in pieces:
@@ -265,7 +271,7 @@ class StreamJoiner:
         self.text_pieces.append(text)
         self._block_text.append(text)
         if self._calls.calls and text.strip():
-            self._continued_after |= {call.id for call in self._calls.calls}
+            self._ids_before_text |= {call.id for call in self._calls.calls}
         yield TextDelta(self._text_id, text)
 
     def _end_text(self) -> Iterator[StreamEvent]:
@@ -323,15 +329,15 @@ class StreamJoiner:
         newest_call = self._calls.calls[-1] if self._calls.calls else None
         joined_piece = self._calls.add_piece(piece)
         call = joined_piece.call
-        kind = getattr(piece, "type", None)
-        if isinstance(kind, str) and kind not in CLIENT_CALL_TYPES:
+        call_type = getattr(piece, "type", None)
+        if isinstance(call_type, str) and call_type not in CLIENT_CALL_TYPES:
             self._server_call_ids.add(call.id)
         if joined_piece.is_new:
             yield from self._end_reasoning()
             yield from self._end_text()
             if newest_call is not None:
                 yield from self._end_call(newest_call)
-            yield ToolInputStarted(call.id, self._names.get(call.tool, call.tool))
+            yield ToolInputStarted(call.id, self._our_names.get(call.tool, call.tool))
         if joined_piece.text:
             yield ToolInputDelta(call.id, joined_piece.text)
 

@@ -22,8 +22,9 @@ MIN_RECOGNISABLE_CHARS = 8
 """Fewest characters of the first line that are enough to recognise a stream."""
 END_MARKER = re.compile(rb"data: ?\[DONE\]\s*$")
 """The end marker of a stream that was not cut."""
-TAIL_BYTES = 64
-IGNORED_LINES = (b":", b"id:", b"retry:")
+MAX_END_BYTES = 64
+"""Number of newest bytes in which the end marker is looked for."""
+IGNORED_LINE_BEGINNINGS = (b":", b"id:", b"retry:")
 """Beginnings of lines without content of the answer."""
 
 
@@ -53,7 +54,7 @@ async def checked_bytes(
     last_bytes = b""
     is_a_stream = False
     async for chunk in chunks:
-        last_bytes = (last_bytes + chunk)[-TAIL_BYTES:]
+        last_bytes = (last_bytes + chunk)[-MAX_END_BYTES:]
         if END_MARKER.search(last_bytes):
             on_end()
         pending_bytes += chunk
@@ -79,7 +80,7 @@ def _complete_lines(received_bytes: bytes) -> tuple[bytes, bytes]:
     line as an event without data, and fails.
     """
     complete, end, rest = received_bytes.rpartition(b"\n")
-    lines = (line for line in complete.split(b"\n") if not line.startswith(IGNORED_LINES))
+    lines = (line for line in complete.split(b"\n") if not line.startswith(IGNORED_LINE_BEGINNINGS))
     return (b"\n".join(lines) + end if end else b""), rest
 
 

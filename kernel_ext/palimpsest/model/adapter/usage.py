@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest.transcript.values import MAX_TOKENS, Usage, priced_tier
 
 
-def field(value: Any, *path: str) -> Any:
+def nested_field(value: Any, *path: str) -> Any:
     """Read a nested field from objects or dicts; None where something is missing."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
@@ -20,7 +20,7 @@ def field(value: Any, *path: str) -> Any:
     return value
 
 
-def objects(value: Any) -> list[dict[str, Any]]:
+def dicts_of(value: Any) -> list[dict[str, Any]]:
     """Return the dicts of a list; empty for any other value."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
@@ -42,7 +42,7 @@ CACHE_WRITE_PATHS = (
     ("prompt_tokens_details", "cache_write_tokens"),
 )
 REASONING_PATH = ("completion_tokens_details", "reasoning_tokens")
-PATHS = (
+TOKEN_COUNT_PATHS = (
     *(("prompt_tokens",), ("completion_tokens",), ("total_tokens",)),
     *CACHE_READ_PATHS,
     *CACHE_WRITE_PATHS,
@@ -61,12 +61,12 @@ def is_possible(value: Any) -> bool:
     )
 
 
-def _count(value: Any) -> int:
+def _token_count(value: Any) -> int:
     return int(value) if value is not None else 0
 
 
 def _first_number(report: Any, *paths: tuple[str, ...]) -> int:
-    return next(filter(None, (_count(field(report, *path)) for path in paths)), 0)
+    return next(filter(None, (_token_count(nested_field(report, *path)) for path in paths)), 0)
 
 
 def normalise_usage(report: Any) -> Usage | None:
@@ -74,18 +74,18 @@ def normalise_usage(report: Any) -> Usage | None:
 
     None when nothing was reported, or only zeros, as some local servers do, or a number is impossible.
     """
-    counts = [field(report, *path) for path in PATHS]
+    counts = [nested_field(report, *path) for path in TOKEN_COUNT_PATHS]
     if not all(is_possible(value) for value in counts if value is not None):
         return None
-    prompt = _count(field(report, "prompt_tokens"))
-    completion = _count(field(report, "completion_tokens"))
+    prompt = _token_count(nested_field(report, "prompt_tokens"))
+    completion = _token_count(nested_field(report, "completion_tokens"))
     if not prompt and not completion:
         return None
     cache_read = _first_number(report, *CACHE_READ_PATHS)
     cache_write = _first_number(report, *CACHE_WRITE_PATHS)
-    hour_cache_tokens = field(report, *HOUR_CACHE_PATH)
-    reasoning = _count(field(report, *REASONING_PATH))
-    total_tokens = _count(field(report, "total_tokens"))
+    hour_cache_tokens = nested_field(report, *HOUR_CACHE_PATH)
+    reasoning = _token_count(nested_field(report, *REASONING_PATH))
+    total_tokens = _token_count(nested_field(report, "total_tokens"))
     is_sum = total_tokens == prompt + completion + reasoning
     is_reasoning_separate = reasoning and (reasoning > completion or is_sum)
     return Usage(
@@ -94,10 +94,10 @@ def normalise_usage(report: Any) -> Usage | None:
         reasoning=reasoning,
         cache_read=cache_read,
         cache_write=cache_write,
-        cache_write_hour=min(cache_write, _count(hour_cache_tokens))
+        cache_write_hour=min(cache_write, _token_count(hour_cache_tokens))
         if hour_cache_tokens is not None
         else None,
-        service_tier=priced_tier(field(report, "service_tier")),
+        service_tier=priced_tier(nested_field(report, "service_tier")),
         total=total_tokens or None,
     )
 
@@ -118,32 +118,36 @@ def with_estimates(
     prompt: str,
     text: str,
     reasoning: str,
-    count: Callable[[str], int],
+    count_tokens: Callable[[str], int],
     reported_usage: Usage | None = None,
 ) -> Usage:
     """Add our own token counts for the prompt, the answer, or both, where the provider reported none."""
     usage = reported_usage if reported_usage is not None else Usage()
     update: dict[str, int | bool | None] = {"estimated": True}
     if not usage.prompt:
-        update |= {"input": count(prompt), "total": None}
+        update |= {"input": count_tokens(prompt), "total": None}
     if not usage.output + usage.reasoning:
-        update |= {"output": count(text), "reasoning": count(reasoning)}
+        update |= {"output": count_tokens(text), "reasoning": count_tokens(reasoning)}
     return usage.model_copy(update=update)
 
 
 def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
     """Return Anthropic's usage report in OpenAI's form, whose prompt includes cached tokens."""
-    rounds = [item for item in usage.get("iterations") or () if isinstance(item, dict)] or [usage]
-    cache_read = _sum("cache_read_input_tokens", rounds)
-    cache_write = _sum("cache_creation_input_tokens", rounds)
-    prompt = _sum_of(_sum("input_tokens", rounds), cache_read, cache_write)
-    completion = _sum("output_tokens", rounds)
+    reports = [report for report in usage.get("iterations") or () if isinstance(report, dict)] or [
+        usage
+    ]
+    cache_read = _sum("cache_read_input_tokens", reports)
+    cache_write = _sum("cache_creation_input_tokens", reports)
+    prompt = _sum_of(_sum("input_tokens", reports), cache_read, cache_write)
+    completion = _sum("output_tokens", reports)
     hour_path = ("cache_creation", "ephemeral_1h_input_tokens")
-    hour_counts = [count for item in rounds if (count := field(item, *hour_path)) is not None]
-    hour_tokens = _sum_of(*hour_counts) if hour_counts else field(usage, *hour_path)
+    hour_counts = [
+        count for report in reports if (count := nested_field(report, *hour_path)) is not None
+    ]
+    hour_tokens = _sum_of(*hour_counts) if hour_counts else nested_field(usage, *hour_path)
     write_details = {"ephemeral_1h_input_tokens": hour_tokens}
     reasoning_path = ("output_tokens_details", "thinking_tokens")
-    reasoning_counts = [field(item, *reasoning_path) for item in rounds]
+    reasoning_counts = [nested_field(report, *reasoning_path) for report in reports]
     reasoning_tokens = None if None in reasoning_counts else _sum_of(*reasoning_counts)
     if isinstance(reasoning_tokens, int) and isinstance(completion, int):
         reasoning_tokens = min(max(0, reasoning_tokens), completion)
@@ -159,8 +163,8 @@ def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sum(name: str, rounds: list[dict[str, Any]]) -> Any:
-    return _sum_of(*(usage_round.get(name) or 0 for usage_round in rounds))
+def _sum(name: str, reports: list[dict[str, Any]]) -> Any:
+    return _sum_of(*(report.get(name) or 0 for report in reports))
 
 
 def _sum_of(*values: Any) -> Any:

@@ -18,7 +18,7 @@ from palimpsest.model.catalog.model_info import (
     model_info,
     variable_of,
 )
-from palimpsest.model.errors.explanations import address
+from palimpsest.model.errors.explanations import address_without_key
 from palimpsest.model.providers import (
     BASE_VARIABLES,
     COMPATIBLE,
@@ -35,9 +35,9 @@ MIN_WINDOW = 16_000
 """Tokens; a local model with a smaller window has no room for an agent's tools and their outputs."""
 
 UNKNOWN_NAME = "unknown"
-"""Stands for a model's name before its server was queried for it."""
+"""The name of a model whose server was not yet queried for it."""
 
-Ollama = Callable[[Mapping[str, str]], LocalModels]
+OllamaQuery = Callable[[Mapping[str, str]], LocalModels]
 """Queries the user's Ollama for its models."""
 
 
@@ -47,12 +47,12 @@ class KnownModel:
 
     info: ModelInfo
     reason: str
-    """Why it is available, in a few words for the user."""
+    """Why the model is available, in a few words for the user."""
 
 
 def choose_model(
     environment: Mapping[str, str],
-    ollama: Ollama = local.models,
+    ollama: OllamaQuery = local.ollama_models,
     overrides: Overrides | None = None,
 ) -> ModelRef:
     """Choose the model that answers when the user named none.
@@ -95,7 +95,7 @@ def expected_model(
 
 
 def unresponsive_servers(
-    environment: Mapping[str, str], ollama: Ollama = local.models
+    environment: Mapping[str, str], ollama: OllamaQuery = local.ollama_models
 ) -> Iterator[str]:
     """Yield a sentence for each server of the environment that does not list a usable model."""
     try:
@@ -111,7 +111,7 @@ def unresponsive_servers(
 def known_models(
     environment: Mapping[str, str],
     overrides: Overrides | None = None,
-    ollama: Ollama = local.models,
+    ollama: OllamaQuery = local.ollama_models,
 ) -> tuple[KnownModel, ...]:
     """Return the available models: configured, with a key, local, and rehearsal."""
     models: dict[str, KnownModel] = {}
@@ -126,7 +126,7 @@ def known_models(
             add(model_id, "configured")
     base_url = base_of(COMPATIBLE, environment)
     for name in local.served_models(base_url, environment).names if base_url is not None else ():
-        add(f"{COMPATIBLE}/{name}", f"listed by {address(base_url)}")
+        add(f"{COMPATIBLE}/{name}", f"listed by {address_without_key(base_url)}")
     for provider in KEY_VARIABLES:
         if has_key(provider, environment) and base_of(provider, environment) is None:
             default_names = filter(None, [DEFAULT_MODELS.get(provider)])
@@ -139,7 +139,7 @@ def known_models(
 
 
 def _can_run_agent(model: LocalModel) -> bool:
-    return model.tools and model.window > MIN_WINDOW
+    return model.calls_tools and model.window > MIN_WINDOW
 
 
 def _served_model(environment: Mapping[str, str]) -> ModelRef | None:
@@ -160,7 +160,7 @@ def _served_model(environment: Mapping[str, str]) -> ModelRef | None:
     key_advice = f"Set {key_variable(COMPATIBLE)} to its key"
     problem, advice = _missing_text(local_models.missing_reason, "Start it", key_advice)
     raise ConfigError(
-        f"The server at {address(base_url)}, which {variable_of(COMPATIBLE, environment)} names, {problem}. {advice}, set "
+        f"The server at {address_without_key(base_url)}, which {variable_of(COMPATIBLE, environment)} names, {problem}. {advice}, set "
         f"{SERVED_MODEL_VARIABLE} to the name of a model, or choose another model with --model."
     )
 
@@ -192,13 +192,13 @@ def _no_local_model(local_models: LocalModels, environment: Mapping[str, str]) -
         problem = f"has no model that calls tools and reads more than {MIN_WINDOW:,} tokens"
         advice = "Pull one, such as with `ollama pull qwen3`"
     return (
-        f"The Ollama server at {address(local.ollama_address(environment))}, which {variable} names, {problem}. "
+        f"The Ollama server at {address_without_key(local.ollama_address(environment))}, which {variable} names, {problem}. "
         f"{advice}, or choose another model with --model."
     )
 
 
 def _missing_text(
-    missing_reason: local.Missing, start_advice: str, key_advice: str
+    missing_reason: local.MissingReason, start_advice: str, key_advice: str
 ) -> tuple[str, str]:
     """Return why a server's models are not known, and the first advice, as parts of a sentence."""
     match missing_reason:

@@ -30,9 +30,9 @@ VENDORS = {
 """Gateways' names of a maker or a server, with the list's name."""
 COPY_DATE = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|20\d{6})$")
 """The date of a dated copy of a model, which has the same price."""
-VERSION = re.compile(r":(?:latest|\d+)$")
+VERSION_SUFFIX = re.compile(r":(?:latest|\d+)$")
 """Suffixes after a colon that may be dropped; others (``:free``, ``:online``) change the price."""
-WORD_END = re.compile(r"--|[-._:]")
+NAME_SEPARATOR = re.compile(r"--|[-._:]")
 """Separators of a provider's and a model's name within one word: ``azure-gpt-4o``, ``anthropic--claude-opus-4-5``."""
 
 
@@ -42,7 +42,7 @@ class MeantModel:
 
     key: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
-    """Its entry in litellm's list."""
+    """The model's entry in litellm's list."""
     is_ambiguous: bool = False
     """Whether the list has several models of this name with different prices or windows."""
 
@@ -50,13 +50,13 @@ class MeantModel:
 @cache
 def meant_model(ref: ModelRef) -> MeantModel:
     """Return the model in litellm's list that a name outside of the list means."""
-    match = next(_by_provider(ref.id.split("/")), None)
+    match = next(_models_by_provider(ref.id.split("/")), None)
     if match is not None:
         return match
     plain_name = ref.name.rpartition("/")[2]
     is_ambiguous = False
     for name in _spellings(plain_name):
-        match = _sold_by_maker(name) or _named_in_one_word(name)
+        match = _makers_model(name) or _model_of_joined_name(name)
         if match is not None and match.key is not None:
             return match
         is_ambiguous = is_ambiguous or match is not None
@@ -78,14 +78,14 @@ def source_remark(info: ModelInfo) -> str:
     return ""
 
 
-def _by_provider(name_parts: list[str]) -> Iterator[MeantModel]:
+def _models_by_provider(name_parts: list[str]) -> Iterator[MeantModel]:
     """Yield the models meant by tails of the name that begin with a provider: ``gw/groq/llama`` as ``groq/llama``."""
     for index in range(len(name_parts) - 1):
         provider = VENDORS.get(name_parts[index].lower(), name_parts[index].lower())
         for name in _spellings("/".join(name_parts[index + 1 :])):
             ref = ModelRef(provider=provider, name=name)
             facts = litellm_table.find_model(ref)
-            if facts is not None and facts.get("mode") in litellm_table.MODES:
+            if facts is not None and facts.get("mode") in litellm_table.CHAT_MODES:
                 yield MeantModel(_key(ref), facts)
 
 
@@ -98,15 +98,15 @@ def _spellings(name: str) -> Iterator[str]:
     """Yield a name unchanged, and without capitals, region, version and date, which make no other model of it."""
     regionless = litellm_table.REGION.sub("", name.lower())
     at_sign = regionless.replace("@", "-")
-    undated = COPY_DATE.sub("", VERSION.sub("", regionless))
-    spellings = (name, name.lower(), regionless, at_sign, VERSION.sub("", at_sign), undated)
+    undated = COPY_DATE.sub("", VERSION_SUFFIX.sub("", regionless))
+    spellings = (name, name.lower(), regionless, at_sign, VERSION_SUFFIX.sub("", at_sign), undated)
     yield from filter(None, dict.fromkeys(spellings))
 
 
-def _sold_by_maker(name: str) -> MeantModel | None:
+def _makers_model(name: str) -> MeantModel | None:
     """Return the model that its maker, or a single provider, sells under exactly this name."""
     own_entry = litellm_table.entry(name)
-    if own_entry is not None and own_entry.get("mode") in litellm_table.MODES:
+    if own_entry is not None and own_entry.get("mode") in litellm_table.CHAT_MODES:
         return MeantModel(name, litellm_table.completed_entry(name, own_entry))
     entries = litellm_table.entries_of_name(name).items()
     makers_by_key = {key: entry.get("litellm_provider") for key, entry in entries}
@@ -118,18 +118,18 @@ def _sold_by_maker(name: str) -> MeantModel | None:
     return _single_model([key for _, key in sorted(ranked_keys)])
 
 
-def _named_in_one_word(name: str) -> MeantModel | None:
+def _model_of_joined_name(name: str) -> MeantModel | None:
     """Return the model meant by a name such as ``azure-gpt-4o``: a provider's name and the full name of its model."""
-    for joint in WORD_END.finditer(name):
-        provider_part, model_part = name[: joint.start()], name[joint.end() :]
+    for separator in NAME_SEPARATOR.finditer(name):
+        provider_part, model_part = name[: separator.start()], name[separator.end() :]
         provider = VENDORS.get(provider_part, provider_part)
         if not model_part or (provider not in _providers() and provider not in VENDORS):
             continue
         ref = ModelRef(provider=provider, name=model_part)
         facts = litellm_table.find_model(ref)
-        if facts is not None and facts.get("mode") in litellm_table.MODES:
+        if facts is not None and facts.get("mode") in litellm_table.CHAT_MODES:
             return MeantModel(_key(ref), facts)
-        if (match := _sold_by_maker(model_part)) is not None:
+        if (match := _makers_model(model_part)) is not None:
             return match
     return None
 

@@ -35,14 +35,14 @@ MAX_INDENT = 4
 ENTRY_BYTES = 20_000
 """Bytes that are decoded of an entry at first; nearly all are shorter."""
 ENTRY = re.compile(rf'^ {{0,{MAX_INDENT}}}"([^"]+)": \{{', re.MULTILINE)
-"""The beginning of an entry; one is not indented in litellm 1.106."""
-LONG_PROMPT = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
+"""The beginning of an entry; litellm 1.106 has an entry that is not indented."""
+LONG_PROMPT_FIELD = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 MILLION = 1_000_000
-MODES = ("chat", "responses")
+CHAT_MODES = ("chat", "responses")
 """The modes of models that chat."""
 
 
-def path() -> Path:
+def table_path() -> Path:
     """Return the file of the table: litellm's own, or our copy where litellm is not installed."""
     folder = package_folder("litellm")
     file = folder / TABLE_FILE if folder is not None else COPY
@@ -52,7 +52,7 @@ def path() -> Path:
 @cache
 def list_name() -> str:
     """Return the list's name: litellm's version, and the date of the copy or of litellm's file on this disk."""
-    file = path()
+    file = table_path()
     if file == COPY:
         origin = entry(COPY_ORIGIN) or {}
         return f"the list of prices of litellm {origin['litellm']}, copied on {origin['date']}"
@@ -65,7 +65,7 @@ def list_name() -> str:
 
 
 def _table_text() -> str:
-    return path().read_text(encoding="utf-8")
+    return table_path().read_text(encoding="utf-8")
 
 
 @cache
@@ -74,7 +74,7 @@ def entry(key: str) -> dict[str, Any] | None:
 
     It is found in the bytes of the table, most of which are neither decoded nor looked at otherwise.
     """
-    content, name = path().read_bytes(), f'"{key}": {{'.encode("utf-8", "surrogatepass")
+    content, name = table_path().read_bytes(), f'"{key}": {{'.encode("utf-8", "surrogatepass")
     name_index = content.rfind(name)
     while name_index >= 0:
         indent = content[content.rfind(b"\n", 0, name_index) + 1 : name_index]
@@ -111,7 +111,7 @@ def entries_of_name(name: str) -> dict[str, dict[str, Any]]:
     """Return the entries, by key, of all chat models with this name, from any provider."""
     keys = _keys_by_name().get(_folded_name(name), ())
     entries = {key: facts for key in keys if (facts := entry(key)) is not None}
-    return {key: facts for key, facts in entries.items() if facts.get("mode") in MODES}
+    return {key: facts for key, facts in entries.items() if facts.get("mode") in CHAT_MODES}
 
 
 def find_model(ref: ModelRef) -> dict[str, Any] | None:
@@ -156,8 +156,8 @@ REGION = re.compile(
     r"^(?:us|us-gov|eu|apac|ap|au|ca|jp|global|amer|sa)\.|^[a-z]{2}(?:-[a-z]+)+-\d/"
 )
 """The region before the name of a Bedrock model."""
-DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
-NUMBER = re.compile(r"-\d+$")
+DATE_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+NUMBER_SUFFIX = re.compile(r"-\d+$")
 
 
 def _spellings(ref: ModelRef) -> Iterator[str]:
@@ -174,7 +174,7 @@ def _spellings(ref: ModelRef) -> Iterator[str]:
         yield name.rpartition(":")[0]
     elif ref.provider == PUBLISHER_PROVIDER:
         yield from (f"meta/{ref.name}", f"{ref.id}@latest", f"{ref.name}@latest")
-    suffix = NUMBER if ref.provider in NUMBERED_PROVIDERS else DATED
+    suffix = NUMBER_SUFFIX if ref.provider in NUMBERED_PROVIDERS else DATE_SUFFIX
     short_name = suffix.sub("", ref.name)
     yield from (f"{ref.provider}/{short_name}", short_name, f"{ref.provider}/{ref.id}")
 
@@ -196,20 +196,22 @@ def provider_of(name: str) -> str | None:
 
 
 @cache
-def _models() -> dict[str, tuple[str, ...]]:
+def _names_by_provider() -> dict[str, tuple[str, ...]]:
     """Return all names of each provider's models that chat."""
-    by_provider: dict[str, list[str]] = {}
+    names_by_provider: dict[str, list[str]] = {}
     for key, value in json.loads(_table_text()).items():
         stated_provider = str(value.get("litellm_provider") or "")
         families = (family for family in FAMILIES if stated_provider.startswith(family))
         provider = next(families, stated_provider)
         head, _, tail = key.partition("/")
         name = tail if tail and head in (provider, stated_provider) else key
-        if value.get("mode") in MODES and not (tail and name == key and head in by_provider):
-            by_provider.setdefault(provider, []).append(name)
+        if value.get("mode") in CHAT_MODES and not (
+            tail and name == key and head in names_by_provider
+        ):
+            names_by_provider.setdefault(provider, []).append(name)
             if value.get("supports_function_calling"):
-                by_provider.setdefault(f"{provider} tools", []).append(name)
-    return {provider: tuple(sorted(set(names))) for provider, names in by_provider.items()}
+                names_by_provider.setdefault(f"{provider} tools", []).append(name)
+    return {provider: tuple(sorted(set(names))) for provider, names in names_by_provider.items()}
 
 
 @cache
@@ -218,18 +220,18 @@ def chat_models() -> tuple[tuple[str, str], ...]:
     return tuple(
         (key, str(value.get("litellm_provider") or ""))
         for key, value in json.loads(_table_text()).items()
-        if value.get("mode") in MODES
+        if value.get("mode") in CHAT_MODES
     )
 
 
 def all_model_names(provider: str) -> tuple[str, ...]:
     """Return all names of a provider's models that chat, dated copies too."""
-    return _models().get(provider, ())
+    return _names_by_provider().get(provider, ())
 
 
 def model_names(provider: str) -> tuple[str, ...]:
     """Return the names of a provider's models that chat and call tools, dated copies left out."""
-    names = _models().get(f"{provider} tools", ())
+    names = _names_by_provider().get(f"{provider} tools", ())
     return tuple(name for name in names if not NOT_OFFERED.search(name))
 
 
@@ -250,7 +252,7 @@ def price(facts: dict[str, Any]) -> Price:
 
 
 def _tier_price(facts: dict[str, Any], service: str) -> Price:
-    thousands = sorted(int(match[1]) for match in map(LONG_PROMPT.match, facts) if match)
+    thousands = sorted(int(match[1]) for match in map(LONG_PROMPT_FIELD.match, facts) if match)
     tiers = tuple(
         PriceTier(above=count * 1000, price=_rates(facts, f"_above_{count}k_tokens", service))
         for count in thousands

@@ -21,15 +21,16 @@ LOCALHOST = "127.0.0.1"
 DEFAULT_PORT = 11434
 DEFAULT_BASE = f"http://{LOCALHOST}:{DEFAULT_PORT}"
 VARIABLES = ("OLLAMA_API_BASE", "OLLAMA_HOST")
-KEY_REFUSED = frozenset({401, 403})
+REFUSED_KEY_STATUSES = frozenset({401, 403})
 LISTING_ERRORS = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
 """Errors raised when the queried server is down, or is no model server."""
 TIMEOUT_SECONDS = 0.5
-REMOTE_SECONDS = 2.0
+REMOTE_TIMEOUT_SECONDS = 2.0
 """Timeout for a server on another machine, which is queried only where the environment names it."""
 MAX_WINDOW = 32_768
 """A longer window costs gigabytes of memory on the user's machine; config may raise it."""
-USUAL_WINDOW = 4_096
+DEFAULT_WINDOW = 4_096
+"""Tokens; Ollama's window where a model states none."""
 MAX_QUERIED_MODELS = 12
 
 
@@ -39,10 +40,10 @@ class LocalModel:
 
     name: str
     window: int
-    tools: bool
+    calls_tools: bool
 
 
-Missing = Literal["", "silent", "refused", "other"]
+MissingReason = Literal["", "silent", "refused", "other"]
 """Why a server did not list its models: no answer, a missing or wrong key, or an answer that is no list."""
 
 
@@ -51,7 +52,7 @@ class LocalModels:
     """The models that the user's Ollama listed."""
 
     models: tuple[LocalModel, ...] = ()
-    missing_reason: Missing = ""
+    missing_reason: MissingReason = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class ServedModels:
 
     names: tuple[str, ...] = ()
     """Names of the models that can chat."""
-    missing_reason: Missing = ""
+    missing_reason: MissingReason = ""
 
 
 def address_variable(environment: Mapping[str, str]) -> str | None:
@@ -81,7 +82,7 @@ def ollama_address(environment: Mapping[str, str]) -> str:
     return address.replace("//0.0.0.0", f"//{LOCALHOST}")
 
 
-def models(environment: Mapping[str, str]) -> LocalModels:
+def ollama_models(environment: Mapping[str, str]) -> LocalModels:
     """Return the models of the user's Ollama, newest first; empty when none runs."""
     address = ollama_address(environment)
     timeout = _timeout(address)
@@ -90,7 +91,7 @@ def models(environment: Mapping[str, str]) -> LocalModels:
         names = [str(entry["name"]) for entry in entries]
     except LISTING_ERRORS as error:
         return LocalModels(missing_reason=_missing_reason(error))
-    read_models = (_model(address, name, timeout) for name in names[:MAX_QUERIED_MODELS])
+    read_models = (_queried_model(address, name, timeout) for name in names[:MAX_QUERIED_MODELS])
     return LocalModels(tuple(model for model in read_models if model is not None))
 
 
@@ -120,29 +121,29 @@ def served_models(
     return ServedModels(names, missing_reason="" if entries else "other")
 
 
-def _missing_reason(error: Exception) -> Missing:
+def _missing_reason(error: Exception) -> MissingReason:
     """Return why a server did not list its models, from the error raised."""
     if isinstance(error, HTTPError):
-        return "refused" if error.code in KEY_REFUSED else "other"
+        return "refused" if error.code in REFUSED_KEY_STATUSES else "other"
     return "silent" if isinstance(error, OSError) else "other"
 
 
 def _timeout(address: str) -> float:
-    return TIMEOUT_SECONDS if is_loopback(address) else REMOTE_SECONDS
+    return TIMEOUT_SECONDS if is_loopback(address) else REMOTE_TIMEOUT_SECONDS
 
 
 def _is_chat_model(entry: dict[str, Any]) -> bool:
     """Return whether a listed model can chat, by its type where the server names one, else by its name."""
-    kind = entry.get("type")
-    if isinstance(kind, str) and kind != "model":
-        return kind in CHAT_TYPES
+    model_type = entry.get("type")
+    if isinstance(model_type, str) and model_type != "model":
+        return model_type in CHAT_TYPES
     abilities = entry.get("capabilities")
     if isinstance(abilities, dict) and abilities.get("completion_chat") is False:
         return False
     return not NO_CHAT.search(str(entry.get("id") or entry.get("name")))
 
 
-def _model(address: str, name: str, timeout: float) -> LocalModel | None:
+def _queried_model(address: str, name: str, timeout: float) -> LocalModel | None:
     """Return Ollama's facts about a model; None where the query fails, so that the others are still listed."""
     try:
         details = _query(f"{address}/api/show", {"model": name}, timeout=timeout)
@@ -152,7 +153,7 @@ def _model(address: str, name: str, timeout: float) -> LocalModel | None:
     stated_lengths = (value for name, value in facts.items() if name.endswith(".context_length"))
     # A window of 0 means no limit, which only the user may set.
     lengths = [value for value in stated_lengths if isinstance(value, int) and value > 0]
-    window = min(max(lengths, default=USUAL_WINDOW), MAX_WINDOW)
+    window = min(max(lengths, default=DEFAULT_WINDOW), MAX_WINDOW)
     return LocalModel(name, window, "tools" in (details.get("capabilities") or ()))
 
 

@@ -27,8 +27,12 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """The reasoning efforts that providers know, the least first."""
 OPTIONAL_EFFORTS = ("none", "minimal", "xhigh", "max")
 """Efforts for which the table says whether a model accepts them."""
-TYPING_ERROR_SIMILARITY = 0.8
-"""Similarity of names that counts as a typing error: 0.96 for 'gpt-5.1-mni' and 'gpt-5.1-mini'."""
+MAX_LISTED_MODELS = 8
+"""Maximum models of a server that a refusal lists."""
+MAX_COMPARED_NAMES = 8
+"""Maximum similar names whose digits are compared."""
+MIN_SIMILARITY = 0.8
+"""Minimum similarity of names that counts as a typing error: 0.96 for 'gpt-5.1-mni' and 'gpt-5.1-mini'."""
 DIGITS = re.compile(r"\d+")
 PROVIDER_LINE = re.compile(r'^    [A-Z][A-Z0-9_]* = "([^"]+)"', re.MULTILINE)
 
@@ -44,9 +48,9 @@ def check_effort(variant: str, ref: ModelRef | None = None) -> None:
     if _accepts_effort(variant, ref):
         return
     known_names = [effort for effort in EFFORTS if _accepts_effort(effort, ref)]
-    of_model = f" of {ref.id}" if ref is not None and variant in EFFORTS else ""
+    model_words = f" of {ref.id}" if ref is not None and variant in EFFORTS else ""
     raise ConfigError(
-        f"There is no variant {variant!r}{of_model}{_likely_name(variant, known_names)} The reasoning efforts are "
+        f"There is no variant {variant!r}{model_words}{_likely_name(variant, known_names)} The reasoning efforts are "
         f"{', '.join(known_names)}: choose one with --variant."
     )
 
@@ -77,7 +81,10 @@ def check_model(info: ModelInfo, trusted_ids: Collection[str], listed_models: Li
     if info.api_base is not None:
         known_names = listed_models(info)
         if known_names and ref.name not in known_names and f"{ref.name}:latest" not in known_names:
-            hint, offered = _likely_name(ref.name, known_names), ", ".join(known_names[:8])
+            hint, offered = (
+                _likely_name(ref.name, known_names),
+                ", ".join(known_names[:MAX_LISTED_MODELS]),
+            )
             raise ConfigError(
                 f"The server at {info.api_base} has no model {ref.name!r}{hint} It offers {offered}."
             )
@@ -104,7 +111,7 @@ def closest_name(name: str, known_names: Collection[str]) -> str | None:
     >>> closest_name("claude-sonet-4-5", ["claude-sonnet-4-5"]), closest_name("gpt-5.2", ["gpt-5.1"])
     ('claude-sonnet-4-5', None)
     """
-    candidates = difflib.get_close_matches(name, known_names, 8, TYPING_ERROR_SIMILARITY)
+    candidates = difflib.get_close_matches(name, known_names, MAX_COMPARED_NAMES, MIN_SIMILARITY)
     digits = DIGITS.findall(name)
     return next((match for match in candidates if DIGITS.findall(match) == digits), None)
 
@@ -114,7 +121,7 @@ def model_lister(environment: Mapping[str, str]) -> ListModels:
 
     def query_models(info: ModelInfo) -> Sequence[str]:
         if info.ref.provider in OLLAMA_PROVIDERS:
-            return tuple(model.name for model in local.models(environment).models)
+            return tuple(model.name for model in local.ollama_models(environment).models)
         if info.ref.name == environment.get(SERVED_MODEL_VARIABLE, "").strip():
             return ()
         return local.served_models(info.api_base or "", environment, info.ref.provider).names
@@ -127,9 +134,9 @@ def providers() -> frozenset[str]:
     """Return the names of all providers that litellm knows, read without importing it."""
     names = {*KEY_VARIABLES, *LOCAL_PROVIDERS, *FAMILIES, "rehearsal"}
     folder = package_folder("litellm")
-    types = folder / "types" / "utils.py" if folder is not None else None
-    if types is not None and types.is_file():
-        text = types.read_text(encoding="utf-8")
+    types_file = folder / "types" / "utils.py" if folder is not None else None
+    if types_file is not None and types_file.is_file():
+        text = types_file.read_text(encoding="utf-8")
         begin = text.find("class LlmProviders(")
         end = text.find("\nclass ", begin + 1)
         names |= set(PROVIDER_LINE.findall(text[begin:end])) if begin >= 0 else set()
@@ -137,5 +144,5 @@ def providers() -> frozenset[str]:
 
 
 def _likely_name(name: str, known_names: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known_names, 1)
-    return f"; did you mean {close[0]!r}?" if close else "."
+    closest_names = difflib.get_close_matches(name, known_names, 1)
+    return f"; did you mean {closest_names[0]!r}?" if closest_names else "."

@@ -27,7 +27,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef, Price, capacity
 ASSUMED_WINDOW = 200_000
 ASSUMED_OUTPUT = 32_000
 ROUND_TOKENS = 10_000
-"""A multiple of this counts as a round number of tokens."""
+"""Multiples of this number are round numbers of tokens."""
 REHEARSAL = ModelRef(provider="rehearsal", name="rehearsal")
 REHEARSAL_WINDOW = 200_000
 REHEARSAL_OUTPUT = 8_192
@@ -50,8 +50,8 @@ def parse_model(model_id: str, variant: str | None = None) -> ModelRef:
     known_provider = litellm_table.provider_of(text) if text else None
     if known_provider is not None:
         return ModelRef(provider=known_provider, name=text, variant=variant)
-    close = difflib.get_close_matches(text, [*DEFAULT_MODELS.values(), "rehearsal"], n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    closest_names = difflib.get_close_matches(text, [*DEFAULT_MODELS.values(), "rehearsal"], n=1)
+    hint = f" Did you mean {closest_names[0]!r}?" if closest_names else ""
     raise ConfigError(
         f"There is no model {model_id!r}. Write it as provider/name, such as "
         f"'anthropic/{DEFAULT_MODELS['anthropic']}'; %agent models lists what is available.{hint}"
@@ -144,7 +144,7 @@ def _listed_info(ref: ModelRef, base_url: str | None) -> ModelInfo:
 def _local_info(ref: ModelRef, base_url: str | None, environment: Mapping[str, str]) -> ModelInfo:
     from palimpsest.model.catalog import local_servers as local
 
-    models = {model.name: model for model in local.models(environment).models}
+    models = {model.name: model for model in local.ollama_models(environment).models}
     model = models.get(ref.name) or models.get(f"{ref.name}:latest")
     window = model.window if model else local.MAX_WINDOW
     return ModelInfo(
@@ -153,7 +153,7 @@ def _local_info(ref: ModelRef, base_url: str | None, environment: Mapping[str, s
         window_assumed=model is None,
         output_limit=window // 4,
         price=FREE if is_loopback(base_url) else Price(),
-        tools=model.tools if model else True,
+        tools=model.calls_tools if model else True,
         api_base=base_url,
     )
 
@@ -200,7 +200,7 @@ def _with_settings(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
     changes: dict[str, Any] = {}
     for setting_name, field_name in LIMIT_FIELDS.items():
         if setting_name in settings:
-            changes[field_name] = _tokens(facts.ref, setting_name, settings[setting_name])
+            changes[field_name] = _checked_tokens(facts.ref, setting_name, settings[setting_name])
     if "window" in changes:
         changes["window_assumed"] = False
         window = capacity(changes["window"])
@@ -208,7 +208,7 @@ def _with_settings(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
     if changes.get("window") == 0:
         changes.setdefault("input_limit", None)
     if "price" in settings:
-        changes["price"] = _price(facts, settings["price"])
+        changes["price"] = _checked_price(facts, settings["price"])
         changes["listed_as"] = None
     for name in ("api_base", "tools", "vision", "reasoning", "caching"):
         if name in settings:
@@ -216,14 +216,14 @@ def _with_settings(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
     return facts.model_copy(update=changes)
 
 
-def _tokens(ref: ModelRef, name: str, value: Any) -> int:
+def _checked_tokens(ref: ModelRef, name: str, value: Any) -> int:
     minimum = 0 if name == "window" else 1
     if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
         raise ConfigError(f"models.{ref.id}.{name} must be a number of tokens, not {value!r}.")
     return value
 
 
-def _price(facts: ModelInfo, value: Any) -> Price:
+def _checked_price(facts: ModelInfo, value: Any) -> Price:
     names = ("input", "output", "cache_read", "cache_write")
     if not isinstance(value, Mapping) or not all(
         name in names and isinstance(rate, int | float) and rate >= 0

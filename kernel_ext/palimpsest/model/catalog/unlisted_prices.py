@@ -15,16 +15,21 @@ RETIRED_SOURCE = (
 tenth, batches at half, and Sonnet 4's prompts above 200,000 tokens at twice the input and 1.5 times the output."""
 
 
-def _claude(
-    input_: float, output: float, *, write: float, read_price: float, has_long_tier: bool = False
+def _claude_price(
+    input_price: float,
+    output_price: float,
+    *,
+    write_price: float,
+    read_price: float,
+    has_long_tier: bool = False,
 ) -> Price:
-    def scaled(reads: float, writes: float) -> Price:
+    def scaled(input_factor: float, output_factor: float) -> Price:
         return Price(
-            input=reads * input_,
-            output=writes * output,
-            cache_read=reads * read_price,
-            cache_write=reads * write,
-            cache_write_hour=reads * 2 * input_,
+            input=input_factor * input_price,
+            output=output_factor * output_price,
+            cache_read=input_factor * read_price,
+            cache_write=input_factor * write_price,
+            cache_write_hour=input_factor * 2 * input_price,
         )
 
     tiers = (PriceTier(above=200_000, price=scaled(2, 1.5)),) if has_long_tier else ()
@@ -32,11 +37,11 @@ def _claude(
     return scaled(1, 1).model_copy(update={"tiers": tiers, "services": services})
 
 
-_OPUS = _claude(15, 75, write=18.75, read_price=1.5)
-_SONNET = _claude(3, 15, write=3.75, read_price=0.3)
-_SONNET_LONG = _claude(3, 15, write=3.75, read_price=0.3, has_long_tier=True)
-_HAIKU = _claude(0.8, 4, write=1, read_price=0.08)
-_HAIKU_3 = _claude(0.25, 1.25, write=0.3, read_price=0.03)
+_OPUS = _claude_price(15, 75, write_price=18.75, read_price=1.5)
+_SONNET = _claude_price(3, 15, write_price=3.75, read_price=0.3)
+_SONNET_LONG = _claude_price(3, 15, write_price=3.75, read_price=0.3, has_long_tier=True)
+_HAIKU = _claude_price(0.8, 4, write_price=1, read_price=0.08)
+_HAIKU_3 = _claude_price(0.25, 1.25, write_price=0.3, read_price=0.03)
 
 RETIRED_PRICES = {
     "claude-opus-4-1": _OPUS,

@@ -35,7 +35,7 @@ THINKING_TOKENS = {"minimal": 1_024, "low": 1_024, "medium": 2_048, "high": 4_09
 EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "max"}  # fmt: skip
 WITHOUT_SAMPLING = ("fable", "opus-4-7", "opus_4_7", "opus-4.7", "opus-4-8", "opus_4_8", "opus-4.8")
 """Parts of the names of models that accept no temperature, where the table does not state it."""
-CHOICES = {"auto": "auto", "required": "any", "none": "none"}
+TOOL_CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
 
 def anthropic_body(request: ModelRequest) -> Body:
@@ -44,11 +44,11 @@ def anthropic_body(request: ModelRequest) -> Body:
     messages = sendable_messages(request.messages, request.model)
     turns = _merged_messages([message for message in messages if message["role"] != "system"])
     body: Body = {"model": ref.name, "messages": turns, "stream": True}
-    system = list(_system(messages))
-    if system:
-        body["system"] = system
-    target = profile(ref)
-    tools = [anthropic_tool(tool_definition(spec, target)) for spec in request.tools]
+    system_blocks = list(_system_blocks(messages))
+    if system_blocks:
+        body["system"] = system_blocks
+    target_profile = profile(ref)
+    tools = [anthropic_tool(tool_definition(spec, target_profile)) for spec in request.tools]
     has_calls = any(m.get("tool_calls") or m["role"] == "tool" for m in messages)
     if not tools and has_calls:
         tools = [UNUSED_TOOL]
@@ -63,13 +63,15 @@ def anthropic_body(request: ModelRequest) -> Body:
 def accepted_parameters(ref: ModelRef, parameters: Body) -> Body:
     """Return the request's parameters that a model accepts, in Anthropic's form."""
     accepted: Body = {"max_tokens": parameters["max_tokens"]}
-    is_free = not is_denied(ref.name, "supports_sampling_params")
-    is_free = is_free and not any(series in ref.name.lower() for series in WITHOUT_SAMPLING)
+    takes_sampling = not is_denied(ref.name, "supports_sampling_params")
+    takes_sampling = takes_sampling and not any(
+        series in ref.name.lower() for series in WITHOUT_SAMPLING
+    )
     for name in ("temperature", "top_p"):
         value = parameters.get(name)
-        if value is not None and (is_free or (name == "temperature" and value == 1)):
+        if value is not None and (takes_sampling or (name == "temperature" and value == 1)):
             accepted[name] = value
-    choice = _choice(parameters.get("tool_choice"))
+    choice = _tool_choice(parameters.get("tool_choice"))
     if choice is not None:
         is_forced = choice["type"] in ("any", "tool")
         is_refused = is_forced and is_denied(ref.name, "supports_forced_tool_use")
@@ -85,14 +87,14 @@ def accepted_parameters(ref: ModelRef, parameters: Body) -> Body:
     return accepted
 
 
-def _choice(choice: Any) -> Body | None:
+def _tool_choice(choice: Any) -> Body | None:
     if isinstance(choice, dict):
         name = (choice.get("function") or {}).get("name")
         return {"type": "tool", "name": name} if name else None
-    return {"type": CHOICES[choice]} if choice in CHOICES else None
+    return {"type": TOOL_CHOICES[choice]} if choice in TOOL_CHOICES else None
 
 
-def _system(messages: Sequence[Body]) -> Iterator[Body]:
+def _system_blocks(messages: Sequence[Body]) -> Iterator[Body]:
     for message in messages:
         content = message["content"]
         if message["role"] != "system" or not content:
@@ -115,7 +117,7 @@ def _merged_messages(messages: Sequence[Body]) -> list[Body]:
             turns.append({"role": role, "content": []})
             called_ids = set()
         is_answer = role == "assistant"
-        blocks = _answer_blocks(message, called_ids) if is_answer else _question_blocks(message)
+        blocks = _answer_blocks(message, called_ids) if is_answer else _user_blocks(message)
         turns[-1]["content"] += blocks
     turns = [turn for turn in turns if turn["content"]]
     if turns and turns[-1]["role"] == "assistant":
@@ -126,12 +128,12 @@ def _merged_messages(messages: Sequence[Body]) -> list[Body]:
     return turns
 
 
-def _question_blocks(message: Body) -> Iterator[Body]:
+def _user_blocks(message: Body) -> Iterator[Body]:
     content = message.get("content")
     if message["role"] == "tool":
         if isinstance(content, list):
             content = [_block(block) for block in content]
-        call_id = _id(message["tool_call_id"])
+        call_id = _call_id(message["tool_call_id"])
         result: Body = {"type": "tool_result", "tool_use_id": call_id, "content": content}
         yield _with_mark(result, message)
     elif isinstance(content, list):
@@ -156,31 +158,34 @@ def _answer_blocks(message: Body, called_ids: set[str]) -> Iterator[Body]:
         text = content if content.strip() else EMPTY_TEXT
         yield _with_mark({"type": "text", "text": text}, message)
     for call in message.get("tool_calls") or ():
-        identifier = _id(call["id"])
-        if identifier in called_ids:
+        call_id = _call_id(call["id"])
+        if call_id in called_ids:
             continue
-        called_ids.add(identifier)
+        called_ids.add(call_id)
         function = call["function"]
         arguments = function.get("arguments")
         yield {
             "type": "tool_use",
-            "id": identifier,
+            "id": call_id,
             "name": function["name"],
             "input": json.loads(arguments) if arguments and arguments.strip() else {},
         }
 
 
-def _id(identifier: str) -> str:
-    return word_character_id(identifier.partition(SIGNATURE_SEPARATOR)[0])
+def _call_id(call_id: str) -> str:
+    return word_character_id(call_id.partition(SIGNATURE_SEPARATOR)[0])
 
 
 def _block(item: Body) -> Body:
     """Return a text, a picture or a document as a block of Anthropic's."""
     match item["type"]:
         case "image_url":
-            kind, data = _data_url(item["image_url"]["url"])
-            is_document = not kind.startswith("image/")
-            block = {"type": "document" if is_document else "image", "source": _source(kind, data)}
+            media_type, data = _data_url(item["image_url"]["url"])
+            is_document = not media_type.startswith("image/")
+            block = {
+                "type": "document" if is_document else "image",
+                "source": _source(media_type, data),
+            }
         case "file":
             block = {"type": "document", "source": _source(*_data_url(item["file"]["file_data"]))}
         case _:
@@ -193,8 +198,8 @@ def _data_url(url: str) -> tuple[str, str]:
     return head.removeprefix("data:").partition(";")[0], data
 
 
-def _source(source_type: str, data: str) -> Body:
-    return {"type": "base64", "media_type": source_type, "data": data}
+def _source(media_type: str, data: str) -> Body:
+    return {"type": "base64", "media_type": media_type, "data": data}
 
 
 def _with_mark(block: Body, item: Body) -> Body:

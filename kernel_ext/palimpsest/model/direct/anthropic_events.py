@@ -21,13 +21,13 @@ EVENT_TYPES = frozenset(
 
 
 class AnthropicEvents:
-    """The state of one stream: the call of each block, and the usage reported so far."""
+    """Converts the events of one stream; holds the number of each block's call, and the usage reported so far."""
 
     def __init__(self, tap: StreamTap) -> None:
         self._stream_tap = tap
-        self._calls: dict[Any, int] = {}
+        self._call_numbers: dict[Any, int] = {}
         """The number of the call in a block, by the block's index."""
-        self._begun_blocks = 0
+        self._begun_calls = 0
         self._usage: dict[str, Any] = {}
 
     def delta(self, event: Any) -> Delta | None:
@@ -46,45 +46,47 @@ class AnthropicEvents:
         if event_type.startswith("content_block_"):
             if self._stream_tap.provider_calls.read_chunk(event) is None:
                 return EMPTY_DELTA
-            return self._block(event_type, event)
+            return self._block_delta(event_type, event)
         if event_type == "message_start":
-            self._report(event["message"].get("usage"))
+            self._merge_usage(event["message"].get("usage"))
         elif event_type == "message_delta":
             finish = event["delta"].get("stop_reason")
             self._stream_tap.finish = str(finish) if finish else self._stream_tap.finish
-            self._report(event.get("usage"))
+            self._merge_usage(event.get("usage"))
         elif event_type == "message_stop":
             self._stream_tap.is_exhausted = True
         return None
 
-    def _block(self, block_type: str, event: dict[str, Any]) -> Delta | None:
+    def _block_delta(self, event_type: str, event: dict[str, Any]) -> Delta | None:
         index = event.get("index")
-        if block_type == "content_block_stop":
+        if event_type == "content_block_stop":
             return None  # some proxies send the input after it
-        if block_type == "content_block_start":
-            return self._start(index, event["content_block"])
+        if event_type == "content_block_start":
+            return self._begin_block(index, event["content_block"])
         delta = event["delta"]
         if "text" in delta:
             return Delta(delta["text"])
         if "partial_json" in delta:
-            if index not in self._calls:
+            if index not in self._call_numbers:
                 return None
             text = delta["partial_json"]
             function = Function(None, text if isinstance(text, str) else "")
-            return Delta(tool_calls=[CallPiece(self._calls[index], None, "function", function)])
+            return Delta(
+                tool_calls=[CallPiece(self._call_numbers[index], None, "function", function)]
+            )
         return _thinking(delta)
 
-    def _start(self, index: Any, block: dict[str, Any]) -> Delta | None:
+    def _begin_block(self, index: Any, block: dict[str, Any]) -> Delta | None:
         # A new block under the same index ends the earlier block.
-        self._calls.pop(index, None)
+        self._call_numbers.pop(index, None)
         match block["type"]:
             case "text":
                 return Delta(block.get("text")) if block.get("text") else None
             case "tool_use":
                 raw_input = block.get("input")
                 function = Function(block.get("name"), json.dumps(raw_input) if raw_input else "")
-                number, self._begun_blocks = self._begun_blocks, self._begun_blocks + 1
-                self._calls[index] = number
+                number, self._begun_calls = self._begun_calls, self._begun_calls + 1
+                self._call_numbers[index] = number
                 return Delta(tool_calls=[CallPiece(number, block.get("id"), "function", function)])
             case "redacted_thinking":
                 redacted = {"type": "redacted_thinking", "data": block["data"]}
@@ -94,7 +96,7 @@ class AnthropicEvents:
             case _:
                 return None
 
-    def _report(self, usage: Any) -> None:
+    def _merge_usage(self, usage: Any) -> None:
         """Merge a usage report into the earlier reports, since later ones omit unchanged numbers."""
         if isinstance(usage, dict):
             self._usage = {**self._usage, **usage}

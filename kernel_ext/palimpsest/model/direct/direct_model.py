@@ -22,7 +22,7 @@ from urllib.parse import urlsplit, urlunsplit
 from palimpsest.model.adapter.answer_events import (
     PLACEHOLDER_KEY,
     answer_events,
-    read_timeout,
+    read_timeout_seconds,
     yielding_to_others,
 )
 from palimpsest.model.adapter.litellm_model import LitellmModel, no_provider
@@ -47,11 +47,12 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.errors import ModelFailed, UnknownError
 from palimpsest.transcript.values import ModelInfo
 
-CLIENTS = "palimpsest.model.direct.http_clients"
+CLIENTS_MODULE = "palimpsest.model.direct.http_clients"
 LAST_DEFINED = "_certificates"
-"""The function that this module defines last: with it, the module is imported to its end."""
-COMMAND_LINE = "httpx._main"
-AGENT = "jupyter-palimpsest"
+"""The function that ``CLIENTS_MODULE`` defines last: with it, the module is imported to its end."""
+COMMAND_LINE_MODULE = "httpx._main"
+"""httpx's command line, which is not imported."""
+USER_AGENT = "jupyter-palimpsest"
 """The name of this program in the ``User-Agent`` header."""
 ANTHROPIC_VERSION = "2023-06-01"
 ENDPOINTS = {"openai": "/chat/completions", "anthropic": "/v1/messages"}
@@ -71,7 +72,7 @@ class MissingKey(Exception):
 
 def preload() -> None:
     """Begin to import the HTTP client in the background."""
-    if CLIENTS not in sys.modules:
+    if CLIENTS_MODULE not in sys.modules:
         threading.Thread(target=import_clients, name="palimpsest-http", daemon=True).start()
 
 
@@ -80,15 +81,15 @@ def import_clients() -> ModuleType:
 
     The command line is two thirds of httpx's import, and only the separate program ``httpx`` uses it.
     """
-    is_hidden = "httpx" not in sys.modules and COMMAND_LINE not in sys.modules
+    is_hidden = "httpx" not in sys.modules and COMMAND_LINE_MODULE not in sys.modules
     if is_hidden:
-        sys.modules[COMMAND_LINE] = None  # type: ignore[assignment]  # makes its import fail
+        sys.modules[COMMAND_LINE_MODULE] = None  # type: ignore[assignment]  # makes its import fail
     try:
         with collection_paused():
-            return importlib.import_module(CLIENTS)
+            return importlib.import_module(CLIENTS_MODULE)
     finally:
         if is_hidden:
-            sys.modules.pop(COMMAND_LINE, None)
+            sys.modules.pop(COMMAND_LINE_MODULE, None)
 
 
 class DirectModel:
@@ -105,18 +106,20 @@ class DirectModel:
         read_timeout_seconds: float | None = None,
     ) -> None:
         self._litellm = litellm
-        self._direct = direct
-        self._read_timeout = read_timeout_seconds
+        self._is_direct = direct
+        self._read_timeout_seconds = read_timeout_seconds
 
     def reason(self, request: ModelRequest) -> str | None:
         """Return why a request goes through litellm; None where it does not."""
         model = request.model
-        direct = self._direct()
-        return litellm_reason(model.ref, model.api_base, direct=direct) or request_reason(request)
+        is_direct = self._is_direct()
+        return litellm_reason(model.ref, model.api_base, direct=is_direct) or request_reason(
+            request
+        )
 
     def pending_import(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports the client, or litellm; None where it is imported."""
-        if litellm_reason(model.ref, model.api_base, direct=self._direct()) is not None:
+        if litellm_reason(model.ref, model.api_base, direct=self._is_direct()) is not None:
             return self._litellm.pending_import(model)
         return None if _loaded_clients() is not None else _clients()
 
@@ -137,8 +140,8 @@ class DirectModel:
         body = anthropic_body(request) if provider.format == "anthropic" else openai_body(request)
         clients = await _clients()
         address = endpoint(base_address, ENDPOINTS[provider.format])
-        timeout = read_timeout(base_address, self._read_timeout)
-        request_context = clients.post(address, headers, _encoded_body(body), timeout)
+        timeout_seconds = read_timeout_seconds(base_address, self._read_timeout_seconds)
+        request_context = clients.post(address, headers, _encoded_body(body), timeout_seconds)
         read_delta: Callable[[Any], Delta | None] = partial(openai_delta, tap=tap)
         if provider.format == "anthropic":
             read_delta = AnthropicEvents(tap).delta
@@ -174,7 +177,7 @@ async def _clients() -> Any:
 
 def _loaded_clients() -> Any:
     """Return the module of HTTP clients; None before it is imported to its end."""
-    module = sys.modules.get(CLIENTS)
+    module = sys.modules.get(CLIENTS_MODULE)
     return module if hasattr(module, LAST_DEFINED) else None
 
 
@@ -193,30 +196,36 @@ def endpoint(base_address: str, path: str) -> str:
     return urlunsplit(parts._replace(path=full_path))
 
 
-def request_headers(name: str, provider: DirectProvider, api_base: str | None) -> dict[str, str]:
+def request_headers(
+    provider_name: str, provider: DirectProvider, api_base: str | None
+) -> dict[str, str]:
     """Return the headers of a request to a provider: its key, and those of its format.
 
     Raises MissingKey where the provider's own server requires a key and none is set.
     """
-    key = key_of(name, os.environ)
+    key = key_of(provider_name, os.environ)
     json_type = "application/json"
-    headers = {"content-type": json_type, "accept": json_type, "user-agent": AGENT}
+    headers = {"content-type": json_type, "accept": json_type, "user-agent": USER_AGENT}
     if provider.format == "anthropic":
         headers["anthropic-version"] = ANTHROPIC_VERSION
         token = os.environ.get("ANTHROPIC_AUTH_TOKEN", "").strip()
         if key is None and token:
             return headers | {"authorization": f"Bearer {token}"}
-        return headers | {"x-api-key": _key(key, name, provider, api_base)}
-    for header, names in NAMED_HEADERS.get(name, {}).items():
+        return headers | {"x-api-key": _required_key(key, provider_name, provider, api_base)}
+    for header, names in NAMED_HEADERS.get(provider_name, {}).items():
         value = next((v for variable in names if (v := os.environ.get(variable, "").strip())), None)
         if value is not None:
             headers[header] = value
-    return headers | {"authorization": f"Bearer {_key(key, name, provider, api_base)}"}
+    return headers | {
+        "authorization": f"Bearer {_required_key(key, provider_name, provider, api_base)}"
+    }
 
 
-def _key(key: str | None, name: str, provider: DirectProvider, api_base: str | None) -> str:
+def _required_key(
+    key: str | None, provider_name: str, provider: DirectProvider, api_base: str | None
+) -> str:
     if key is None and provider.needs_key and api_base is None:
-        raise MissingKey(f"No API key is set in {key_variable(name)}.")
+        raise MissingKey(f"No API key is set in {key_variable(provider_name)}.")
     return key or PLACEHOLDER_KEY
 
 

@@ -21,22 +21,22 @@ import httpx
 
 MAX_IDLE_CLIENTS = 4
 """Maximum idle clients of one event loop."""
-KEPT_SECONDS = 30.0
-"""An idle connection is closed after this time; servers close theirs after a minute or more."""
+MAX_IDLE_SECONDS = 30.0
+"""Seconds after which an idle connection is closed; servers close theirs after a minute or more."""
 MAX_ERROR_BYTES = 1_000_000
 """Maximum bytes that are read of an error's body."""
 MAX_REDIRECTS = 10
-GRACE_SECONDS = 0.05
-"""An answer's bytes must end within this time after its end marker; otherwise its connection is not reused."""
-KEYS = ("authorization", "x-api-key", "cookie")
+MAX_REST_SECONDS = 0.05
+"""Maximum seconds between an answer's end marker and the end of its bytes; after more its connection is not reused."""
+KEY_HEADERS = ("authorization", "x-api-key", "cookie")
 """Headers for the requested server only, which a redirect removes."""
-VARIABLES = (
+CONNECTION_VARIABLES = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     *("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_VERIFY"),
 )
 """Variables of the environment that decide how a client connects."""
-NO = frozenset({"false", "0", "no", "off"})
+FALSE_WORDS = frozenset({"false", "0", "no", "off"})
 
 IdleClients = dict[tuple[str | None, ...], list[httpx.AsyncClient]]
 _idle_clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, IdleClients] = (
@@ -56,7 +56,7 @@ class StreamedResponse:
     async def read_rest(self) -> None:
         """Read the end of the bytes after the end marker."""
         with suppress(Exception):
-            async with asyncio.timeout(GRACE_SECONDS):
+            async with asyncio.timeout(MAX_REST_SECONDS):
                 async for _ in self.byte_pieces:
                     pass
                 self.is_whole = True
@@ -72,7 +72,7 @@ class BorrowedClient:
     async def renew_client(self) -> None:
         """Replace the client by one that checks certificates, after a redirect from http to https."""
         await self.client.aclose()
-        self.client, self.is_secure = await _client(is_secure=True), True
+        self.client, self.is_secure = await _idle_or_new_client(is_secure=True), True
 
     async def end_request(self, *, is_whole: bool) -> None:
         """Keep the client for the next request, or close it with its connection."""
@@ -87,22 +87,22 @@ class BorrowedClient:
 
 @asynccontextmanager
 async def post(
-    url: str, headers: Mapping[str, str], content: bytes, seconds: float
+    url: str, headers: Mapping[str, str], body: bytes, timeout_seconds: float
 ) -> AsyncGenerator[StreamedResponse, None]:
     """Send a request and yield its streamed answer; the connection is closed unless the answer ended.
 
     Raises httpx's exceptions where no answer came, and HTTPStatusError with the body for an error response.
     """
     is_secure = url.lower().startswith("https:")
-    borrowed = BorrowedClient(await _client(is_secure=is_secure), is_secure=is_secure)
+    borrowed = BorrowedClient(await _idle_or_new_client(is_secure=is_secure), is_secure=is_secure)
     answer: StreamedResponse | None = None
     try:
         request = borrowed.client.build_request(
-            "POST", _parsed_url(url), headers=dict(headers), content=content, timeout=seconds
+            "POST", _parsed_url(url), headers=dict(headers), content=body, timeout=timeout_seconds
         )
         answer = StreamedResponse(await _send(borrowed, request))
         if answer.response.is_error:
-            raise await _refusal(answer)
+            raise await _status_error(answer)
         yield answer
     finally:
         if answer is not None:
@@ -126,7 +126,7 @@ async def _send(borrowed: BorrowedClient, request: httpx.Request) -> httpx.Respo
             raise httpx.TooManyRedirects("Too many redirects.", request=request)
         history.append(response)
         if _origin(next_request.url) != _origin(request.url):
-            for name in KEYS:
+            for name in KEY_HEADERS:
                 next_request.headers.pop(name, None)
         if next_request.url.scheme == "https" and not borrowed.is_secure:
             await borrowed.renew_client()
@@ -137,7 +137,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-async def _refusal(answer: StreamedResponse) -> httpx.HTTPStatusError:
+async def _status_error(answer: StreamedResponse) -> httpx.HTTPStatusError:
     """Return the exception for an error response, with as much of its body as an error message can show."""
     body = b""
     async for piece in answer.byte_pieces:
@@ -146,16 +146,20 @@ async def _refusal(answer: StreamedResponse) -> httpx.HTTPStatusError:
             break
     else:
         answer.is_whole = True
-    original = answer.response
-    status, request, headers = original.status_code, original.request, original.headers.copy()
+    refused_response = answer.response
+    status, request, headers = (
+        refused_response.status_code,
+        refused_response.request,
+        refused_response.headers.copy(),
+    )
     for name in ("content-encoding", "content-length", "transfer-encoding"):
         headers.pop(name, None)
     response = httpx.Response(status, headers=headers, content=body, request=request)
-    response.history = original.history
+    response.history = refused_response.history
     return httpx.HTTPStatusError(f"Status {status}", request=request, response=response)
 
 
-async def _client(*, is_secure: bool) -> httpx.AsyncClient:
+async def _idle_or_new_client(*, is_secure: bool) -> httpx.AsyncClient:
     clients = _idle_clients.setdefault(asyncio.get_running_loop(), {})
     if idle_clients := clients.get(_client_key(is_secure=is_secure)):
         return idle_clients.pop()
@@ -169,14 +173,14 @@ async def _client(*, is_secure: bool) -> httpx.AsyncClient:
 
 def _new_client(*, verify: ssl.SSLContext | bool, http2: bool = False) -> httpx.AsyncClient:
     limits = httpx.Limits(
-        max_connections=2, max_keepalive_connections=1, keepalive_expiry=KEPT_SECONDS
+        max_connections=2, max_keepalive_connections=1, keepalive_expiry=MAX_IDLE_SECONDS
     )
     return httpx.AsyncClient(verify=verify, http2=http2, limits=limits)
 
 
 def _client_key(*, is_secure: bool) -> tuple[str | None, ...]:
     """Return the key of a client within one event loop, with the certificates' variables last."""
-    return (str(is_secure), *(os.environ.get(name) for name in VARIABLES))
+    return (str(is_secure), *(os.environ.get(name) for name in CONNECTION_VARIABLES))
 
 
 class UnreadableCertificates(Exception):
@@ -188,7 +192,7 @@ def _certificates(
     file: str | None, bundle: str | None, folder: str | None, verify: str | None
 ) -> ssl.SSLContext | bool:
     """Return the ``verify`` setting for server certificates; raises UnreadableCertificates."""
-    if verify is not None and verify.strip().lower() in NO:
+    if verify is not None and verify.strip().lower() in FALSE_WORDS:
         return False
     files = (path for path in (verify, file, bundle) if path and Path(path).is_file())
     cafile = next(files, None)

@@ -42,7 +42,7 @@ OPT_IN_EFFORTS = frozenset({"xhigh"})
 """Efforts that a model accepts only where the table states it; other efforts unless the table denies them."""
 FINE_TUNED = "ft:"
 """Prefix of the name of a fine-tuned model."""
-ANY_EFFORT = frozenset({"max"})
+ALWAYS_ACCEPTED_EFFORTS = frozenset({"max"})
 
 
 def openai_body(request: ModelRequest) -> Body:
@@ -54,18 +54,18 @@ def openai_body(request: ModelRequest) -> Body:
     body: Body = {"model": ref.name, "messages": messages, "stream": True}
     if provider.asks_usage:
         body["stream_options"] = {"include_usage": True}
-    target = profile(ref)
-    definitions = [tool_definition(spec, target) for spec in request.tools]
+    target_profile = profile(ref)
+    definitions = [tool_definition(spec, target_profile) for spec in request.tools]
     tools = [_tool(tool, ref.provider, is_openai_form) for tool in definitions]
     if tools:
         body["tools"] = tools
     parameters = request.all_parameters
     if not can_think(request.messages, request.model) or not provider.takes_effort:
         parameters.pop("reasoning_effort", None)
-    set_parameters = {name: value for name, value in parameters.items() if value is not None}
+    given_parameters = {name: value for name, value in parameters.items() if value is not None}
     if not tools:
-        set_parameters.pop("tool_choice", None)
-    body |= accepted_parameters(ref.name, set_parameters) if is_openai_form else set_parameters
+        given_parameters.pop("tool_choice", None)
+    body |= accepted_parameters(ref.name, given_parameters) if is_openai_form else given_parameters
     if ref.provider == "openrouter":
         if body.get("reasoning_effort") == "max":
             body["reasoning_effort"] = "xhigh"
@@ -74,10 +74,12 @@ def openai_body(request: ModelRequest) -> Body:
     is_o_series = is_openai_form and _is_o_series(ref.name)
     if is_o_series and _facts(ref.name).get("supports_system_messages") is not True:
         body["messages"] = [
-            {"content": m["content"], "role": "user"} if m["role"] == "system" else m
-            for m in messages
+            {"content": message["content"], "role": "user"}
+            if message["role"] == "system"
+            else message
+            for message in messages
         ]
-    if target.caches_by_session and request.model.api_base is None and request.session_id:
+    if target_profile.caches_by_session and request.model.api_base is None and request.session_id:
         body["prompt_cache_key"] = request.session_id
     return body
 
@@ -113,8 +115,13 @@ def is_listed(name: str) -> bool:
 
 
 def _is_o_series(name: str) -> bool:
-    last = name.split("/")[-1]
-    return len(last) > 1 and last[0] == "o" and last[1].isdigit() and is_listed(last)
+    last_name_part = name.split("/")[-1]
+    return (
+        len(last_name_part) > 1
+        and last_name_part[0] == "o"
+        and last_name_part[1].isdigit()
+        and is_listed(last_name_part)
+    )
 
 
 def _facts(name: str) -> dict[str, Any]:
@@ -140,7 +147,7 @@ def _series_parameters(name: str, parameters: Mapping[str, Any]) -> Body:
 
 
 def _is_refused(facts: Mapping[str, Any], effort: str) -> bool:
-    if effort in ANY_EFFORT:
+    if effort in ALWAYS_ACCEPTED_EFFORTS:
         return False
     support = facts.get(f"supports_{effort}_reasoning_effort")
     return support is not True if effort in OPT_IN_EFFORTS else support is False
@@ -154,9 +161,9 @@ def _message(message: Body, ref: ModelRef) -> Body:
         message = _marked_inside(message) if takes_marks else without_marks(message)
     if message["role"] == "assistant":
         return _answer_message(message)
-    identifier = message.get("tool_call_id")
-    if isinstance(identifier, str) and SIGNATURE_SEPARATOR in identifier:
-        return {**message, "tool_call_id": identifier.partition(SIGNATURE_SEPARATOR)[0]}
+    call_id = message.get("tool_call_id")
+    if isinstance(call_id, str) and SIGNATURE_SEPARATOR in call_id:
+        return {**message, "tool_call_id": call_id.partition(SIGNATURE_SEPARATOR)[0]}
     return message
 
 

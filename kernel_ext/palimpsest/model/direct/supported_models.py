@@ -32,11 +32,11 @@ class DirectProvider:
     """Environment variables that may hold the address; they win over ``base_url``."""
     needs_key: bool = True
     takes_effort: bool = True
-    """``reasoning_effort`` is sent unchanged; else it is left out, as litellm does."""
+    """Whether ``reasoning_effort`` is sent unchanged; else it is left out, as litellm does."""
     effort_by_litellm: bool = False
-    """``reasoning_effort`` needs litellm's translation, which depends on further facts about the model."""
+    """Whether ``reasoning_effort`` needs litellm's translation, which depends on further facts about the model."""
     asks_usage: bool = True
-    """``stream_options`` requests the token counts; else the server sends them anyway."""
+    """Whether ``stream_options`` requests the token counts; else the server sends them anyway."""
 
 
 def _other_provider(name: str, address: str | None = None, **options: Any) -> DirectProvider:
@@ -83,14 +83,14 @@ PARAMETERS = frozenset({"temperature", "top_p", "max_tokens", "reasoning_effort"
 """The request parameters that a direct request can hold."""
 SERIES = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
 """A name of OpenAI's series and its version."""
-WITH_RESPONSES = (5, 4)
+MIN_RESPONSES_VERSION = (5, 4)
 """From this version on, OpenAI's chat completions refuse tools while the model thinks."""
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 """The names of tools that Anthropic accepts."""
-DATE = re.compile(r"-\d{8}$")
-OAUTH_KEY = "sk-ant-oat"
-OTHER_ADDRESS = "LITELLM_ANTHROPIC_DISABLE_URL_SUFFIX"
-FEDERATION = ("ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_IDENTITY_TOKEN_FILE")
+DATE_SUFFIX = re.compile(r"-\d{8}$")
+OAUTH_KEY_PREFIX = "sk-ant-oat"
+CHANGED_ADDRESS_VARIABLE = "LITELLM_ANTHROPIC_DISABLE_URL_SUFFIX"
+FEDERATION_VARIABLES = ("ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_IDENTITY_TOKEN_FILE")
 OTHER_MODES = {
     "responses": "OpenAI serves it by its Responses API",
     "completion": "it completes texts and does not chat",
@@ -133,10 +133,12 @@ def litellm_reason(
         return _anthropic_reason(ref, variables)
     if ref.name.startswith("responses/"):
         return OTHER_MODES["responses"]
-    known_as = ref.provider if ref.provider in DIRECT_PROVIDERS else "openai"
-    facts = litellm_table.entry(f"{known_as}/{ref.name}") or litellm_table.entry(ref.name) or {}
-    if (other := OTHER_MODES.get(str(facts.get("mode")))) is not None:
-        return other
+    table_provider = ref.provider if ref.provider in DIRECT_PROVIDERS else "openai"
+    facts = (
+        litellm_table.entry(f"{table_provider}/{ref.name}") or litellm_table.entry(ref.name) or {}
+    )
+    if (mode_reason := OTHER_MODES.get(str(facts.get("mode")))) is not None:
+        return mode_reason
     if ref.provider == "openai" or provider is COMPATIBLE:
         return _openai_reason(ref, base_url(provider, api_base, variables))
     if ref.provider == "together_ai" and facts.get("supports_function_calling") is False:
@@ -181,16 +183,16 @@ def base_url(
 ) -> str | None:
     """Return the address of a provider's interface: configured, from the environment, or its own."""
     values = (environment.get(variable, "").strip() for variable in provider.base_variables)
-    return api_base or next((name for name in values if name), None) or provider.base_url
+    return api_base or next((address for address in values if address), None) or provider.base_url
 
 
 def _anthropic_reason(ref: ModelRef, environment: Mapping[str, str]) -> str | None:
     key = environment.get("ANTHROPIC_API_KEY", "").strip()
-    if key.startswith(OAUTH_KEY):
+    if key.startswith(OAUTH_KEY_PREFIX):
         return "Anthropic's OAuth tokens are left to litellm"
-    if environment.get(OTHER_ADDRESS):
-        return f"an address that {OTHER_ADDRESS} changes is left to litellm"
-    if not key and any(environment.get(name) for name in FEDERATION):
+    if environment.get(CHANGED_ADDRESS_VARIABLE):
+        return f"an address that {CHANGED_ADDRESS_VARIABLE} changes is left to litellm"
+    if not key and any(environment.get(name) for name in FEDERATION_VARIABLES):
         return "Anthropic's workload identities are left to litellm"
     if ref.variant is not None and not _takes_effort(ref):
         return "what becomes of this model's reasoning effort is left to litellm"
@@ -209,7 +211,7 @@ def _openai_reason(ref: ModelRef, address: str | None) -> str | None:
         return "models for audio and search are left to litellm"
     match = SERIES.match(name)
     version = (int(match[1]), int(match[2] or 0)) if match else (0, 0)
-    if version >= WITH_RESPONSES and (is_openai(address) or ref.variant is not None):
+    if version >= MIN_RESPONSES_VERSION and (is_openai(address) or ref.variant is not None):
         return "OpenAI takes tools of this model by its Responses API"
     return None
 
@@ -232,7 +234,7 @@ def model_facts(ref: ModelRef) -> dict[str, Any]:
 
 def is_denied(name: str, ability: str) -> bool:
     """Return whether the table denies an ability of a model, by its name without a date or with dashes for dots."""
-    undated = DATE.sub("", name)
+    undated = DATE_SUFFIX.sub("", name)
     for candidate in (name, undated, name.replace(".", "-"), undated.replace(".", "-")):
         support = (litellm_table.entry(candidate) or {}).get(ability)
         if isinstance(support, bool):

@@ -14,15 +14,15 @@ from palimpsest.model.errors.exception_details import (
 )
 from palimpsest.model.errors.explanations import (
     WAIT,
-    address,
+    address_without_key,
     auth_sentence,
-    broken_off,
+    broken_answer_sentence,
     money_sentence,
     refusal_text,
-    sentence,
     server_name,
     silent_sentence,
     unreadable_sentence,
+    with_full_stop,
 )
 from palimpsest.model.errors.overflow_detection import (
     is_billing,
@@ -31,7 +31,12 @@ from palimpsest.model.errors.overflow_detection import (
     is_rate_limit,
     observed_tokens,
 )
-from palimpsest.model.errors.retry import HOPELESS_CODES, NO_CREDIT, SERVER_ERROR, is_transient
+from palimpsest.model.errors.retry import (
+    HOPELESS_CODES,
+    MIN_SERVER_ERROR_STATUS,
+    NO_CREDIT,
+    is_transient,
+)
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import (
     AbortedError,
@@ -85,24 +90,24 @@ def classify(
     url = details.url or api_base
     server = server_name(provider, url)
     if details.redirected_from is not None:
-        server = f"{address(details.redirected_from)} leads to {server}, which"
-    reason = None
+        server = f"{address_without_key(details.redirected_from)} leads to {server}, which"
+    failure = None
     if not details.has_answer:
-        reason = connection_failure(details.causes, server, address(api_base), url)
-    if reason is not None and not (reason.may_be_midway and details.mid_stream):
+        failure = connection_failure(details.causes, server, address_without_key(api_base), url)
+    if failure is not None and not (failure.may_be_midway and details.mid_stream):
         return ApiError(
-            message=reason.message,
-            retryable=reason.is_temporary,
+            message=failure.message,
+            retryable=failure.is_temporary,
             response_body=details.message,
-            metadata={"code": reason.code},
+            metadata={"code": failure.code},
         )
     # The class is litellm's guess from the message; a recorded agent's policy uses that agent's table only.
     is_guess = refusals == "union" and "ContextWindowExceededError" in details.classes
     if is_guess or is_overflow(details.message, details.code, details.status, refusals):
         return overflow_error(details.message, refusals, details.body)
     if _is_auth(details):
-        sentence = auth_sentence(provider, details.message, address(url))
-        return AuthError(provider=provider, message=sentence)
+        messagel_stop = auth_sentence(provider, details.message, address_without_key(url))
+        return AuthError(provider=provider, message=messagel_stop)
     if details.code in FILTER_CODES or "ContentPolicyViolationError" in details.classes:
         return ContentFilterError()
     if details.status is None and not _is_connection(details) and not is_transient(details.message):
@@ -136,17 +141,17 @@ def overflow_error(
     )
 
 
-def ended_early(server: str | None = None) -> ApiError:
+def early_end_error(server: str | None = None) -> ApiError:
     """Return the error of a stream that ended without a real finish."""
     heading = f"The stream from {server} ended early" if server else "The stream ended early"
     message = f"{heading}: the provider sent no end of the answer. {WAIT}"
     return ApiError(message=message, retryable=True)
 
 
-def ended_badly(server: str, finish: str, detail: str) -> ApiError:
+def failed_answer_error(server: str, finish: str, detail: str) -> ApiError:
     """Return the error of an answer that the provider itself reported as failed."""
     reason = f"{finish!r}: {detail}" if detail else repr(finish)
-    message = f"{sentence(f'{server} ended the answer with {reason}')} {WAIT}"
+    message = f"{with_full_stop(f'{server} ended the answer with {reason}')} {WAIT}"
     return ApiError(message=message, retryable=True)
 
 
@@ -173,8 +178,8 @@ def _is_retryable(details: ExceptionDetails, code: str | None, refusals: Refusal
         return False
     status = details.status
     if not details.has_answer and _is_connection(details):
-        return status is None or status in RETRYABLE_STATUS or status >= SERVER_ERROR
-    if status is not None and (status in RETRYABLE_STATUS or status >= SERVER_ERROR):
+        return status is None or status in RETRYABLE_STATUS or status >= MIN_SERVER_ERROR_STATUS
+    if status is not None and (status in RETRYABLE_STATUS or status >= MIN_SERVER_ERROR_STATUS):
         return True
     return is_transient(details.message) or is_rate_limit(details.message, refusals)
 
@@ -189,7 +194,9 @@ def _error_text(
     if details.has_unreadable_event:
         return unreadable_sentence(provider, server)
     if details.mid_stream and details.status is None:
-        return broken_off(server, details.message, connection=details.is_broken_connection)
+        return broken_answer_sentence(
+            server, details.message, connection=details.is_broken_connection
+        )
     status, message, is_page = details.status, details.message, details.is_page
     return refusal_text(
         server, status, message, details.code, is_page=is_page, is_temporary=is_temporary

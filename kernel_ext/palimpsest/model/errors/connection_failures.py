@@ -40,7 +40,7 @@ class ConnectionFailure:
     is_temporary: bool
     """Whether the same request may succeed later."""
     may_be_midway: bool = False
-    """Whether it may have happened in the middle of an answer."""
+    """Whether the failure may have happened in the middle of an answer."""
 
 
 def causes_of(exception: BaseException) -> Iterator[BaseException]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from palimpsest.model.errors.connection_failures import causes_of
 from palimpsest.model.errors.response_body import ErrorBody, read_body
-from palimpsest.model.errors.retry import SERVER_ERROR
+from palimpsest.model.errors.retry import MIN_SERVER_ERROR_STATUS
 from palimpsest.transcript.redaction.secret_patterns import REDACTED
 from palimpsest.transcript.redaction.secret_patterns import scrub as without_secrets
 from palimpsest.transcript.redaction.secret_removal import secret_values
@@ -101,7 +101,7 @@ class ExceptionDetails:
     is_page: bool
     """Whether the answer was a web page, or anything else that no model server sends."""
     while_streaming: bool
-    """Whether it was raised while the answer was read, perhaps before its first token."""
+    """Whether the exception was raised while the answer was read, perhaps before its first token."""
     mid_stream: bool
     """Whether the stream failed after its first token."""
     has_unreadable_event: bool
@@ -217,7 +217,11 @@ def _error_body(
 def _status_in_body(body: ErrorBody) -> int | None:
     value = (body.value or {}).get("code")
     number = int(value) if isinstance(value, int | str) and str(value).isdigit() else 0
-    return number if number in RETRYABLE_STATUS or SERVER_ERROR <= number < STATUS_END else None
+    return (
+        number
+        if number in RETRYABLE_STATUS or MIN_SERVER_ERROR_STATUS <= number < STATUS_END
+        else None
+    )
 
 
 def _status(exception: BaseException) -> int | None:

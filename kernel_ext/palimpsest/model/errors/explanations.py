@@ -6,10 +6,10 @@ Pure; ``classification`` decides what kind of failure it is.
 import re
 from urllib.parse import urlsplit, urlunsplit
 
-from palimpsest.model.errors.retry import NO_CREDIT, SERVER_ERROR
+from palimpsest.model.errors.retry import MIN_SERVER_ERROR_STATUS, NO_CREDIT
 from palimpsest.model.providers import wanted_credentials
 
-FORBIDDEN, BUSY = 403, 429
+FORBIDDEN_STATUS, BUSY_STATUS = 403, 429
 UNKNOWN_MODEL_CODES = frozenset(
     {"model_not_found", "not_found_error", "DeploymentNotFound", "unknown_model", "NotFoundError"}
 )
@@ -21,7 +21,7 @@ UNKNOWN_MODEL_WORDS = re.compile(
 SENTENCE_ENDS = (".", "!", "?", "…", ")")
 
 
-def address(url: str | None) -> str | None:
+def address_without_key(url: str | None) -> str | None:
     """Return an address without the parts that may contain a key: user name, password and query.
 
     >>> address("http://me:secret@host:1/v1/chat?key=x")
@@ -35,10 +35,10 @@ def address(url: str | None) -> str | None:
 
 def server_name(provider: str, url: str | None) -> str:
     """Return the server's name for use in a sentence."""
-    return address(url) or f"The provider {provider!r}"
+    return address_without_key(url) or f"The provider {provider!r}"
 
 
-def sentence(text: str) -> str:
+def with_full_stop(text: str) -> str:
     """Return a text with a full stop at its end, unless it already ends like a sentence."""
     text = text.strip().rstrip(" :")
     return text if not text or text.endswith(SENTENCE_ENDS) else f"{text}."
@@ -59,13 +59,15 @@ def refusal_text(
     advice = refusal_advice(status, is_page=is_page, is_unknown=is_unknown)
     if is_temporary and status is None:
         advice = WAIT
-    return f"{sentence(f'{heading}: {server_message}' if server_message else heading)} {advice}"
+    return (
+        f"{with_full_stop(f'{heading}: {server_message}' if server_message else heading)} {advice}"
+    )
 
 
 def refusal_advice(status: int | None, *, is_page: bool = False, is_unknown: bool = False) -> str:
     """Return the advice about a refusal; ``is_unknown`` where the server lacks the model."""
-    is_busy = status is not None and (status == BUSY or status >= SERVER_ERROR)
-    if is_page and not is_busy and status != FORBIDDEN:
+    is_busy = status is not None and (status == BUSY_STATUS or status >= MIN_SERVER_ERROR_STATUS)
+    if is_page and not is_busy and status != FORBIDDEN_STATUS:
         return "Check the address in api_base, which ends in /v1 for most servers: no model server answers there."
     if is_unknown and not is_busy:
         return UNKNOWN_MODEL
@@ -100,18 +102,18 @@ def money_sentence(provider: str, server: str, server_message: str, code: str | 
     )
 
 
-def silent_sentence(provider: str, where: str) -> str:
+def silent_sentence(provider: str, server: str) -> str:
     """Return the sentence about a request without any data within the timeout."""
-    server = where if "://" in where else f"The provider {provider!r}"
-    return f"{server} said nothing for too long, so the request was given up. {WAIT}"
+    server_text = server if "://" in server else f"The provider {provider!r}"
+    return f"{server_text} said nothing for too long, so the request was given up. {WAIT}"
 
 
-def broken_off(server: str, server_message: str, *, connection: bool) -> str:
+def broken_answer_sentence(server: str, server_message: str, *, connection: bool) -> str:
     """Return the sentence about an incomplete answer: the connection broke, or the server stopped."""
     problem = f"{server} broke the answer off"
     if connection:
         problem = f"The connection to {server} broke in the middle of the answer"
-    return f"{sentence(f'{problem}: {server_message}')} {WAIT}"
+    return f"{with_full_stop(f'{problem}: {server_message}')} {WAIT}"
 
 
 def unreadable_sentence(provider: str, server: str) -> str:

@@ -16,9 +16,9 @@ from palimpsest.model.errors.overflow_detection import MAX_ERROR_CHARS, is_about
 LimitKind = Literal["pictures", "side", "pixels", "picture_bytes", "request_bytes", "tools"]
 """The kind of limit that was exceeded; all but ``tools`` are fields of ``RequestLimits``."""
 
-OTHER_STATUS = frozenset({401, 402, 403, 404, 408, 409, 425, 429})
+OTHER_STATUSES = frozenset({401, 402, 403, 404, 408, 409, 425, 429})
 """Statuses of refusals that are not about a request's content."""
-TOO_LARGE = 413
+TOO_LARGE_STATUS = 413
 """A refusal with this status is about the size of the request, regardless of its text."""
 NO_BODY = lazy_pattern(r"\b413\b.{0,40}\(no body\)", re.IGNORECASE)
 
@@ -48,7 +48,7 @@ PICTURE = lazy_pattern(
     r"|\battachments?\b|图片|图像",
     _IGNORE_CASE,
 )
-ABOUT_KIND = lazy_pattern(
+NOT_ABOUT_AMOUNT = lazy_pattern(
     r"not (?:support|accept|allow)\w*(?! (?:more|over|requests? (?:with|of)))|unsupported|n't support"
     r"|(?:could|can) ?not (?:be )?(?:process|download|fetch|decod|read|load|identif|open|access)|unable to"
     r"|corrupt|damaged|truncated|failed to|invalid (?:base64|image|url|data|media)|not a valid"
@@ -108,7 +108,7 @@ STATED_LIMIT = lazy_pattern(
     r"\D{0,60}?$",
     _IGNORE_CASE,
 )
-SEARCHED_CHARS = 80
+MAX_SEARCHED_CHARS = 80
 """Characters before a number that are searched for a word that marks it as a maximum."""
 UNITS = {"k": 1_000, "kb": 1_000, "mb": 1_000_000, "gb": 1_000_000_000, "mp": 1_000_000}
 UNITS |= {"kib": 1_024, "mib": 1_048_576, "gib": 1_073_741_824}
@@ -116,11 +116,11 @@ UNITS |= {"kib": 1_024, "mib": 1_048_576, "gib": 1_073_741_824}
 
 def named_limit(message: str, status: int | None = None) -> NamedLimit | None:
     """Return the limit that an error names as exceeded; None for any other error."""
-    if status in OTHER_STATUS:
+    if status in OTHER_STATUSES:
         return None
     text = REQUEST_PATH.sub(" ", message[:MAX_ERROR_CHARS])
     limit_kind = None if is_about_something_else(text) else _kind(text, message[:MAX_ERROR_CHARS])
-    if limit_kind is None and (status == TOO_LARGE or NO_BODY.search(text)):
+    if limit_kind is None and (status == TOO_LARGE_STATUS or NO_BODY.search(text)):
         limit_kind = "request_bytes"
     if limit_kind is None:
         return None
@@ -133,7 +133,7 @@ def _kind(text: str, message: str) -> LimitKind | None:
         return "tools"
     if PICTURE.search(message) is None:
         return "request_bytes" if WHOLE_REQUEST.search(text) and LIMIT_WORD.search(text) else None
-    if LIMIT_WORD.search(text) is None or ABOUT_KIND.search(text):
+    if LIMIT_WORD.search(text) is None or NOT_ABOUT_AMOUNT.search(text):
         return None
     if PIXELS.search(text):
         return "pixels"
@@ -155,6 +155,6 @@ def _numbers(text: str) -> tuple[list[int], list[int]]:
         value = float(match[1].replace(",", "").replace("_", ""))
         unit = (match[2] or "").lower().replace("-", "")
         number = round(value * UNITS.get("mp" if unit.startswith("mega") else unit, 1))
-        text_before = text[max(0, match.start() - SEARCHED_CHARS) : match.start()]
+        text_before = text[max(0, match.start() - MAX_SEARCHED_CHARS) : match.start()]
         (stated_numbers if STATED_LIMIT.search(text_before) else other_numbers).append(number)
     return stated_numbers, other_numbers

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from palimpsest.transcript.context_values.policies import Refusals
 
 if TYPE_CHECKING:
-    from palimpsest.model.errors.refusal_patterns import RefusalPatterns, Words
+    from palimpsest.model.errors.refusal_patterns import Patterns, RefusalPatterns
 
 MAX_ERROR_CHARS = 20_000
 """Characters read of an error: some servers send the whole request back, and patterns take time."""
 
-TOO_MANY_REQUESTS = 429
+TOO_MANY_REQUESTS_STATUS = 429
 MAY_BE_OVERFLOW_STATUS = frozenset({None, 400, 413, 422})
 """Statuses of a refused request; None for an error that came as an event of a stream."""
 ABOUT_INPUT = re.compile(r"tokens?\b|length|\binput|prompt|context", re.IGNORECASE)
@@ -30,23 +30,23 @@ def is_overflow(
     status: int | None = None,
     refusals: Refusals = "union",
 ) -> bool:
-    """Return whether an error with this message, code and status means "too long"."""
+    """Return whether an error means that the request is too long."""
     table = _table(refusals)
     if code in table.codes:
         return True
     parts = (status, code, message) if table.reads_code else (message,)
     text = " ".join(str(part) for part in parts if part)
-    if status == TOO_MANY_REQUESTS or _is_about_something_else(text, table):
+    if status == TOO_MANY_REQUESTS_STATUS or _is_about_something_else(text, table):
         return False
     if status in table.statuses or certainly_means_overflow(text, refusals):
         return True
     lines = text[:MAX_ERROR_CHARS].split("\n")
-    is_likely = any(_in_order(line, words) for words in table.likely for line in lines)
+    is_likely = any(_match_in_order(line, words) for words in table.likely for line in lines)
     return is_likely and not _contains(text, table.excluding_likely)
 
 
 def certainly_means_overflow(text: str, refusals: Refusals = "union") -> bool:
-    """Return whether this text alone is certain to mean "too long"."""
+    """Return whether a text alone is certain to mean that the request is too long."""
     table = _table(refusals)
     return _contains(text, table.sure) and not _contains(text, table.excluded_first)
 
@@ -80,7 +80,7 @@ def is_compaction_failure(text: str, refusals: Refusals = "union") -> bool:
 
 
 def is_rate_limit(text: str, refusals: Refusals = "union") -> bool:
-    """Return whether an error means "too often"."""
+    """Return whether an error is about a limit of the rate of requests."""
     return _contains(text, _table(refusals).rate)
 
 
@@ -106,7 +106,7 @@ def _table(refusals: Refusals) -> "RefusalPatterns":
 
 def _is_about_something_else(text: str, table: "RefusalPatterns") -> bool:
     """Return whether the text is about rate limits, billing, thinking or a window that is too small."""
-    if table.heeds_bills and _matches_billing(text, table):
+    if table.excludes_bills and _matches_billing(text, table):
         return True
     return _contains(text, (*table.excluded_first, *table.excluded))
 
@@ -119,7 +119,7 @@ def _matches_billing(text: str, table: "RefusalPatterns") -> bool:
     return matches_head or _contains(text, bills.words)
 
 
-def _in_order(line: str, patterns: "Words") -> bool:
+def _match_in_order(line: str, patterns: "Patterns") -> bool:
     """Return whether patterns match in this order; one joined pattern would take too long on long lines."""
     position = 0
     for pattern in patterns:
@@ -130,5 +130,5 @@ def _in_order(line: str, patterns: "Words") -> bool:
     return True
 
 
-def _contains(text: str, patterns: "Words") -> bool:
+def _contains(text: str, patterns: "Patterns") -> bool:
     return any(pattern.search(text[:MAX_ERROR_CHARS]) for pattern in patterns)

@@ -9,15 +9,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-Words = tuple[re.Pattern[str], ...]
+Patterns = tuple[re.Pattern[str], ...]
 
 
-def phrase_patterns(*patterns: str) -> Words:
+def phrase_patterns(*patterns: str) -> Patterns:
     """Return patterns that ignore case."""
     return tuple(re.compile(pattern, re.IGNORECASE | re.DOTALL) for pattern in patterns)
 
 
-def adjacent_words(*pieces: str) -> str:
+def pattern_with_all(*pieces: str) -> str:
     """Return a pattern for texts that contain all pieces, in any order."""
     return r"\A" + "".join(f"(?=.*{re.escape(piece)})" for piece in pieces)
 
@@ -26,12 +26,13 @@ def adjacent_words(*pieces: str) -> str:
 class BillingPatterns:
     """Patterns of errors about billing."""
 
-    words: Words = ()
-    status: Words = ()
+    words: Patterns = ()
+    """Patterns that may match anywhere in a message."""
+    status: Patterns = ()
     """Status 402 in the text; in a long text only this counts."""
-    beginnings: Words = ()
+    beginnings: Patterns = ()
     """Beginnings of a message about billing, if ``continuations`` matches it too."""
-    continuations: Words = ()
+    continuations: Patterns = ()
     max_chars: int = 512
 
 
@@ -43,21 +44,21 @@ class RefusalPatterns:
     none of ``excluding_likely`` and one of ``likely`` matches.
     """
 
-    sure: Words = ()
+    sure: Patterns = ()
     """Patterns that are certain, unless one of ``excluded_first`` matches too."""
-    excluded_first: Words = ()
-    excluded: Words = ()
-    likely: tuple[Words, ...] = ()
+    excluded_first: Patterns = ()
+    excluded: Patterns = ()
+    likely: tuple[Patterns, ...] = ()
     """Each group of patterns must match in this order in one line."""
-    excluding_likely: Words = ()
-    rate: Words = ()
+    excluding_likely: Patterns = ()
+    rate: Patterns = ()
     """Patterns of rate limits."""
     bills: BillingPatterns = BillingPatterns()
-    heeds_bills: bool = False
+    excludes_bills: bool = False
     """Whether a message about billing excludes that the request was too long."""
-    compaction: Words = ()
+    compaction: Patterns = ()
     """Patterns by which an overflow error is about a failed compaction."""
-    tokens: Words = ()
+    tokens: Patterns = ()
     """Patterns for the request's tokens; several groups are added up."""
     codes: frozenset[str] = frozenset()
     """Error codes that certainly mean an overflow."""
@@ -74,10 +75,10 @@ REASONING = (
     "reasoning is mandatory",
     "reasoning is required",
     "requires reasoning",
-    adjacent_words("reasoning", "cannot be disabled"),
+    pattern_with_all("reasoning", "cannot be disabled"),
 )
 
-GUARD = "context window.*(?:too small|minimum is)"
+WINDOW_TOO_SMALL = "context window.*(?:too small|minimum is)"
 """The message of our own window check, since a compaction does not enlarge a window."""
 
 STATUS_402 = (
@@ -103,7 +104,7 @@ BILLING_TAIL = ("upgrade|credits|billing|plan",)
 
 
 def billing_patterns(*patterns: str) -> BillingPatterns:
-    """Return the billing patterns of a table: these, besides status 402 and the usual beginnings."""
+    """Return the billing patterns of a table: the given ones, status 402 and the usual beginnings."""
     return BillingPatterns(
         words=phrase_patterns(*patterns),
         status=phrase_patterns(STATUS_402),
@@ -132,14 +133,14 @@ SURE_2026_2 = (
     "prompt is too long",
     "exceeds model context window",
     "model token limit",
-    adjacent_words("request size exceeds", "context window"),
-    adjacent_words("request size exceeds", "context length"),
+    pattern_with_all("request size exceeds", "context window"),
+    pattern_with_all("request size exceeds", "context length"),
     "context overflow:",
     "exceed context limit",
     "exceeds the model's maximum context",
-    adjacent_words("max_tokens", "exceed", "context"),
-    adjacent_words("input length", "exceed", "context"),
-    adjacent_words("413", "too large"),
+    pattern_with_all("max_tokens", "exceed", "context"),
+    pattern_with_all("input length", "exceed", "context"),
+    pattern_with_all("413", "too large"),
     "上下文过长|上下文超出|上下文长度超|超出最大上下文|请压缩上下文",
 )
 
@@ -153,7 +154,7 @@ LIKELY_2026_2 = (
 )
 
 EXCLUDING_LIKELY = (
-    GUARD,
+    WINDOW_TOO_SMALL,
     "rate limit|too many requests|requests per (?:minute|hour|day)|quota|throttl|429\\b|tokens per day",
 )
 
@@ -163,7 +164,7 @@ OPENCLAW_2026_2 = RefusalPatterns(
     sure=phrase_patterns(*SURE_2026_2),
     excluded_first=phrase_patterns(*TOKENS_PER_MINUTE, *REASONING),
     likely=LIKELY_2026_2,
-    excluded=phrase_patterns(GUARD, *RATE_2026_2),
+    excluded=phrase_patterns(WINDOW_TOO_SMALL, *RATE_2026_2),
     excluding_likely=phrase_patterns(*EXCLUDING_LIKELY),
     rate=phrase_patterns(*RATE_2026_2),
     bills=billing_patterns(*BILLING),
@@ -188,8 +189,8 @@ SURE_2026_9 = (
     *SURE_2026_2,
     "prompt too long",
     "context_window_exceeded",
-    adjacent_words("invalid_argument", "maximum number of tokens"),
-    adjacent_words("input exceeds", "maximum number of tokens"),
+    pattern_with_all("invalid_argument", "maximum number of tokens"),
+    pattern_with_all("input exceeds", "maximum number of tokens"),
     *PROVIDERS_2026_9,
 )
 
@@ -227,8 +228,8 @@ OPENCLAW_2026_9 = RefusalPatterns(
     sure=phrase_patterns(*SURE_2026_9),
     excluded_first=phrase_patterns(*TOKENS_PER_MINUTE, *REASONING),
     likely=LIKELY_2026_2,
-    excluded=phrase_patterns(GUARD, *RATE_2026_9),
-    heeds_bills=True,
+    excluded=phrase_patterns(WINDOW_TOO_SMALL, *RATE_2026_9),
+    excludes_bills=True,
     excluding_likely=phrase_patterns(*EXCLUDING_LIKELY),
     rate=phrase_patterns(*RATE_2026_9),
     bills=billing_patterns(*BILLING_2026_9),
@@ -322,7 +323,7 @@ UNION = RefusalPatterns(
     excluded=phrase_patterns(
         *REASONING,
         *TOKENS_PER_MINUTE,
-        GUARD,
+        WINDOW_TOO_SMALL,
         r"rate.?limit|too many (?:concurrent )?requests|requests per|tokens per (?:day|hour)|throttl"
         "|quota|usage limit|resource.?exhausted",
         STATUS_402,

@@ -15,6 +15,10 @@ from palimpsest.lazy_patterns import lazy_pattern
 
 MAX_SENTENCE_CHARS = 700
 """Maximum characters of an error for the user; some servers send the whole request back."""
+MAX_TITLE_CHARS = 120
+"""Maximum characters of a web page's title or text in a message."""
+MAX_FIELD_ERRORS = 3
+"""Maximum errors of a validator's list that a message has."""
 MAX_LEVELS = 6
 """Maximum levels of nested errors that are read."""
 
@@ -46,11 +50,11 @@ LITELLM_ADVICE = lazy_pattern(
     r"|\s*LiteLLM Retried: \d+ times.*|\s*LiteLLM: model group .*|\s*model=\S+\. context_window_fallbacks=.*|\s*Traceback \(most recent call last\):\n.*",
     re.DOTALL,
 )
-OBJECT = lazy_pattern(
+OBJECT_REPR = lazy_pattern(
     r"\s*(?:\w+:)?<[\w.]+ object at 0x[0-9a-f]+>|(?<=\w): <\w+(?:Error|Exception|Timeout)[:( ][^<>]{0,2000}>"
 )
 """Python's default repr of an object, and the repr of an exception that aiohttp appends to a sentence."""
-BYTES = lazy_pattern(r"^b(['\"])(.*)\1$", re.DOTALL)
+BYTES_REPR = lazy_pattern(r"^b(['\"])(.*)\1$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class ErrorBody:
     """Empty where the body has no message."""
     code: str | None = None
     is_page: bool = False
-    """Whether it was a web page, from another kind of server."""
+    """Whether the body was a web page, from another kind of server."""
     value: dict[str, Any] | None = None
 
 
@@ -94,7 +98,7 @@ def _parsed_body(text: str, depth: int) -> ErrorBody:
     if depth > MAX_LEVELS:
         return ErrorBody(_excerpt(text))
     if PAGE.search(text):
-        return _page(text)
+        return _page_body(text)
     value = parse_object(text)
     if value is not None:
         return _from_value(value, depth)
@@ -109,8 +113,8 @@ def unwrap_message(text: str) -> str:
         earlier_text = text
         for prefix in (CLASS_PREFIX, PROVIDER_PREFIX, STATUS_PREFIX):
             text = prefix.sub("", text)
-    text = OBJECT.sub("", LITELLM_ADVICE.sub("", text)).strip()
-    match = BYTES.match(text)
+    text = OBJECT_REPR.sub("", LITELLM_ADVICE.sub("", text)).strip()
+    match = BYTES_REPR.match(text)
     if match:
         try:
             text = ast.literal_eval(text).decode("utf-8", "replace")
@@ -143,16 +147,16 @@ def _from_value(value: dict[str, Any], depth: int) -> ErrorBody:
         error_value = next((item for item in error_value if isinstance(item, dict)), error_value)
     if isinstance(error_value, dict) and error_value:
         inner_body = _from_object(error_value, depth)
-        outer = _code(value)
-        if inner_body.code or outer == "error":
+        outer_code = _code(value)
+        if inner_body.code or outer_code == "error":
             return inner_body
-        return ErrorBody(inner_body.message, outer, value=inner_body.value)
+        return ErrorBody(inner_body.message, outer_code, value=inner_body.value)
     return _from_object(value, depth)
 
 
 def _from_object(value: dict[str, Any], depth: int) -> ErrorBody:
     code = _code(value)
-    message = _sentence(value, depth)
+    message = _message_text(value, depth)
     upstream = _upstream_error(value, depth)
     if upstream is not None and upstream.message and (not message or WITHOUT_REASON.match(message)):
         return ErrorBody(upstream.message, upstream.code or code, value=upstream.value or value)
@@ -162,7 +166,7 @@ def _from_object(value: dict[str, Any], depth: int) -> ErrorBody:
         nested_body = _from_value(nested, depth + 1)
         return ErrorBody(nested_body.message or message, nested_body.code or code, value=value)
     if PAGE.search(message):
-        return ErrorBody(_page(message).message, code, value=value)
+        return ErrorBody(_page_body(message).message, code, value=value)
     return ErrorBody(_excerpt(message), code, value=value)
 
 
@@ -173,7 +177,7 @@ def _upstream_error(value: dict[str, Any], depth: int) -> ErrorBody | None:
     return _parsed_body(raw, depth + 1) if isinstance(raw, str) and raw.strip() else None
 
 
-def _sentence(value: dict[str, Any], depth: int) -> str:
+def _message_text(value: dict[str, Any], depth: int) -> str:
     texts = (_field_text(value.get(name), depth) for name in (*MESSAGES, *MORE_MESSAGES))
     return next(filter(None, texts), "")
 
@@ -185,9 +189,9 @@ def _field_text(value: Any, depth: int) -> str:
     if depth > MAX_LEVELS:
         return ""
     if isinstance(value, dict):
-        return _with_field_name(value, _sentence(value, depth + 1))
+        return _with_field_name(value, _message_text(value, depth + 1))
     if isinstance(value, list):
-        texts = [_field_text(item, depth + 1) for item in value[:3]]
+        texts = [_field_text(item, depth + 1) for item in value[:MAX_FIELD_ERRORS]]
         return "; ".join(text for text in texts if text)
     return ""
 
@@ -213,14 +217,19 @@ def _code(value: dict[str, Any]) -> str | None:
     return None
 
 
-def _page(text: str) -> ErrorBody:
-    sentence = XML_SENTENCE.search(text)
-    if sentence:
-        return ErrorBody(_excerpt(html.unescape(sentence[1])))
-    title = next((plain for _, inside in TITLE.findall(text) if (plain := _plain_text(inside))), "")
+def _page_body(text: str) -> ErrorBody:
+    message_match = XML_SENTENCE.search(text)
+    if message_match:
+        return ErrorBody(_excerpt(html.unescape(message_match[1])))
+    title = next(
+        (plain_title for _, inside in TITLE.findall(text) if (plain_title := _plain_text(inside))),
+        "",
+    )
     if title:
-        return ErrorBody(f'a web page with the title "{_excerpt(title, 120)}"', is_page=True)
-    excerpt = _excerpt(_plain_text(INVISIBLE.sub(" ", text)), 120)
+        return ErrorBody(
+            f'a web page with the title "{_excerpt(title, MAX_TITLE_CHARS)}"', is_page=True
+        )
+    excerpt = _excerpt(_plain_text(INVISIBLE.sub(" ", text)), MAX_TITLE_CHARS)
     message = f'a web page that says "{excerpt}"' if excerpt else "an empty web page"
     return ErrorBody(message, is_page=True)
 

@@ -15,23 +15,23 @@ from palimpsest.transcript.errors import ApiError, ErrorValue, UnknownError
 
 MAX_RETRIES = 5
 FIRST_DELAY_SECONDS = 2.0
-FACTOR = 2.0
-CAP_SECONDS = 30.0
-JITTER_SHARE = 0.25
-"""Maximum of this share is added to our own delays, so that many kernels do not retry at the same time."""
+BACKOFF_FACTOR = 2.0
+MAX_DELAY_SECONDS = 30.0
+MAX_JITTER_SHARE = 0.25
+"""Maximum share of our own delays that is added to them, so that many kernels do not retry at the same time."""
 MAX_WAIT_SECONDS = 2_147_483.647
 """The largest signed 32-bit count of milliseconds; no provider requests a longer wait."""
 
 MAX_RESET_SECONDS = 600.0
-"""Rate limits that reset later than this are ignored when the wait is computed."""
-FIRST_POINT = 1_000_000_000.0
+"""Maximum seconds until the reset of a rate limit; later resets are ignored when the wait is computed."""
+MIN_POINT_SECONDS = 1_000_000_000.0
 """A number of at least this is a point in time, in seconds or milliseconds since 1970; as a duration it would be 31 years."""
 RESET = lazy_pattern(r"\breset\b")
 DURATION_PART = lazy_pattern(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", re.IGNORECASE)
 DURATION = lazy_pattern(rf"(?:{DURATION_PART.pattern}\s*)+", re.IGNORECASE)
 UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0}
 
-SERVER_ERROR = 500
+MIN_SERVER_ERROR_STATUS = 500
 NO_CREDIT = "no_credit"
 """Our own code for an error about billing, with any code and status."""
 
@@ -67,7 +67,7 @@ def is_retryable(error: ErrorValue) -> bool:
         case ApiError():
             if (error.metadata or {}).get("code") in HOPELESS_CODES:
                 return False
-            is_server_error = error.status is not None and error.status >= SERVER_ERROR
+            is_server_error = error.status is not None and error.status >= MIN_SERVER_ERROR_STATUS
             text = f"{error.message}\n{error.response_body or ''}"
             return error.retryable or is_server_error or is_transient(text)
         case UnknownError(explained=None):
@@ -101,8 +101,10 @@ def delay_seconds(
     requested = requested_seconds(headers or {}, now)
     if requested is not None:
         return min(requested, MAX_WAIT_SECONDS)
-    backoff = FIRST_DELAY_SECONDS * FACTOR ** (attempt - 1) * (1 + JITTER_SHARE * jitter)
-    return min(backoff, CAP_SECONDS)
+    backoff = (
+        FIRST_DELAY_SECONDS * BACKOFF_FACTOR ** (attempt - 1) * (1 + MAX_JITTER_SHARE * jitter)
+    )
+    return min(backoff, MAX_DELAY_SECONDS)
 
 
 def requested_seconds(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -123,15 +125,15 @@ def requested_seconds(headers: Mapping[str, str], now: float | None = None) -> f
 
 def _reset_seconds(headers: Mapping[str, str], now: float | None) -> float | None:
     """Return the seconds until exhausted limits are full again; None where unknown or too far away."""
-    resets = []
+    reset_waits = []
     for name, value in headers.items():
         if RESET.search(name) is None:
             continue
-        remaining = _number(headers.get(RESET.sub("remaining", name)))
+        remaining_count = _number(headers.get(RESET.sub("remaining", name)))
         seconds = _seconds(value, now)
-        if seconds is not None and not remaining:
-            resets.append(seconds)
-    wait = max(resets, default=None)
+        if seconds is not None and not remaining_count:
+            reset_waits.append(seconds)
+    wait = max(reset_waits, default=None)
     return wait if wait is not None and wait <= MAX_RESET_SECONDS else None
 
 
@@ -140,10 +142,10 @@ def _seconds(text: str | None, now: float | None) -> float | None:
     if text is None:
         return None
     value = _number(text)
-    if value is not None and value < FIRST_POINT:
+    if value is not None and value < MIN_POINT_SECONDS:
         return value
     if value is not None:
-        seconds = value / 1000 if value >= FIRST_POINT * 1000 else value
+        seconds = value / 1000 if value >= MIN_POINT_SECONDS * 1000 else value
         return max(0.0, seconds - now) if now is not None else None
     if DURATION.fullmatch(text.strip()):
         parts = DURATION_PART.findall(text.lower())

@@ -21,8 +21,8 @@ NUMBER_FIRST = lazy_pattern(
 )
 ANSWER_WORD = lazy_pattern(r"\bmax_(?:new_)?tokens\b(?!`)|completion|output|answer", re.IGNORECASE)
 """Words that mark a limit as one on the answer."""
-ANSWER_WORD_CHARS = 20
-"""Characters before a limit that are searched for such words."""
+MAX_ANSWER_WORD_CHARS = 20
+"""Characters before a limit that are searched for ``ANSWER_WORD``."""
 MIN_WINDOW, MAX_WINDOW = 512, 100_000_000
 """Tokens; numbers out of these bounds are codes, versions or counts of something else."""
 
@@ -39,7 +39,7 @@ def stated_window(text: str, tokens: int) -> int | None:
         number
         for pattern in (LIMIT_FIRST, NUMBER_FIRST)
         for match in pattern.finditer(text[:MAX_ERROR_CHARS])
-        if not ANSWER_WORD.search(text[max(match.start() - ANSWER_WORD_CHARS, 0) : match.end()])
+        if not ANSWER_WORD.search(text[max(match.start() - MAX_ANSWER_WORD_CHARS, 0) : match.end()])
         and MIN_WINDOW <= (number := _number(match)) <= MAX_WINDOW
     ]
     # The request exceeded the limit, so the greater of two numbers is the request's.

@@ -28,19 +28,21 @@ _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
 )
 
 
-def media(block: MediaBlock, model: ModelInfo, target: ProviderProfile) -> dict[str, Any]:
+def media_content(
+    block: MediaBlock, model: ModelInfo, target_profile: ProviderProfile
+) -> dict[str, Any]:
     """Return an image or document, or a text that replaces it where the model cannot read it."""
     name = block.filename or "file"
-    label, data = _parsed_data_url(block.url)
+    stated_type, data = _parsed_data_url(block.url)
     if not data:
         return _text_block(f"[{name} ({block.mime}) was empty or could not be sent.]")
-    declared_type = label or block.mime
-    if model.vision and declared_type in target.pictures | target.documents:
+    declared_type = stated_type or block.mime
+    if model.vision and declared_type in target_profile.pictures | target_profile.documents:
         content = _content(data)
         recognised_type = next((kind for kind, begins in _BEGINNINGS if begins(content)), None)
-        if recognised_type in target.pictures:
+        if recognised_type in target_profile.pictures:
             return {"type": "image_url", "image_url": {"url": _url(recognised_type, data)}}
-        if recognised_type in target.documents:
+        if recognised_type in target_profile.documents:
             file = {"filename": name, "file_data": _url(recognised_type, data)}
             return {"type": "file", "file": file}
         if recognised_type is None:

@@ -31,15 +31,17 @@ def is_native(block: Any) -> TypeGuard[TextBlock]:
     return isinstance(block, TextBlock) and bool(block.metadata) and bool(native_of(block.metadata))
 
 
-def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
+def with_accepted_blocks(
+    messages: NeutralMessages, target_profile: ProviderProfile
+) -> NeutralMessages:
     """Return messages with only those native blocks that this server accepts back."""
-    continued = _continued_answer(messages)
+    continued_index = _continued_answer(messages)
     call_ids = _ids(messages, "id")
     answered_ids = _ids(messages, "tool_use_id")
 
     def is_accepted(block: TextBlock, *, is_continued: bool) -> bool:
         natives = native_of(block.metadata)
-        if (block.metadata or {}).get(DIALECT) != target.wire:
+        if (block.metadata or {}).get(DIALECT) != target_profile.wire:
             return False
         # A block that JSON would change cannot be sent back.
         if any(json_value(native) != native for native in natives):
@@ -56,7 +58,7 @@ def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralM
         message.model_copy(
             update={
                 "blocks": tuple(
-                    accepted_form(block, is_continued=index == continued)
+                    accepted_form(block, is_continued=index == continued_index)
                     for block in message.blocks
                 )
             }
@@ -93,21 +95,21 @@ def _text_fields(natives: Iterable[Body], name: str) -> set[str]:
 
 
 def native_content(
-    message: NeutralMessage, target: ProviderProfile, native_blocks: list[Body]
+    message: NeutralMessage, target_profile: ProviderProfile, thinking_blocks: list[Body]
 ) -> list[Body]:
     """Return the content of an answer with the provider's own blocks, in their order.
 
-    ``native_blocks`` are the thinking blocks of the answer that may be sent back; where the wire has them in the content, they
+    ``thinking_blocks`` are the thinking blocks of the answer that may be sent back; where the wire has them in the content, they
     keep their place.
     """
-    inline_blocks = native_blocks if target.wire == "anthropic" else []
-    return [item for block in message.blocks for item in _block_items(block, inline_blocks)]
+    inline_thinking = thinking_blocks if target_profile.wire == "anthropic" else []
+    return [item for block in message.blocks for item in _block_items(block, inline_thinking)]
 
 
-def _block_items(block: Any, native_blocks: list[Body]) -> Iterator[Body]:
+def _block_items(block: Any, inline_thinking: list[Body]) -> Iterator[Body]:
     if isinstance(block, ReasoningBlock):
         for thinking in (block.metadata or {}).get("thinking_blocks", ()):
-            if thinking in native_blocks:
+            if thinking in inline_thinking:
                 yield {"type": NATIVE_ITEM, "block": thinking}
     elif is_native(block):
         for native in native_of(block.metadata):

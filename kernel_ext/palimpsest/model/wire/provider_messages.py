@@ -11,12 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.model.wire.media import media
-from palimpsest.model.wire.native_blocks import has_signed_thinking, native_content, whole_blocks
+from palimpsest.model.wire.media import media_content
+from palimpsest.model.wire.native_blocks import (
+    has_signed_thinking,
+    native_content,
+    with_accepted_blocks,
+)
 from palimpsest.model.wire.sequential_calls import sequential_calls
 from palimpsest.model.wire.tool_call_text import (
     allowed_ids,
-    arguments,
+    arguments_json,
     json_string,
     json_value,
     tool_name,
@@ -39,7 +43,7 @@ from palimpsest.transcript.values import ModelInfo, ToolSpec
 SEPARATOR = "\n\n"
 CACHE_MARK_FIELD = "cache_control"
 CACHE_MARK = {"type": "ephemeral"}
-MARKED_FOR = CACHE_MARK.get("ttl", "")
+MARK_LIFETIME = CACHE_MARK.get("ttl", "")
 """The cache lifetime that a mark requests, such as ``1h``; empty for the provider's default."""
 MEDIA_NOTICE = "Attached media from tool result:"
 TEXT_BETWEEN = "Done."
@@ -64,38 +68,38 @@ class ProviderMessage:
 
 
 def to_provider(
-    messages: NeutralMessages, model: ModelInfo, target: ProviderProfile | None = None
+    messages: NeutralMessages, model: ModelInfo, target_profile: ProviderProfile | None = None
 ) -> tuple[Body, ...]:
     """Return provider messages in OpenAI's shape."""
-    return tuple(message.body for message in provider_messages(messages, model, target))
+    return tuple(message.body for message in provider_messages(messages, model, target_profile))
 
 
 def provider_messages(
-    messages: NeutralMessages, model: ModelInfo, target: ProviderProfile | None = None
+    messages: NeutralMessages, model: ModelInfo, target_profile: ProviderProfile | None = None
 ) -> tuple[ProviderMessage, ...]:
     """Return provider messages, each with the message and parts of its source.
 
-    ``target`` is the profile of an older projection, when a request of that projection is rebuilt.
+    ``target_profile`` is the profile of an older projection, when a request of that projection is rebuilt.
     """
-    return tuple(_WireWriter(model, messages, target or profile(model.ref)).write(messages))
+    return tuple(_WireWriter(model, messages, target_profile or profile(model.ref)).write(messages))
 
 
 class _WireWriter:
     """Writes one request for one model."""
 
     def __init__(
-        self, model: ModelInfo, messages: NeutralMessages, target: ProviderProfile
+        self, model: ModelInfo, messages: NeutralMessages, target_profile: ProviderProfile
     ) -> None:
         self._model = model
-        self._target = target
-        self._ids = allowed_ids(messages, target)
+        self._profile = target_profile
+        self._allowed_id = allowed_ids(messages, target_profile)
         self._messages: list[ProviderMessage] = []
         self._held_media: list[tuple[MediaBlock, NeutralMessage]] = []
 
     def write(self, messages: NeutralMessages) -> list[ProviderMessage]:
         if any(map(holds_native, messages)):
-            messages = whole_blocks(messages, self._target)
-        for message in sequential_calls(messages) if self._target.equal_calls_once else messages:
+            messages = with_accepted_blocks(messages, self._profile)
+        for message in sequential_calls(messages) if self._profile.equal_calls_once else messages:
             if message.role != "tool":
                 self._send_held_media()
             match message.role:
@@ -114,10 +118,10 @@ class _WireWriter:
         return self._messages
 
     def _put_message(self, body: Body, message: NeutralMessage, blocks: Iterable[Any]) -> None:
-        parts = tuple([b.part_id for b in blocks if b.part_id is not None])
-        if len(parts) > 1:
-            parts = tuple(dict.fromkeys(parts))
-        self._messages.append(ProviderMessage(body, message.message_id, parts))
+        part_ids = tuple([b.part_id for b in blocks if b.part_id is not None])
+        if len(part_ids) > 1:
+            part_ids = tuple(dict.fromkeys(part_ids))
+        self._messages.append(ProviderMessage(body, message.message_id, part_ids))
 
     def _write_system(self, message: NeutralMessage) -> None:
         text = _text_of(message)
@@ -127,7 +131,7 @@ class _WireWriter:
         if (
             last_message is not None
             and last_message.body["role"] == "system"
-            and self._target.leading_role == "system"
+            and self._profile.leading_role == "system"
         ):
             # Chat templates of local models refuse a second system message.
             body = {"role": "system", "content": last_message.body["content"] + SEPARATOR + text}
@@ -142,7 +146,7 @@ class _WireWriter:
         if not content:
             return
         follows_results = bool(self._messages) and self._messages[-1].body["role"] == "tool"
-        if follows_results and self._target.needs_answer_after_results:
+        if follows_results and self._profile.needs_answer_after_results:
             self._put_message({"role": "assistant", "content": TEXT_BETWEEN}, message, ())
         self._put_message({"role": "user", "content": content}, message, message.blocks)
 
@@ -165,32 +169,32 @@ class _WireWriter:
             body["tool_calls"] = calls
         if not calls and not (body["content"] or "").strip():
             return
-        thinking_fields = thinking(message, self._target)
+        thinking_fields = sendable_thinking(message, self._profile)
         if holds_native(message):
-            signed = thinking_fields.get("thinking_blocks", [])
-            body["content"] = native_content(message, self._target, signed)
-            thinking_fields = thinking_fields if self._target.wire != "anthropic" else {}
+            signed_blocks = thinking_fields.get("thinking_blocks", [])
+            body["content"] = native_content(message, self._profile, signed_blocks)
+            thinking_fields = thinking_fields if self._profile.wire != "anthropic" else {}
         body |= thinking_fields
         self._put_message(body, message, message.blocks)
 
     def _written_call(self, block: CallBlock) -> Body:
-        name = tool_name(block.tool, self._target)
-        function = {"name": name, "arguments": arguments(block.input)}
-        return {"id": self._ids(block.call_id), "type": "function", "function": function}
+        name = tool_name(block.tool, self._profile)
+        function = {"name": name, "arguments": arguments_json(block.input)}
+        return {"id": self._allowed_id(block.call_id), "type": "function", "function": function}
 
     def _write_results(self, message: NeutralMessage) -> None:
         for block in message.blocks:
             if block.type == "result":
                 content = self._result_content(block, message)
-                call_id = self._ids(block.call_id)
+                call_id = self._allowed_id(block.call_id)
                 body: Body = {"role": "tool", "tool_call_id": call_id, "content": content}
-                if self._target.results_named:
-                    body["name"] = tool_name(block.tool, self._target)
+                if self._profile.results_named:
+                    body["name"] = tool_name(block.tool, self._profile)
                 self._put_message(body, message, (block,))
 
     def _result_content(self, block: ResultBlock, message: NeutralMessage) -> str | list[Body]:
         text = joined_surrogates(block.text)
-        if self._target.results_parsed:
+        if self._profile.results_parsed:
             text = uninterpreted_text(text)
         if not block.media:
             return text
@@ -198,45 +202,47 @@ class _WireWriter:
         self._held_media.extend((item, message) for item in block.media if item not in media_inside)
         if not media_inside:
             return text
-        first = [{"type": "text", "text": text}] if text.strip() else []
-        return [*first, *map(self._written_media, media_inside)]
+        text_blocks = [{"type": "text", "text": text}] if text.strip() else []
+        return [*text_blocks, *map(self._written_media, media_inside)]
 
     def _may_stay(self, block: MediaBlock) -> bool:
         """Return whether a file may stay inside a result."""
-        accepted = self._target.media_in_results
+        accepted = self._profile.media_in_results
         return accepted == "all" or (accepted == "images" and block.mime.startswith("image/"))
 
     def _written_media(self, block: MediaBlock) -> Body:
         # A file's name may contain lone surrogates.
         filename = joined_surrogates(block.filename or "")
         block = block.model_copy(update={"filename": filename})
-        return media(block, self._model, self._target)
+        return media_content(block, self._model, self._profile)
 
     def _send_held_media(self) -> None:
         """Send images of tool results as a user message after the last of the results."""
         if not self._held_media:
             return
-        source = self._held_media[-1][1]
+        source_message = self._held_media[-1][1]
         blocks = [item for item, _ in self._held_media]
         self._held_media = []
         all_blocks = (TextBlock(text=MEDIA_NOTICE), *blocks)
-        message = NeutralMessage(role="user", blocks=all_blocks, message_id=source.message_id)
+        message = NeutralMessage(
+            role="user", blocks=all_blocks, message_id=source_message.message_id
+        )
         self._write_user(message)
 
 
-def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
+def sendable_thinking(message: NeutralMessage, target_profile: ProviderProfile) -> Body:
     """Return the thinking to send back; signed thinking goes only to the family of models that produced it."""
-    if target.thinking_field is None and not target.keeps_signatures:
+    if target_profile.thinking_field is None and not target_profile.keeps_signatures:
         return {}
     blocks = [block for block in message.blocks if block.type == "reasoning"]
-    if target.thinking_field is not None:
+    if target_profile.thinking_field is not None:
         text = joined_surrogates(SEPARATOR.join(block.text for block in blocks if block.text))
         has_field = any((block.metadata or {}).get("field") for block in blocks)
-        return {target.thinking_field: text} if text or has_field else {}
+        return {target_profile.thinking_field: text} if text or has_field else {}
     signed_blocks = [
         item
         for block in blocks
-        if (block.metadata or {}).get("family", target.family) == target.family
+        if (block.metadata or {}).get("family", target_profile.family) == target_profile.family
         for item in (block.metadata or {}).get("thinking_blocks", ())
         if (item.get("signature") or item.get("type") == "redacted_thinking")
         # A signed block cannot be repaired, so it is dropped.
@@ -303,11 +309,11 @@ def without_marks(message: Body) -> Body:
 
 def sendable_messages(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
     """Return messages without the fields that this model's servers refuse, and with cache marks under their name."""
-    target = profile(model.ref)
-    refused_fields = set() if target.keeps_signatures else {"thinking_blocks"}
-    if target.thinking_field != THINKING_FIELD:
+    target_profile = profile(model.ref)
+    refused_fields = set() if target_profile.keeps_signatures else {"thinking_blocks"}
+    if target_profile.thinking_field != THINKING_FIELD:
         refused_fields.add(THINKING_FIELD)
-    marked_messages = (_marked_for(message, target.cache_marks) for message in messages)
+    marked_messages = (_marked_for(message, target_profile.cache_marks) for message in messages)
     return tuple(
         dict(message)
         if refused_fields.isdisjoint(message)
@@ -316,19 +322,23 @@ def sendable_messages(messages: Iterable[Body], model: ModelInfo) -> tuple[Body,
     )
 
 
-def _marked_for(message: Body, field: CacheMarks) -> Body:
+def _marked_for(message: Body, mark_field: CacheMarks) -> Body:
     """Return a message with its cache mark under the server's name, or without the mark."""
-    if field == CACHE_MARK_FIELD:
+    if mark_field == CACHE_MARK_FIELD:
         return message
     unmarked = without_marks(message)
-    return unmarked if field == "none" or unmarked == message else {**unmarked, field: CACHE_MARK}
+    return (
+        unmarked
+        if mark_field == "none" or unmarked == message
+        else {**unmarked, mark_field: CACHE_MARK}
+    )
 
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 """Created once: a request of a long session is written as hundreds of messages."""
 
 
-def canonical(value: Any) -> bytes:
+def canonical_json(value: Any) -> bytes:
     """Return the canonical JSON of a value, as UTF-8."""
     # Most values are messages with text only, which this writes twice as fast.
     text = (_text_form(value) if type(value) is dict else None) or _CANONICAL.encode(value)
@@ -340,25 +350,25 @@ def canonical(value: Any) -> bytes:
 
 def _text_form(value: dict[str, Any]) -> str | None:
     """Return the canonical JSON of a message of two or three text fields; None for any other value."""
-    role, content, call = value.get("role"), value.get("content"), value.get("tool_call_id")
+    role, content, call_id = value.get("role"), value.get("content"), value.get("tool_call_id")
     if type(role) is not str or type(content) is not str:
         return None
     if len(value) == 2:
         return f'{{"content":{json_string(content)},"role":{json_string(role)}}}'
-    if len(value) == 3 and type(call) is str:
-        text = f'"content":{json_string(content)},"role":{json_string(role)},"tool_call_id":{json_string(call)}'
+    if len(value) == 3 and type(call_id) is str:
+        text = f'"content":{json_string(content)},"role":{json_string(role)},"tool_call_id":{json_string(call_id)}'
         return f"{{{text}}}"
     return None
 
 
 def message_hash(message: Body) -> str:
     """Return the SHA-256 of a provider message without its cache mark."""
-    return hashlib.sha256(canonical(without_marks(message))).hexdigest()
+    return hashlib.sha256(canonical_json(without_marks(message))).hexdigest()
 
 
 def request_hash(hashes: Iterable[str]) -> str:
     """Return the SHA-256 over the hashes of all messages of a request."""
-    return hashlib.sha256(canonical(list(hashes))).hexdigest()
+    return hashlib.sha256(canonical_json(list(hashes))).hexdigest()
 
 
 def prompt_text(messages: Iterable[Body], tools: Iterable[ToolSpec] = ()) -> str:

@@ -48,6 +48,8 @@ MAX_CHOICES = 500
 """Maximum values of one enumeration; providers' limits are between this number and a thousand."""
 MAX_CHOICES_CHARS = 15_000
 """Maximum characters of all values of one enumeration, as OpenAI documents."""
+MAX_EXAMPLE_CHARS = 80
+"""Maximum characters of a value that a description mentions."""
 MAX_CHOICES_NAMED = 5
 """Maximum values of a longer enumeration that its description mentions."""
 
@@ -79,32 +81,32 @@ def with_plain_names(schema: Any, accepted_name: re.Pattern[str]) -> Any:
     if not isinstance(schema, dict):
         return schema
     # The keys of these mappings are names of properties, which must not be read as keywords.
-    kept_fields: Schema = {}
+    accepted_fields: Schema = {}
     for key, value in schema.items():
         if key in SCHEMA_MAPS and isinstance(value, dict):
-            kept_fields[key] = {
+            accepted_fields[key] = {
                 name: with_plain_names(inner, accepted_name) for name, inner in value.items()
             }
         elif key in ("enum", "const", "default", "examples"):
-            kept_fields[key] = value
+            accepted_fields[key] = value
         else:
-            kept_fields[key] = with_plain_names(value, accepted_name)
-    properties = kept_fields.get("properties")
+            accepted_fields[key] = with_plain_names(value, accepted_name)
+    properties = accepted_fields.get("properties")
     names = list(properties) if isinstance(properties, dict) else []
     refused_names = [name for name in names if not accepted_name.fullmatch(name)]
     if refused_names:
         for name in refused_names:
-            del kept_fields["properties"][name]
-        required = kept_fields.get("required")
+            del accepted_fields["properties"][name]
+        required = accepted_fields.get("required")
         if isinstance(required, list):
-            required = [name for name in required if name in kept_fields["properties"]]
-            kept_fields["required"] = required
+            required = [name for name in required if name in accepted_fields["properties"]]
+            accepted_fields["required"] = required
         if not isinstance(required, list) or not required:
-            kept_fields.pop("required", None)
+            accepted_fields.pop("required", None)
         names_text = ", ".join(json.dumps(name, ensure_ascii=False) for name in refused_names)
-        description = f"{kept_fields.get('description', '')} It also takes {names_text}."
-        kept_fields["description"] = description.strip()
-    return kept_fields
+        description = f"{accepted_fields.get('description', '')} It also takes {names_text}."
+        accepted_fields["description"] = description.strip()
+    return accepted_fields
 
 
 def _one_object(schema: Schema, branches: list[Any]) -> Schema:
@@ -149,8 +151,8 @@ def _repaired_value(value: Any) -> Any:
         return value
     if not isinstance(value, Mapping):
         # Some servers write only the name of a type.
-        kind = _known_type(value) if isinstance(value, str) else ""
-        return _repaired_value({"type": kind}) if kind else {}
+        json_type = _known_type(value) if isinstance(value, str) else ""
+        return _repaired_value({"type": json_type}) if json_type else {}
     repaired: Schema = {}
     for key, inner in value.items():
         if not isinstance(key, str) or key in DROPPED_KEYWORDS:
@@ -208,7 +210,7 @@ def _repaired_type(value: Any) -> Any:
     """Return the JSON type or types that the value of ``type`` means; None where it means none."""
     names = value if isinstance(value, list) else [value]
     types = [_known_type(name) for name in names if isinstance(name, str)]
-    known_types = list(dict.fromkeys(kind for kind in types if kind))
+    known_types = list(dict.fromkeys(json_type for json_type in types if json_type))
     if isinstance(value, list):
         return known_types or None
     return known_types[0] if known_types else None
@@ -229,7 +231,7 @@ def _is_list_of_names(value: Any) -> bool:
     return is_list_of_texts and len(set(value)) == len(value)
 
 
-_CHECKS: tuple[tuple[Iterable[str], Callable[[Any], bool]], ...] = (
+_KEYWORD_CHECKS: tuple[tuple[Iterable[str], Callable[[Any], bool]], ...] = (
     (TEXT_KEYWORDS, lambda value: isinstance(value, str)),
     (NUMBER_KEYWORDS, lambda value: _is_number(value)),
     (COUNT_KEYWORDS, lambda value: type(value) is int and value >= 0),
@@ -245,7 +247,7 @@ _CHECKS: tuple[tuple[Iterable[str], Callable[[Any], bool]], ...] = (
 
 def _is_valid_keyword(key: str, value: Any) -> bool:
     """Return whether a keyword without a schema as value is valid; unknown keywords pass."""
-    if not all(check(value) for keys, check in _CHECKS if key in keys):
+    if not all(check(value) for keys, check in _KEYWORD_CHECKS if key in keys):
         return False
     return value is not None or key in ("const", "default")
 
@@ -263,7 +265,7 @@ def _shorten_enumeration(repaired: Schema) -> None:
     texts = [c if isinstance(c, str) else json.dumps(c, default=str) for c in choices]
     if len(texts) > MAX_CHOICES or sum(map(len, texts)) > MAX_CHOICES_CHARS:
         del repaired["enum"]
-        examples = ", ".join(text[:80] for text in texts[:MAX_CHOICES_NAMED])
+        examples = ", ".join(text[:MAX_EXAMPLE_CHARS] for text in texts[:MAX_CHOICES_NAMED])
         sentence = f"One of {len(texts):,} values, such as {examples}."
         repaired["description"] = f"{repaired.get('description', '')} {sentence}".strip()
         if "type" not in repaired and all(isinstance(choice, str) for choice in choices):
@@ -288,7 +290,7 @@ def _has_json_type(value: Any, type_value: Any) -> bool:
 
 def _add_item_schema(schema: Mapping[str, Any], repaired: Schema) -> None:
     """Add a missing type, and a schema for an array's items; draft 4 has a list with a schema for each position."""
-    kinds = repaired.get("type")
+    types = repaired.get("type")
     items = schema.get("items")
     if isinstance(items, list):
         item_schemas = [_repaired_branch(item) for item in items]
@@ -296,12 +298,12 @@ def _add_item_schema(schema: Mapping[str, Any], repaired: Schema) -> None:
         repaired["items"] = {"anyOf": item_schemas} if item_schemas else {}
     if repaired.get("prefixItems") == []:
         del repaired["prefixItems"]
-    if kinds is None and SCHEMA_LISTS.isdisjoint(repaired):
+    if types is None and SCHEMA_LISTS.isdisjoint(repaired):
         if "properties" in repaired:
-            kinds = repaired["type"] = "object"
+            types = repaired["type"] = "object"
         elif "items" in repaired:
-            kinds = repaired["type"] = "array"
-    is_array = "array" in (kinds if isinstance(kinds, list) else [kinds])
+            types = repaired["type"] = "array"
+    is_array = "array" in (types if isinstance(types, list) else [types])
     if is_array and not isinstance(repaired.get("items"), dict):
         # Several providers accept only objects as schemas, not ``true`` and ``false``.
         item_schemas = repaired.get("prefixItems", [])

@@ -28,9 +28,9 @@ class EventDecoder:
         self._rest_pieces: list[bytes] = []
         """The beginning of an incomplete line."""
         self._held_bytes = 0
-        self._data: list[str] = []
+        self._data_lines: list[str] = []
         """Lines of an event that is not yet a JSON value."""
-        self._name = ""
+        self._event_name = ""
         self._data_chars = 0
         self.is_done = False
         """Whether the end marker arrived."""
@@ -85,36 +85,36 @@ class EventDecoder:
         elif not line:
             yield from self._end_event()
         elif line.startswith(b"event:"):
-            self._name = line[6:].strip().decode("utf-8", "replace")
+            self._event_name = line[6:].strip().decode("utf-8", "replace")
 
     def _add_data(self, text: str) -> Iterator[Any]:
-        if self._data:
+        if self._data_lines:
             self._data_chars += len(text)
             if self._data_chars > MAX_EVENT_BYTES:
                 raise StreamTooLong("An event of the stream is too long.")
-            self._data.append(text)
+            self._data_lines.append(text)
             is_end = text.rstrip().endswith(("}", "]"))
-            value = _parsed_value("\n".join(self._data)) if is_end else None
+            value = _parsed_value("\n".join(self._data_lines)) if is_end else None
         elif not text.strip():
             return
         else:
             value = _parsed_value(text)
             if value is None:
-                self._data, self._data_chars = [text], len(text)
+                self._data_lines, self._data_chars = [text], len(text)
         if value is not None:
-            self._data = []
-            yield self._error_by_name(value[0])
+            self._data_lines = []
+            yield self._with_error_field(value[0])
 
     def _end_event(self) -> Iterator[Any]:
         """End an event; its data must now be JSON, else ValueError is raised."""
-        data, self._data = self._data, []
+        data, self._data_lines = self._data_lines, []
         if data:
-            yield self._error_by_name(_whole_json("\n".join(data)))
-        self._name = ""
+            yield self._with_error_field(_whole_json("\n".join(data)))
+        self._event_name = ""
 
-    def _error_by_name(self, value: Any) -> Any:
+    def _with_error_field(self, value: Any) -> Any:
         """Return a value, or an error where only the event's name marks it as one."""
-        is_error = self._name == "error" and isinstance(value, dict)
+        is_error = self._event_name == "error" and isinstance(value, dict)
         return {"error": value} if is_error and "error" not in value else value
 
 

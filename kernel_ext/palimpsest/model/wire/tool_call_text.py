@@ -24,6 +24,7 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 MAX_NAME_CHARS = 64
 """Maximum characters of a tool's name."""
+SHORTENED_ID_PREFIX = "call_"
 SIGNATURE_SEPARATOR = "__thought__"
 """Separates an id from the signature that Gemini gave a call, in litellm's ids."""
 
@@ -35,7 +36,7 @@ PERHAPS_UNREPRESENTABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
 """Matches JSON text that may contain NaN, infinity or a lone surrogate."""
 
 
-def arguments(inputs: dict[str, Any]) -> str:
+def arguments_json(inputs: dict[str, Any]) -> str:
     """Return a call's input as JSON; NaN and infinity become strings."""
     if len(inputs) == 1:
         # Half of all calls have one argument, which is a text: code, a command, a path.
@@ -80,59 +81,63 @@ def uninterpreted_text(text: str) -> str:
     return f" {text}" if text[:5].lower() == "data:" and ";base64," in text else text
 
 
-def tool_name(name: str, target: ProviderProfile) -> str:
+def tool_name(name: str, target_profile: ProviderProfile) -> str:
     """Return a tool's name as the provider requires: some require a letter or underscore at its beginning."""
-    if target.letter_first and not re.match(r"[A-Za-z_]", name):
+    if target_profile.letter_first and not re.match(r"[A-Za-z_]", name):
         return f"_{name}"[:MAX_NAME_CHARS]
     return name
 
 
-def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[[str], str]:
+def allowed_ids(messages: NeutralMessages, target_profile: ProviderProfile) -> Callable[[str], str]:
     """Return a function that writes call ids as the provider requires, with different ids for different calls."""
     new_ids: dict[str, str] = {}
     taken_ids: set[str] = set()
     for message in messages:
         for block in message.blocks:
             if (block.type == "call" or block.type == "result") and block.call_id not in new_ids:
-                new_id = _allowed_id(block.call_id, target.id_rule)
-                received_id = _received_id(new_id, target)
+                new_id = _allowed_id(block.call_id, target_profile.id_rule)
+                received_id = _received_id(new_id, target_profile)
                 if received_id in taken_ids or (new_id and not received_id):
-                    new_id = received_id = _allowed_id(_id_hash(block.call_id), target.id_rule)
+                    new_id = received_id = _allowed_id(
+                        _id_hash(block.call_id), target_profile.id_rule
+                    )
                 taken_ids.add(received_id)
                 new_ids[block.call_id] = new_id
     return new_ids.__getitem__
 
 
-def _received_id(identifier: str, target: ProviderProfile) -> str:
+def _received_id(call_id: str, target_profile: ProviderProfile) -> str:
     """Return the id that the server receives: litellm cuts a signature off for servers that do not use it."""
     return (
-        identifier if target.ids_contain_signature else identifier.partition(SIGNATURE_SEPARATOR)[0]
+        call_id
+        if target_profile.ids_contain_signature
+        else call_id.partition(SIGNATURE_SEPARATOR)[0]
     )
 
 
-def _allowed_id(identifier: str, rule: IdRule) -> str:
+def _allowed_id(call_id: str, rule: IdRule) -> str:
     match rule:
         case "any":
-            return joined_surrogates(identifier)
+            return joined_surrogates(call_id)
         case "short":
-            if len(identifier) <= MAX_SHORT_ID_CHARS:
-                return joined_surrogates(identifier)
-            return _shortened_id(identifier)
+            if len(call_id) <= MAX_SHORT_ID_CHARS:
+                return joined_surrogates(call_id)
+            return _shortened_id(call_id)
         case "words":
-            return word_character_id(identifier)
+            return word_character_id(call_id)
         case "short_words":
-            new_id = word_character_id(identifier)
-            return new_id if len(new_id) <= MAX_SHORT_ID_CHARS else _shortened_id(identifier)
+            new_id = word_character_id(call_id)
+            return new_id if len(new_id) <= MAX_SHORT_ID_CHARS else _shortened_id(call_id)
         case "nine":
-            return nine_character_id(identifier)
+            return nine_character_id(call_id)
         case _:
             assert_never(rule)
 
 
-def _shortened_id(identifier: str) -> str:
-    return "call_" + _id_hash(identifier)[: MAX_SHORT_ID_CHARS - 5]
+def _shortened_id(call_id: str) -> str:
+    return SHORTENED_ID_PREFIX + _id_hash(call_id)[: MAX_SHORT_ID_CHARS - len(SHORTENED_ID_PREFIX)]
 
 
-def _id_hash(identifier: str) -> str:
+def _id_hash(call_id: str) -> str:
     # An imported id may contain a lone surrogate.
-    return hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()

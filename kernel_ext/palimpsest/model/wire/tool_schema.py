@@ -30,19 +30,19 @@ ANY_NAMES = re.compile(r"(?!\$).*", re.DOTALL)
 """Property names without a leading ``$``: one named like a keyword, such as ``$ref``, would be taken for it."""
 
 
-def tool_definition(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
+def tool_definition(spec: ToolSpec, target_profile: ProviderProfile) -> dict[str, Any]:
     """Return the definition of a tool in OpenAI's format, as far as this provider accepts it.
 
     Its parameters are cached for the next request with the same spec, so callers must not change them.
     """
-    subset, plain_names = target.schema_subset, target.restricted_property_names
-    parameters = _parameters(SameSpec(spec), subset, plain_names)
-    name, description = tool_name(spec.name, target), spec.description
+    subset, plain_names = target_profile.schema_subset, target_profile.restricted_property_names
+    parameters = _parameters(SpecCacheKey(spec), subset, plain_names)
+    name, description = tool_name(spec.name, target_profile), spec.description
     function = {"name": name, "description": description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 
-class SameSpec:
+class SpecCacheKey:
     """A cache key for a spec, by identity, since its schema has no hash and is slow to compare."""
 
     __slots__ = ("spec",)
@@ -54,11 +54,11 @@ class SameSpec:
         return id(self.spec)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SameSpec) and other.spec is self.spec
+        return isinstance(other, SpecCacheKey) and other.spec is self.spec
 
 
 @lru_cache(maxsize=512)
-def _parameters(spec: SameSpec, subset: SchemaSubset, plain_names: bool) -> dict[str, Any]:  # noqa: FBT001
+def _parameters(spec: SpecCacheKey, subset: SchemaSubset, plain_names: bool) -> dict[str, Any]:  # noqa: FBT001
     return in_subset(copy.deepcopy(spec.spec.parameters), subset, plain_names=plain_names)
 
 
@@ -108,11 +108,11 @@ def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _single_type(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the first type of a list of types, with ``nullable`` where null is among them."""
-    kind = schema.get("type")
-    if not isinstance(kind, list):
+    stated_type = schema.get("type")
+    if not isinstance(stated_type, list):
         return {}
-    types = [name for name in kind if name != "null"]
-    nullable = {"nullable": True} if len(types) < len(kind) else {}
+    types = [name for name in stated_type if name != "null"]
+    nullable = {"nullable": True} if len(types) < len(stated_type) else {}
     return {"type": types[0] if types else "string"} | nullable
 
 

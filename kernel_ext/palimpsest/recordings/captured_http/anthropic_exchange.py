@@ -1,4 +1,4 @@
-"""Read requests to Anthropic's messages, and their answers."""
+"""Read requests to Anthropic's messages interface, and their answers, into captured requests."""
 
 from typing import Any
 
@@ -29,22 +29,22 @@ CONTEXT_EDIT_NOTE = (
 def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessages) -> None:
     """Fill a captured request with the system prompt, tools and messages of its body."""
     system, tools, messages = body.get("system"), body.list_at("tools"), body.list_at("messages")
-    blocks = content_parts(system)
+    system_parts = content_parts(system)
     request.system = tuple(
-        shared.shared_text(part.text) for part in blocks if isinstance(part, Text)
+        shared.shared_text(part.text) for part in system_parts if isinstance(part, Text)
     )
     request.tools = shared.tools_text(tools)
-    request.marks = all_marks(tools, system, messages)
+    request.cache_marks = all_marks(tools, system, messages)
     request.effort = body.text("output_config", "effort")
     for message in body.objects("messages"):
-        shared.add_message(request, message.fields(), _message)
+        shared.add_message(request, message.fields(), _input_message)
 
 
 def read_answer(request: CapturedRequest, answer: JsonValue) -> None:
     """Fill a captured request with its answer and what the provider reported about it."""
     request.answer = tuple(content_parts(answer.list_at("content")))
     request.results = tuple(provider_results(answer))
-    request.usage = _usage(answer.at("usage"))
+    request.usage = _usage_of_report(answer.at("usage"))
     request.finish = answer.finish("stop_reason")
     request.cache_miss = cache_miss_of(answer)
     request.notes = tuple(
@@ -54,18 +54,18 @@ def read_answer(request: CapturedRequest, answer: JsonValue) -> None:
     )
 
 
-def session_of(body: JsonValue) -> str:
+def session_id_of(body: JsonValue) -> str:
     """Return the client's id of the session, which newer clients write as JSON into the user's id."""
-    user = body.text("metadata", "user_id")
-    session_id = JsonValue(user).decoded().text("session_id")
-    return session_id or (user.rpartition("_session_")[2] if "_session_" in user else "")
+    user_id = body.text("metadata", "user_id")
+    session_id = JsonValue(user_id).decoded().text("session_id")
+    return session_id or (user_id.rpartition("_session_")[2] if "_session_" in user_id else "")
 
 
-def _message(message: JsonValue) -> InputMessage:
+def _input_message(message: JsonValue) -> InputMessage:
     content = message.get("content")
     blocks = [] if isinstance(content, str) else message.objects("content")
     parts = tuple(_user_part(part) for part in content_parts(content))
-    results = tuple(_result(block) for block in blocks if block.get("type") == "tool_result")
+    results = tuple(_tool_result(block) for block in blocks if block.get("type") == "tool_result")
     match message.get("role"):
         case "assistant":
             return InputMessage("assistant", parts, tuple(provider_results(message)))
@@ -81,9 +81,9 @@ def _user_part(part: Any) -> Any:
     return written_by_program((part,))[0] if is_by_program else part
 
 
-def _result(block: JsonValue) -> ResultRead:
-    inner = tuple(content_parts(block.get("content"))) if block.get("content") else ()
-    parts = tuple(part for part in inner if not isinstance(part, Call))
+def _tool_result(block: JsonValue) -> ResultRead:
+    content = tuple(content_parts(block.get("content"))) if block.get("content") else ()
+    parts = tuple(part for part in content if not isinstance(part, Call))
     other_blocks = [
         Text(other.as_text())
         for other in block.objects("content")
@@ -97,11 +97,14 @@ def _result(block: JsonValue) -> ResultRead:
     )
 
 
-def _usage(report: JsonValue) -> Usage | None:
-    if not report:
+def _usage_of_report(reported: JsonValue) -> Usage | None:
+    if not reported:
         return None
-    rounds = report.objects("iterations")
-    fields = {**report.fields(), "iterations": [usage_round.fields() for usage_round in rounds]}
+    usage_rounds = reported.objects("iterations")
+    fields = {
+        **reported.fields(),
+        "iterations": [u.fields() for u in usage_rounds],
+    }
     zero_counts = {
         name: 0 for name in ("input_tokens", "output_tokens") if fields.get(name) is None
     }
@@ -114,6 +117,8 @@ def _edit_text(edit: JsonValue) -> str:
         (edit.count("cleared_tool_uses"), "results of tools"),
         (edit.count("cleared_thinking_turns"), "turns of thinking"),
     )
-    count_texts = [f"{count:,} {what}" for count, what in counts if count]
-    tokens = edit.count("cleared_input_tokens")
-    return " and ".join(count_texts) + (f" ({tokens:,} tokens)" if count_texts and tokens else "")
+    count_texts = [f"{count:,} {noun}" for count, noun in counts if count]
+    cleared_tokens = edit.count("cleared_input_tokens")
+    return " and ".join(count_texts) + (
+        f" ({cleared_tokens:,} tokens)" if count_texts and cleared_tokens else ""
+    )

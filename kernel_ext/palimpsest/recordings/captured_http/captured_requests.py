@@ -16,10 +16,12 @@ from palimpsest.transcript.values import Usage
 
 MARK_KEY = "cache_control"
 """Field that marks the block up to which the provider is asked to cache the prompt."""
-NAME_HOLDERS = frozenset({"headers", "env"})
-"""Fields of a tool whose texts may all be keys."""
+SECRET_FIELDS = frozenset({"headers", "env"})
+"""Fields of a tool in which every text may be a secret."""
 SCHEMA_KEYS = frozenset({"parameters", "input_schema", "parametersJsonSchema", "response"})
 """Fields of a tool that hold a schema."""
+MAX_LIFETIME_CHARS = 10
+"""Maximum characters of a mark's lifetime, such as ``5m``."""
 MAX_MARKS = 100
 """Maximum cache marks that are kept of one request; Anthropic accepts four."""
 
@@ -31,24 +33,25 @@ class CapturedRequest:
     interface: str
     """``anthropic``, ``chat``, ``responses`` or ``gemini``."""
     place: str
-    conversation: str = ""
+    """The place of the exchange in the capture, for reports."""
+    conversation_id: str = ""
     """The client's id of the session and of the agent in it; empty where it sent none."""
     system: tuple[str, ...] = ()
     tools: str = "[]"
-    """The tools as JSON, as sent."""
-    marks: tuple[CacheMark, ...] = ()
+    """The tools as the JSON that was sent, without secrets."""
+    cache_marks: tuple[CacheMark, ...] = ()
     messages: list[InputMessage] = field(default_factory=list)
     message_hashes: list[bytes] = field(default_factory=list)
     """The hash of each message, without cache marks."""
-    continued_answer: str = ""
+    continued_answer_id: str = ""
     """The id of the answer that the request continues without repeating its messages."""
     id: str = ""
     """The provider's id of the answer."""
     answer: Parts = ()
     results: tuple[ResultRead, ...] = ()
     """Results, in the answer, of calls that the provider ran itself."""
-    created: int | None = None
-    completed: int | None = None
+    created_ms: int | None = None
+    completed_ms: int | None = None
     model: str = ""
     effort: str = ""
     client: str = ""
@@ -61,13 +64,13 @@ class CapturedRequest:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it has no answer that a later request could repeat."""
+        """Whether the request has no answer that a later request could repeat."""
         return not self.answer
 
     @property
     def sent_parts(self) -> SentRead:
-        """The system prompt, tools and cache marks of its body."""
-        return SentRead(self.system, self.tools, self.marks)
+        """The system prompt, tools and cache marks of the request's body."""
+        return SentRead(self.system, self.tools, self.cache_marks)
 
 
 class SharedMessages:
@@ -76,57 +79,60 @@ class SharedMessages:
     def __init__(self) -> None:
         self._messages: dict[bytes, InputMessage] = {}
         self._texts: dict[str, str] = {}
-        self.held_bytes = 0
-        """Bytes of the different messages, system prompts and tools so far."""
+        self.stored_bytes = 0
+        """Characters of the different messages, system prompts and tools so far, taken as bytes."""
 
     def add_message(
-        self, request: CapturedRequest, raw: Json, convert: Callable[[JsonValue], InputMessage]
+        self,
+        request: CapturedRequest,
+        message_fields: Json,
+        convert_message: Callable[[JsonValue], InputMessage],
     ) -> None:
-        """Add a message to a request; ``convert`` is called for a content that is new."""
-        text = json.dumps(without_marks(raw), sort_keys=True)
-        key = fingerprint(text)
-        if key not in self._messages:
-            self._messages[key] = convert(JsonValue(raw))
-            self.held_bytes += len(text)
-        request.messages.append(self._messages[key])
-        request.message_hashes.append(key)
+        """Add a message to a request; ``convert_message`` is called for a content that is new."""
+        json_text = json.dumps(without_marks(message_fields), sort_keys=True)
+        content_hash = fingerprint(json_text)
+        if content_hash not in self._messages:
+            self._messages[content_hash] = convert_message(JsonValue(message_fields))
+            self.stored_bytes += len(json_text)
+        request.messages.append(self._messages[content_hash])
+        request.message_hashes.append(content_hash)
 
     def shared_text(self, text: str) -> str:
         """Return the stored text that equals a text, so that equal texts take memory only once."""
         if text not in self._texts:
-            self.held_bytes += len(text)
+            self.stored_bytes += len(text)
         return self._texts.setdefault(text, text)
 
     def tools_text(self, tools: list[Any]) -> str:
-        """Return tools as the JSON that was sent, without keys of servers that the provider connects to."""
-        safe_tools = _without_keys(redacted_value(tools, scrub))
+        """Return tools as the JSON that was sent, without the secrets of servers to which the provider connects."""
+        safe_tools = _without_secrets(redacted_value(tools, scrub))
         return self.shared_text(json.dumps(safe_tools, ensure_ascii=False))
 
 
-def _without_keys(value: Any, *, is_secret: bool = False) -> Any:
-    """Return a tool's definition without keys: one that the provider runs may contain a server's headers.
+def _without_secrets(definition: Any, *, is_secret: bool = False) -> Any:
+    """Return a tool's definition without secrets: that of a server's tools may contain the server's headers.
 
     Schemas stay as they are: they describe inputs and contain no values.
     """
-    if isinstance(value, dict):
+    if isinstance(definition, dict):
         return {
-            name: inner
+            name: item
             if name in SCHEMA_KEYS
-            else _without_keys(
-                inner, is_secret=is_secret or name in NAME_HOLDERS or is_secret_name(name)
+            else _without_secrets(
+                item, is_secret=is_secret or name in SECRET_FIELDS or is_secret_name(name)
             )
-            for name, inner in value.items()
+            for name, item in definition.items()
         }
-    if isinstance(value, list):
-        return [_without_keys(inner, is_secret=is_secret) for inner in value]
-    return REDACTED if is_secret and isinstance(value, str) else value
+    if isinstance(definition, list):
+        return [_without_secrets(item, is_secret=is_secret) for item in definition]
+    return REDACTED if is_secret and isinstance(definition, str) else definition
 
 
 def without_marks(value: Any) -> Any:
     """Return a JSON value without its cache marks."""
     if isinstance(value, dict):
-        return {name: without_marks(inner) for name, inner in value.items() if name != MARK_KEY}
-    return [without_marks(inner) for inner in value] if isinstance(value, list) else value
+        return {name: without_marks(item) for name, item in value.items() if name != MARK_KEY}
+    return [without_marks(i) for i in value] if isinstance(value, list) else value
 
 
 def marks_in(place: str, blocks: Iterable[Any]) -> Iterator[CacheMark]:
@@ -139,43 +145,50 @@ def marks_in(place: str, blocks: Iterable[Any]) -> Iterator[CacheMark]:
 def _lifetime_of_mark(block: Any) -> str | None:
     """Return the lifetime in the cache mark of a block, which may be empty; None for a block without a mark."""
     value = JsonValue(block)
-    return value.text(MARK_KEY, "ttl")[:10] if isinstance(value.get(MARK_KEY), dict) else None
+    return (
+        value.text(MARK_KEY, "ttl")[:MAX_LIFETIME_CHARS]
+        if isinstance(value.get(MARK_KEY), dict)
+        else None
+    )
 
 
 def all_marks(tools: list[Any], system: Any, messages: list[Any]) -> tuple[CacheMark, ...]:
     """Return the cache marks of a request in the order of the prompt: tools, system prompt, messages."""
     marks = [*marks_in("tool", tools), *marks_in("system block", JsonValue(system).list_at())]
-    in_messages: list[CacheMark] = []
+    message_marks: list[CacheMark] = []
     texts_after: Counter[str] = Counter()
     for number, message in reversed([*enumerate(messages, 1)]):
-        in_messages[:0] = _marks_of_message(number, JsonValue(message), texts_after)
-    return tuple([*marks, *in_messages][:MAX_MARKS])
+        message_marks[:0] = _marks_of_message(number, JsonValue(message), texts_after)
+    return tuple([*marks, *message_marks][:MAX_MARKS])
 
 
 def _marks_of_message(
     number: int, message: JsonValue, texts_after: Counter[str]
 ) -> Iterator[CacheMark]:
-    """Yield the cache marks of a message; ``texts_after`` counts the texts of the messages after it, and is added to."""
+    """Yield a message's cache marks; its texts are added to ``texts_after``, which counts those of later messages."""
     content = message.get("content")
     blocks = message.list_at("content") or [{"type": "text", "text": content}]
-    names = [_name_of_block(JsonValue(block)) for block in blocks]
+    block_keys = [_block_key(JsonValue(block)) for block in blocks]
     if message.get("role") == "tool":
-        names = [f"result {message.id('tool_call_id')}"]
-    named: list[str] = []
-    for name in reversed(names):
-        named.insert(0, f"{name} {texts_after[name]}" if name.startswith("text ") else name)
-        texts_after[name] += 1
+        block_keys = [f"result {message.id('tool_call_id')}"]
+    block_names: list[str] = []
+    for block_key in reversed(block_keys):
+        block_names.insert(
+            0,
+            f"{block_key} {texts_after[block_key]}" if block_key.startswith("text ") else block_key,
+        )
+        texts_after[block_key] += 1
     for index, block in enumerate(message.list_at("content")):
         if (lifetime := _lifetime_of_mark(block)) is not None:
             place = f"message {number}, block {index + 1}"
-            yield CacheMark(place, lifetime, named[min(index, len(named) - 1)])
+            yield CacheMark(place, lifetime, block_names[min(index, len(block_names) - 1)])
     if (lifetime := _lifetime_of_mark(message.raw)) is not None:
         is_system = message.get("role") in ("system", "developer")
-        yield CacheMark(f"message {number}", lifetime, "system" if is_system else named[-1])
+        yield CacheMark(f"message {number}", lifetime, "system" if is_system else block_names[-1])
 
 
-def _name_of_block(block: JsonValue) -> str:
-    """Return what a block is known by in the session that is made of it; empty where nothing is known."""
+def _block_key(block: JsonValue) -> str:
+    """Return what identifies a block in the imported session; empty where nothing does."""
     match block.get("type"):
         case "tool_use":
             return f"call {block.id('id')}"
@@ -188,7 +201,7 @@ def _name_of_block(block: JsonValue) -> str:
 
 
 def written_by_program(parts: Parts) -> Parts:
-    """Return the parts of a message that the client's program wrote in the user's place."""
+    """Return a message's parts with the texts marked as written by the client's program."""
     return tuple(
         replace(part, synthetic=True) if isinstance(part, Text) else part for part in parts
     )

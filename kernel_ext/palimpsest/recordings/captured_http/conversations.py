@@ -16,24 +16,24 @@ from palimpsest.recordings.reading.json_fields import fingerprint
 from palimpsest.recordings.reading.recorded import Text, text_of_parts
 
 MIN_SUMMARY_LINE_CHARS = 40
-"""Minimum length of an answer's line that is recognised in a later prompt as part of a summary."""
-SUMMARY_SEARCH_MESSAGES = 3
-"""How many of a request's first messages are searched for a summary."""
+"""Minimum characters of an answer's line that is recognised in a later prompt as part of a summary."""
+MAX_SUMMARY_MESSAGES = 3
+"""Maximum messages at a request's beginning that are searched for a summary."""
 MAX_EQUAL_ANSWERS = 100
 """Maximum requests with equal answers that are tried as the predecessor of a request, the newest first."""
 MIN_PROMPT_CHARS = 12
-"""Minimum length of a call's input that is recognised as the first prompt of a subagent."""
+"""Minimum characters of a call's input that is recognised as the first prompt of a subagent."""
 
 
 @dataclass(slots=True)
 class CapturedConversation:
-    """Requests each of which continues the one before."""
+    """Requests of which each continues the one before."""
 
     requests: list[CapturedRequest]
     branch_of: "CapturedConversation | None" = None
     """The conversation off which it branches."""
-    summaries: dict[int, "CapturedConversation"] = field(default_factory=dict)
-    """The conversation that wrote the summary at the beginning of a request, by the request's index."""
+    writer_by_request_index: dict[int, "CapturedConversation"] = field(default_factory=dict)
+    """The conversation that wrote the summary at a request's beginning, by the request's index in ``requests``."""
     parent: "CapturedConversation | None" = None
     """The conversation that started it as a subagent."""
     parent_call: str = ""
@@ -42,20 +42,20 @@ class CapturedConversation:
 
 def conversations_of(requests: Sequence[CapturedRequest]) -> list[CapturedConversation]:
     """Return the conversations of a capture's requests, which are in the order of their times."""
-    predecessors, summary_writers = _Links(requests).find_predecessors()
-    newest_descendants = list(range(len(requests)))
-    successors: dict[int | None, list[int]] = {}
-    for index, predecessor in enumerate(predecessors):
-        successors.setdefault(predecessor, []).append(index)
-    for index, predecessor in reversed([*enumerate(predecessors)]):
-        if predecessor is not None:
-            newest_descendants[predecessor] = max(
-                newest_descendants[predecessor], newest_descendants[index]
+    predecessor_indexes, writer_indexes = _PredecessorSearch(requests).find_predecessors()
+    newest_descendant_indexes = list(range(len(requests)))
+    successor_indexes: dict[int | None, list[int]] = {}
+    for index, predecessor_index in enumerate(predecessor_indexes):
+        successor_indexes.setdefault(predecessor_index, []).append(index)
+    for index, predecessor_index in reversed([*enumerate(predecessor_indexes)]):
+        if predecessor_index is not None:
+            newest_descendant_indexes[predecessor_index] = max(
+                newest_descendant_indexes[predecessor_index], newest_descendant_indexes[index]
             )
     conversations: list[CapturedConversation] = []
-    by_request: dict[int, CapturedConversation] = {}
+    conversation_by_index: dict[int, CapturedConversation] = {}
     branch_starts: list[tuple[int, CapturedConversation | None]] = [
-        (root, None) for root in reversed(successors.get(None, []))
+        (root_index, None) for root_index in reversed(successor_indexes.get(None, []))
     ]
     while branch_starts:
         index, branch_of = branch_starts.pop()
@@ -63,101 +63,115 @@ def conversations_of(requests: Sequence[CapturedRequest]) -> list[CapturedConver
         conversations.append(conversation)
         request_index: int | None = index
         while request_index is not None:
-            by_request[request_index] = conversation
+            conversation_by_index[request_index] = conversation
             conversation.requests.append(requests[request_index])
-            candidates = successors.get(request_index, [])
-            continuation = max(candidates, key=newest_descendants.__getitem__, default=None)
+            candidate_indexes = successor_indexes.get(request_index, [])
+            continuation_index = max(
+                candidate_indexes, key=newest_descendant_indexes.__getitem__, default=None
+            )
             branch_starts += [
-                (candidate, conversation) for candidate in candidates if candidate != continuation
+                (candidate_index, conversation)
+                for candidate_index in candidate_indexes
+                if candidate_index != continuation_index
             ]
-            request_index = continuation
-    for index, writer in summary_writers.items():
-        conversation = by_request[index]
+            request_index = continuation_index
+    for index, writer_index in writer_indexes.items():
+        conversation = conversation_by_index[index]
         position = next(
             at for at, request in enumerate(conversation.requests) if request is requests[index]
         )
-        if by_request[writer] is not conversation:
-            conversation.summaries[position] = by_request[writer]
+        if conversation_by_index[writer_index] is not conversation:
+            conversation.writer_by_request_index[position] = conversation_by_index[writer_index]
     _find_parents(conversations)
     return conversations
 
 
-class _Links:
+class _PredecessorSearch:
     """Finds the earlier request that each request continues."""
 
     def __init__(self, requests: Sequence[CapturedRequest]) -> None:
         self._requests = requests
-        self._by_answer: dict[bytes, list[int]] = {}
+        self._indexes_by_answer: dict[bytes, list[int]] = {}
         """The indexes of requests, by the hash of their answer."""
-        self._by_id: dict[str, int] = {}
-        self._by_messages: dict[tuple[bytes, ...], int] = {}
-        """The newest request without an answer, by its messages."""
+        self._index_by_answer_id: dict[str, int] = {}
+        self._failed_index_by_messages: dict[tuple[bytes, ...], int] = {}
+        """The index of the newest request without an answer, by the hashes of its messages."""
         self._summary_lines: list[tuple[str, int]] = []
         """The longest line of each answer, by which it is recognised as a summary, and its request's index."""
-        self._by_thread: dict[tuple[str, ...], int] = {}
+        self._newest_index_by_thread: dict[tuple[str, ...], int] = {}
 
     def find_predecessors(self) -> tuple[list[int | None], dict[int, int]]:
-        """Return the predecessor of each request, and by request the one that wrote the summary with which it begins."""
-        predecessors: list[int | None] = []
-        summary_writers: dict[int, int] = {}
+        """Return each request's predecessor, and by each request that begins with a summary its writer, all as indexes."""
+        predecessor_indexes: list[int | None] = []
+        writer_indexes: dict[int, int] = {}
         for index, request in enumerate(self._requests):
-            predecessor = self._predecessor(request)
-            writer = self._summary_writer(request, predecessor)
-            if writer is not None and writer != predecessor:
-                summary_writers[index] = writer
-                if predecessor is None:
-                    before_summary = predecessors[writer]
-                    predecessor = before_summary if before_summary is not None else writer
-            if predecessor is None:
-                predecessor = self._newest_of_thread(request)
-            predecessors.append(predecessor)
+            predecessor_index = self._predecessor_index(request)
+            writer_index = self._summary_writer_index(request, predecessor_index)
+            if writer_index is not None and writer_index != predecessor_index:
+                writer_indexes[index] = writer_index
+                if predecessor_index is None:
+                    index_before_summary = predecessor_indexes[writer_index]
+                    predecessor_index = (
+                        index_before_summary if index_before_summary is not None else writer_index
+                    )
+            if predecessor_index is None:
+                predecessor_index = self._newest_index_of_thread(request)
+            predecessor_indexes.append(predecessor_index)
             self._store_request(request, index)
-        return predecessors, summary_writers
+        return predecessor_indexes, writer_indexes
 
     def _store_request(self, request: CapturedRequest, index: int) -> None:
         if request.id:
-            self._by_id[request.id] = index
+            self._index_by_answer_id[request.id] = index
         if request.has_failed:
-            self._by_messages[tuple(request.message_hashes)] = index
+            self._failed_index_by_messages[tuple(request.message_hashes)] = index
         else:
-            self._by_answer.setdefault(answer_key(request.answer), []).append(index)
+            self._indexes_by_answer.setdefault(answer_key(request.answer), []).append(index)
             line = max(text_of_parts(request.answer).split("\n"), key=len).strip()
             if len(line) >= MIN_SUMMARY_LINE_CHARS:
                 self._summary_lines.append((line, index))
-        if thread := _thread_of(request):
-            self._by_thread[thread] = index
+        if thread_key := _thread_key(request):
+            self._newest_index_by_thread[thread_key] = index
 
-    def _predecessor(self, request: CapturedRequest) -> int | None:
-        if request.continued_answer in self._by_id:
-            return self._by_id[request.continued_answer]
+    def _predecessor_index(self, request: CapturedRequest) -> int | None:
+        if request.continued_answer_id in self._index_by_answer_id:
+            return self._index_by_answer_id[request.continued_answer_id]
         for message in reversed(request.messages):
             if message.role != "assistant" or not message.parts:
                 continue
-            for index in self._by_answer.get(answer_key(message.parts), [])[:-MAX_EQUAL_ANSWERS:-1]:
+            for index in self._indexes_by_answer.get(answer_key(message.parts), [])[
+                :-MAX_EQUAL_ANSWERS:-1
+            ]:
                 if _may_belong_together(self._requests[index], request):
-                    return self._newest_attempt(index, request)
-        keys = tuple(request.message_hashes)
-        for length in (len(keys), len(keys) - 1, len(keys) - 2):
-            failed = self._by_messages.get(keys[:length]) if length > 0 else None
-            if failed is not None and _may_belong_together(self._requests[failed], request):
-                return failed
+                    return self._newest_attempt_index(index, request)
+        message_hashes = tuple(request.message_hashes)
+        for length in (len(message_hashes), len(message_hashes) - 1, len(message_hashes) - 2):
+            failed_index = (
+                self._failed_index_by_messages.get(message_hashes[:length]) if length > 0 else None
+            )
+            if failed_index is not None and _may_belong_together(
+                self._requests[failed_index], request
+            ):
+                return failed_index
         return None
 
-    def _newest_attempt(self, index: int, request: CapturedRequest) -> int:
-        """Return the newest failed request with the same messages, which this one retries; else ``index``."""
-        failed = self._by_messages.get(tuple(request.message_hashes))
-        return failed if failed is not None and failed > index else index
+    def _newest_attempt_index(self, index: int, request: CapturedRequest) -> int:
+        """Return the index of the newest failed request with the same messages, which is retried; else ``index``."""
+        failed_index = self._failed_index_by_messages.get(tuple(request.message_hashes))
+        return failed_index if failed_index is not None and failed_index > index else index
 
-    def _summary_writer(self, request: CapturedRequest, predecessor: int | None) -> int | None:
-        """Return the request whose answer is the summary in this one's first messages."""
-        earlier_keys: set[bytes] = set()
-        if predecessor is not None:
-            earlier_keys.update(self._requests[predecessor].message_hashes)
+    def _summary_writer_index(
+        self, request: CapturedRequest, predecessor_index: int | None
+    ) -> int | None:
+        """Return the index of the request whose answer is the summary in a request's first messages."""
+        earlier_hashes: set[bytes] = set()
+        if predecessor_index is not None:
+            earlier_hashes.update(self._requests[predecessor_index].message_hashes)
         first_messages = zip(request.messages, request.message_hashes, strict=True)
         texts = [
             text_of_parts(message.parts)
-            for message, key in islice(first_messages, SUMMARY_SEARCH_MESSAGES)
-            if message.role == "user" and key not in earlier_keys
+            for message, message_hash in islice(first_messages, MAX_SUMMARY_MESSAGES)
+            if message.role == "user" and message_hash not in earlier_hashes
         ]
         if not texts:
             return None
@@ -168,34 +182,36 @@ class _Links:
                 return index
         return None
 
-    def _newest_of_thread(self, request: CapturedRequest) -> int | None:
-        """Return the newest request of the same thread, if the client named the thread or repeats a message."""
-        newest_request = self._by_thread.get(_thread_of(request))
-        if newest_request is None:
+    def _newest_index_of_thread(self, request: CapturedRequest) -> int | None:
+        """Return the index of a thread's newest request, if the client named the thread or repeats a message."""
+        newest_index = self._newest_index_by_thread.get(_thread_key(request))
+        if newest_index is None:
             return None
-        is_named = request.interface == "responses" and bool(request.conversation)
-        earlier_keys = set(self._requests[newest_request].message_hashes[1:])
-        if is_named or any(key in earlier_keys for key in request.message_hashes):
-            return newest_request
+        is_named = request.interface == "responses" and bool(request.conversation_id)
+        earlier_hashes = set(self._requests[newest_index].message_hashes[1:])
+        if is_named or any(m in earlier_hashes for m in request.message_hashes):
+            return newest_index
         return None
 
 
-def _thread_of(request: CapturedRequest) -> tuple[str, ...]:
+def _thread_key(request: CapturedRequest) -> tuple[str, ...]:
     """Return the key of a request's thread: interface, client's id, system prompt and tools."""
-    return (request.interface, request.conversation, *request.system, request.tools)
+    return (request.interface, request.conversation_id, *request.system, request.tools)
 
 
 def _may_belong_together(earlier: CapturedRequest, request: CapturedRequest) -> bool:
     """Return whether two requests may belong to one conversation by their interface and the client's own ids."""
-    ids = earlier.conversation, request.conversation
-    return earlier.interface == request.interface and (not all(ids) or ids[0] == ids[1])
+    conversation_ids = earlier.conversation_id, request.conversation_id
+    return earlier.interface == request.interface and (
+        not all(conversation_ids) or conversation_ids[0] == conversation_ids[1]
+    )
 
 
 def answer_key(parts: Parts) -> bytes:
     """Return the hash by which an answer is recognised in a later request: its calls, or its text."""
-    calls = [call.id for call in calls_in(parts) if call.id and not call.at_provider]
-    if calls:
-        return fingerprint("\0".join(["calls", *calls]))
+    call_ids = [call.id for call in calls_in(parts) if call.id and not call.at_provider]
+    if call_ids:
+        return fingerprint("\0".join(["calls", *call_ids]))
     call_texts = [f"{call.tool} {call.input}" for call in calls_in(parts)]
     return fingerprint("\0".join(["text", text_of_parts(parts).strip(), *call_texts]))
 
@@ -221,7 +237,7 @@ def _find_parents(conversations: Sequence[CapturedConversation]) -> None:
 def _calls_by_input(
     conversations: Sequence[CapturedConversation],
 ) -> dict[str, list[tuple[CapturedConversation, str]]]:
-    """Return the calls with each long enough text in their input, as conversation and id of the call."""
+    """Return calls, as conversation and id, by each text in their inputs of at least ``MIN_PROMPT_CHARS``."""
     calls_by_input: dict[str, list[tuple[CapturedConversation, str]]] = {}
     for conversation in conversations:
         for request in conversation.requests:
@@ -233,7 +249,7 @@ def _calls_by_input(
 
 
 def _first_prompts(conversation: CapturedConversation) -> Iterator[str]:
-    first = conversation.requests[0]
-    message = next((message for message in first.messages if message.role == "user"), None)
+    first_request = conversation.requests[0]
+    message = next((message for message in first_request.messages if message.role == "user"), None)
     parts = message.parts if message is not None else ()
     return (part.text.strip() for part in parts if isinstance(part, Text) and not part.synthetic)

@@ -12,7 +12,7 @@ FILTER_REASONS = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CON
 
 
 def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessages) -> None:
-    """Add the body of a request; Gemini CLI sends it inside of another object."""
+    """Fill a captured request with the contents of its body, which Gemini CLI sends inside another object."""
     request_body = body.at("request") or body
     system = request_body.either("systemInstruction", "system_instruction")
     parts = [system] if system.text("text") else system.objects("parts")
@@ -21,36 +21,38 @@ def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessag
     )
     request.tools = shared.tools_text(request_body.list_at("tools"))
     for content in request_body.objects("contents"):
-        shared.add_message(request, content.fields(), _message)
+        shared.add_message(request, content.fields(), _input_message)
 
 
 def read_answer(request: CapturedRequest, answer: JsonValue) -> None:
-    """Add an answer, streamed or not."""
+    """Fill a captured request with its answer, streamed or not."""
     response = answer.at("response") or answer
     candidate = response.first_entry("candidates")
     request.answer = tuple(_parts(candidate.at("content")))
     request.id = response.id("responseId")
     request.model = response.text("modelVersion") or request.model
-    reason = candidate.text("finishReason")
+    finish_reason = candidate.text("finishReason")
     has_calls = any(isinstance(part, Call) for part in request.answer)
-    finish = "content-filter" if reason in FILTER_REASONS else FINISH_REASONS.get(reason)
+    finish = (
+        "content-filter" if finish_reason in FILTER_REASONS else FINISH_REASONS.get(finish_reason)
+    )
     request.finish = "tool-calls" if has_calls and finish == "stop" else finish
     counts = response.at("usageMetadata")
-    thoughts = counts.tokens("thoughtsTokenCount")
+    thought_tokens = counts.tokens("thoughtsTokenCount")
     request.usage = usage_of_whole_prompt(
         # Prompts of the provider's own tools are counted beside the prompt, thoughts beside the answer.
         counts.tokens("promptTokenCount") + counts.tokens("toolUsePromptTokenCount"),
-        counts.tokens("candidatesTokenCount") + thoughts,
+        counts.tokens("candidatesTokenCount") + thought_tokens,
         cache_read=counts.tokens("cachedContentTokenCount"),
-        reasoning=thoughts,
+        reasoning=thought_tokens,
     )
 
 
-def _message(content: JsonValue) -> InputMessage:
+def _input_message(content: JsonValue) -> InputMessage:
     results = tuple(
-        _result(answer)
+        _tool_result(function_response)
         for part in content.objects("parts")
-        if (answer := part.at("functionResponse"))
+        if (function_response := part.at("functionResponse"))
     )
     parts = tuple(_parts(content))
     if content.get("role") == "model":
@@ -58,11 +60,11 @@ def _message(content: JsonValue) -> InputMessage:
     return InputMessage("user", parts, results)
 
 
-def _result(answer: JsonValue) -> ResultRead:
-    response = answer.at("response")
+def _tool_result(function_response: JsonValue) -> ResultRead:
+    response = function_response.at("response")
     has_named_output = "output" in response or "error" in response
     output = (response.either("output", "error") if has_named_output else response).as_text()
-    return ResultRead(answer.id("id"), output, is_error="error" in response)
+    return ResultRead(function_response.id("id"), output, is_error="error" in response)
 
 
 def _parts(content: JsonValue) -> Iterator[Text | Thinking | Media | Call]:
@@ -72,7 +74,7 @@ def _parts(content: JsonValue) -> Iterator[Text | Thinking | Media | Call]:
         text, was_thought = part.text("text"), is_thought
         is_thought = part.get("thought") is True
         if texts and (not text or is_thought is not was_thought):
-            yield _text(texts, is_thought=was_thought)
+            yield _joined_part(texts, is_thought=was_thought)
             texts = []
         if text:
             texts.append(text)
@@ -83,9 +85,9 @@ def _parts(content: JsonValue) -> Iterator[Text | Thinking | Media | Call]:
         elif address := part.get("fileData", "fileUri"):
             yield media_at(address, part.text("fileData", "mimeType"))
     if texts:
-        yield _text(texts, is_thought=is_thought)
+        yield _joined_part(texts, is_thought=is_thought)
 
 
-def _text(texts: list[str], *, is_thought: bool) -> Text | Thinking:
+def _joined_part(texts: list[str], *, is_thought: bool) -> Text | Thinking:
     text = "".join(texts)
     return Thinking(text) if is_thought else Text(text)

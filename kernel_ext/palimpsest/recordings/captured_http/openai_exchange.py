@@ -34,7 +34,7 @@ SYSTEM_ROLES = frozenset({"system", "developer"})
 
 
 def read_chat_request(request: CapturedRequest, body: JsonValue, shared: SharedMessages) -> None:
-    """Add the body of a request to the chat completions; system messages at its beginning are the system prompt."""
+    """Fill a request with the body of a chat completion; system messages at its beginning are the system prompt."""
     messages = body.objects("messages")
     tools = body.list_at("tools") or body.list_at("functions")
     system_count = _leading_system_count(messages)
@@ -42,14 +42,14 @@ def read_chat_request(request: CapturedRequest, body: JsonValue, shared: SharedM
         shared.shared_text(text_of(message.get("content"))) for message in messages[:system_count]
     )
     request.tools = shared.tools_text(tools)
-    request.marks = all_marks(tools, None, body.list_at("messages"))
+    request.cache_marks = all_marks(tools, None, body.list_at("messages"))
     request.effort = body.text("reasoning_effort") or body.text("reasoning", "effort")
     for message in messages[system_count:]:
         shared.add_message(request, message.fields(), _chat_message)
 
 
 def read_chat_answer(request: CapturedRequest, answer: JsonValue) -> None:
-    """Add a completion, streamed or not."""
+    """Fill a captured request with its completion, streamed or not."""
     choice = answer.first_entry("choices")
     request.answer = _chat_answer_parts(choice.at("message"))
     request.usage = usage_of(answer.get("usage"), answer.get("service_tier"))
@@ -61,10 +61,17 @@ def _leading_system_count(messages: list[JsonValue]) -> int:
 
 
 def _chat_answer_parts(message: JsonValue) -> Parts:
-    calls = tuple(Call(name, tool, arguments) for name, tool, arguments in recorded_calls(message))
+    calls = tuple(
+        Call(call_id, tool, arguments) for call_id, tool, arguments in recorded_calls(message)
+    )
     refusal = message.text("refusal")
-    refused = (Text(refusal),) if refusal else ()
-    return (*thinking_parts(message), *content_parts(message.get("content")), *refused, *calls)
+    refusal_parts = (Text(refusal),) if refusal else ()
+    return (
+        *thinking_parts(message),
+        *content_parts(message.get("content")),
+        *refusal_parts,
+        *calls,
+    )
 
 
 def _chat_message(message: JsonValue) -> InputMessage:
@@ -73,9 +80,10 @@ def _chat_message(message: JsonValue) -> InputMessage:
             return InputMessage("assistant", _chat_answer_parts(message))
         case "tool" | "function":
             parts = content_parts(message.get("content"))
-            call = next(iter(result_ids(message)), "")
+            call_id = next(iter(result_ids(message)), "")
             return InputMessage(
-                "user", results=(ResultRead(call, text_of_parts(parts, ""), media=media_of(parts)),)
+                "user",
+                results=(ResultRead(call_id, text_of_parts(parts, ""), media=media_of(parts)),),
             )
         case "user":
             return InputMessage("user", content_parts(message.get("content")))
@@ -86,7 +94,7 @@ def _chat_message(message: JsonValue) -> InputMessage:
 def read_responses_request(
     request: CapturedRequest, body: JsonValue, shared: SharedMessages
 ) -> None:
-    """Add the body of a request for a response: instructions, and system messages at the beginning of the input."""
+    """Fill a request with the body for a response; the system prompt is its instructions and leading system messages."""
     items = body.objects("input")
     if isinstance(prompt := body.get("input"), str):
         items = [JsonValue({"role": "user", "content": prompt})]
@@ -100,29 +108,29 @@ def read_responses_request(
     )
     request.tools = shared.tools_text(body.list_at("tools"))
     request.effort = body.text("reasoning", "effort")
-    request.continued_answer = body.id("previous_response_id")
-    for group in _groups(items[system_count:]):
+    request.continued_answer_id = body.id("previous_response_id")
+    for group in _message_groups(items[system_count:]):
         shared.add_message(request, {"items": [item.fields() for item in group]}, _grouped_message)
 
 
 def read_responses_answer(request: CapturedRequest, answer: JsonValue) -> None:
-    """Add a response, streamed or not."""
+    """Fill a captured request with its response, streamed or not."""
     items = answer.objects("output")
     request.answer = tuple(part for item in items for part in answer_parts(item))
     request.results = tuple(provider_result(item, None) for item in items if ran_at_provider(item))
     request.usage = usage_of(answer.get("usage"), answer.get("service_tier"))
     status = answer.text("status")
-    reason = answer.text("incomplete_details", "reason")
+    cut_reason = answer.text("incomplete_details", "reason")
     request.error = answer.text("error", "message") or request.error
     request.finish = {"failed": "error", "completed": "stop"}.get(status)
-    if reason:
-        request.finish = "length" if reason == "max_output_tokens" else "content-filter"
+    if cut_reason:
+        request.finish = "length" if cut_reason == "max_output_tokens" else "content-filter"
     elif status != "failed" and any(isinstance(part, Call) for part in request.answer):
         request.finish = "tool-calls"
 
 
-def _groups(items: list[JsonValue]) -> list[list[JsonValue]]:
-    """Return the items of an input grouped by message; consecutive items of one answer form one message."""
+def _message_groups(items: list[JsonValue]) -> list[list[JsonValue]]:
+    """Return the items of an input grouped by message; consecutive items of the model form one message."""
     groups: list[list[JsonValue]] = []
     was_answer = False
     for item in items:
@@ -136,10 +144,10 @@ def _groups(items: list[JsonValue]) -> list[list[JsonValue]]:
 
 
 def _is_of_answer(item: JsonValue) -> bool:
-    kind = item.text("type")
-    if kind in CALL_TYPES or kind == "reasoning" or ran_at_provider(item):
+    item_type = item.text("type")
+    if item_type in CALL_TYPES or item_type == "reasoning" or ran_at_provider(item):
         return True
-    return kind in ("", "message") and item.get("role") == "assistant"
+    return item_type in ("", "message") and item.get("role") == "assistant"
 
 
 def _grouped_message(group: JsonValue) -> InputMessage:

@@ -16,9 +16,11 @@ from palimpsest.store.bounded_json import BuildsTooMuch, BuiltSize
 
 MAX_BLOCKS = 10_000
 """Maximum blocks, calls or items of one answer; those of real answers come to a few dozen."""
-_PIECE_CHARS = 1 << 16
+_PIECE_BYTES = 1 << 16
+MAX_BLANK_BYTES = 64
+"""Maximum bytes at a stream's beginning in which its first field is searched after blanks."""
 BROKEN_STREAM = "an event of its stream is no JSON"
-_STREAM_HEADS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_STREAM_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
@@ -28,21 +30,25 @@ class WholeAnswer:
 
     document: JsonValue = NO_VALUE
     is_whole: bool = True
+    """Whether the provider's last event was read."""
     error: str = ""
+    """The error that an event reported; empty where none did."""
 
 
 def is_event_stream(content: bytes) -> bool:
     """Return whether a body begins like a stream of server-sent events."""
-    return content[:64].lstrip(b"\xef\xbb\xbf \r\n").startswith(_STREAM_HEADS)
+    return content[:MAX_BLANK_BYTES].lstrip(b"\xef\xbb\xbf \r\n").startswith(_STREAM_STARTS)
 
 
 def stream_events(content: bytes) -> Iterator[Any]:
     """Yield the events of a stream; raises UnreadableBody where one is no JSON or too large."""
-    decoder, size = EventDecoder(), BuiltSize()
-    pieces = (content[at : at + _PIECE_CHARS] for at in range(0, len(content), _PIECE_CHARS))
+    decoder, built_size = EventDecoder(), BuiltSize()
+    pieces = (
+        content[start : start + _PIECE_BYTES] for start in range(0, len(content), _PIECE_BYTES)
+    )
     try:
         for piece in pieces:
-            size.add(piece)
+            built_size.add(piece)
             yield from decoder.decode_piece(piece)
         yield from decoder.decode_rest()
     except BuildsTooMuch as error:
@@ -52,24 +58,27 @@ def stream_events(content: bytes) -> Iterator[Any]:
 
 
 @dataclass(slots=True)
-class _Pieces:
+class _JoinedTexts:
     """One block, message or call whose texts arrive in pieces."""
 
     fields: Json
-    texts: dict[str, list[str]] = field(default_factory=dict)
+    pieces_by_field: dict[str, list[str]] = field(default_factory=dict)
 
-    def add_piece(self, name: str, piece: Any) -> None:
+    def add_piece(self, field_name: str, piece: Any) -> None:
         if isinstance(piece, str) and piece:
-            self.texts.setdefault(name, []).append(piece)
+            self.pieces_by_field.setdefault(field_name, []).append(piece)
 
     def joined_fields(self) -> Json:
         """Return the fields with their texts joined."""
-        beginnings = {name: JsonValue(self.fields).text(name) for name in self.texts}
-        joined = {name: beginnings[name] + "".join(texts) for name, texts in self.texts.items()}
-        return {**self.fields, **joined}
+        beginnings = {f: JsonValue(self.fields).text(f) for f in self.pieces_by_field}
+        joined_texts = {
+            field_name: beginnings[field_name] + "".join(pieces)
+            for field_name, pieces in self.pieces_by_field.items()
+        }
+        return {**self.fields, **joined_texts}
 
 
-_ANTHROPIC_TEXTS = {
+_FIELD_OF_DELTA = {
     "text_delta": "text",
     "thinking_delta": "thinking",
     "signature_delta": "signature",
@@ -78,8 +87,8 @@ _ANTHROPIC_TEXTS = {
 
 
 def anthropic_answer(events: Iterable[Any]) -> WholeAnswer:
-    """Return the message of Anthropic's events."""
-    message, blocks, usage = Json(), dict[int, _Pieces](), Json()
+    """Return the message that Anthropic's events form."""
+    message, blocks, usage = Json(), dict[int, _JoinedTexts](), Json()
     is_whole, error = False, ""
     for event in map(JsonValue, events):
         match event.get("type"):
@@ -87,11 +96,11 @@ def anthropic_answer(events: Iterable[Any]) -> WholeAnswer:
                 message = event.fields("message")
                 usage = {**JsonValue(message).fields("usage")}
             case "content_block_start" if len(blocks) < MAX_BLOCKS:
-                blocks[event.count("index")] = _Pieces(event.fields("content_block"))
+                blocks[event.count("index")] = _JoinedTexts(event.fields("content_block"))
             case "content_block_delta" if block := blocks.get(event.count("index")):
                 delta = event.at("delta")
-                if name := _ANTHROPIC_TEXTS.get(delta.text("type")):
-                    block.add_piece(name, delta.get(name))
+                if field_name := _FIELD_OF_DELTA.get(delta.text("type")):
+                    block.add_piece(field_name, delta.get(field_name))
             case "message_delta":
                 message = {**message, **event.fields("delta")}
                 usage |= {
@@ -117,54 +126,60 @@ def _with_input(block: Json) -> Json:
 
 
 def chat_answer(events: Iterable[Any]) -> WholeAnswer:
-    """Return the completion of OpenAI's chunks."""
-    document, message, calls = Json(), _Pieces({"role": "assistant"}), dict[int, _Pieces]()
+    """Return the completion that OpenAI's chunks form."""
+    document, calls = Json(), dict[int, _JoinedTexts]()
+    message = _JoinedTexts({"role": "assistant"})
     finish, error = "", ""
     for chunk in map(JsonValue, events):
         error = error or chunk.text("error", "message")
-        for name in ("id", "model", "usage", "service_tier"):
-            if chunk.get(name) is not None:
-                document[name] = chunk.get(name)
+        for field_name in ("id", "model", "usage", "service_tier"):
+            if chunk.get(field_name) is not None:
+                document[field_name] = chunk.get(field_name)
         choice = chunk.first_entry("choices")
         finish = choice.text("finish_reason") or finish
         delta = choice.at("delta")
-        for name in ("content", "reasoning_content", "reasoning", "refusal"):
-            message.add_piece(name, delta.get(name))
+        for field_name in ("content", "reasoning_content", "reasoning", "refusal"):
+            message.add_piece(field_name, delta.get(field_name))
         for position, call in enumerate(delta.objects("tool_calls")):
             index = call.integer("index")
             index = position if index is None else index
             if index not in calls and len(calls) < MAX_BLOCKS:
-                calls[index] = _Pieces({"id": call.get("id"), "name": call.get("function", "name")})
+                calls[index] = _JoinedTexts(
+                    {"id": call.get("id"), "name": call.get("function", "name")}
+                )
             if index in calls:
                 calls[index].add_piece("arguments", call.get("function", "arguments"))
-    if not document and not message.texts and not calls:
+    if not document and not message.pieces_by_field and not calls:
         return WholeAnswer(NO_VALUE, is_whole=False, error=error)
     answer = message.joined_fields()
     if calls:
-        parts = [calls[index].joined_fields() for index in sorted(calls)]
+        joined_calls = [calls[index].joined_fields() for index in sorted(calls)]
         answer["tool_calls"] = [
             {
-                "id": part["id"],
-                "function": {"name": part["name"], "arguments": part.get("arguments")},
+                "id": call_fields["id"],
+                "function": {
+                    "name": call_fields["name"],
+                    "arguments": call_fields.get("arguments"),
+                },
             }
-            for part in parts
+            for call_fields in joined_calls
         ]
     document["choices"] = [{"message": answer, "finish_reason": finish}]
     return WholeAnswer(JsonValue(document), bool(finish), error)
 
 
 def responses_answer(events: Iterable[Any]) -> WholeAnswer:
-    """Return the response of OpenAI's events; some servers leave the output out of the last one."""
+    """Return the response that OpenAI's events form; some servers leave the output out of the last event."""
     response, items, is_whole, error = Json(), dict[int, Json](), False, ""
     for event in map(JsonValue, events):
-        kind = event.get("type")
-        if kind == "response.created":
+        event_type = event.get("type")
+        if event_type == "response.created":
             response = event.fields("response")
-        elif kind == "response.output_item.done" and len(items) < MAX_BLOCKS:
+        elif event_type == "response.output_item.done" and len(items) < MAX_BLOCKS:
             items[event.count("output_index")] = event.fields("item")
-        elif kind in RESPONSE_ENDS:
+        elif event_type in RESPONSE_ENDS:
             response, is_whole = event.fields("response"), True
-        elif kind == "error":
+        elif event_type == "error":
             error = event.text("message") or event.text("error", "message")
     if not response and not items:
         return WholeAnswer(NO_VALUE, is_whole=False, error=error)
@@ -174,7 +189,7 @@ def responses_answer(events: Iterable[Any]) -> WholeAnswer:
 
 
 def gemini_answer(events: Iterable[Any]) -> WholeAnswer:
-    """Return the answer of Gemini's chunks: the parts of the first candidate, one after the other."""
+    """Return the answer that Gemini's chunks form: the parts of the first candidate, one after the other."""
     document, parts, finish, error = Json(), list[Json](), "", ""
     for event in map(JsonValue, events):
         chunk = event.at("response") or event

@@ -14,13 +14,13 @@ SESSION_HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d
 BLOCK_END = "  "
 MAX_SEARCHED_LINES = 2_000
 """Maximum lines that are searched for the end of a text of Aider's own."""
-FIRST_AFTER_ANSWER = ("Tokens: ",)
+BEGINNINGS_AFTER_ANSWER = ("Tokens: ",)
 """Beginnings of a text of several lines that may directly follow an answer."""
-_OWN_LINE = re.compile(r"^(?:>|####)[^\n]*  \r?$", re.MULTILINE)
+_MARKED_LINE = re.compile(r"^(?:>|####)[^\n]*  \r?$", re.MULTILINE)
 
 
 class AiderBlock(NamedTuple):
-    """A line of an answer, or a text of another kind."""
+    """The beginning of a session, a prompt of the user, a text that Aider printed (``own``), or one line of an answer."""
 
     kind: Literal["start", "user", "own", "answer"]
     text: str
@@ -29,79 +29,79 @@ class AiderBlock(NamedTuple):
 
 def has_marked_ends(text: str) -> bool:
     """Return whether the lines of a file still have the two blanks at their ends."""
-    return _OWN_LINE.search(text) is not None
+    return _MARKED_LINE.search(text) is not None
 
 
 def aider_blocks(lines: Iterator[str], *, ends_are_marked: bool) -> Iterator[AiderBlock]:
     """Yield a history's blocks in order; ``ends_are_marked`` is whether line ends have their two blanks."""
-    return _Lines(lines, ends_are_marked=ends_are_marked).blocks()
+    return _BlockReader(lines, ends_are_marked=ends_are_marked).blocks()
 
 
-class _Lines:
-    """The lines of a history, with a view on those to come."""
+class _BlockReader:
+    """Sorts a history's lines into blocks; it looks ahead for the end of a text of several lines."""
 
     def __init__(self, lines: Iterator[str], *, ends_are_marked: bool) -> None:
         self._lines = lines
-        self._marked = ends_are_marked
-        self._ahead: deque[str] = deque()
-        self._answer_lines = 0
-        """How many of the next lines are known to end no text of Aider's."""
+        self._ends_are_marked = ends_are_marked
+        self._lines_ahead: deque[str] = deque()
+        self._endless_line_count = 0
+        """Number of next lines among which no text of Aider's ends."""
         self._in_answer = False
 
     def blocks(self) -> Iterator[AiderBlock]:
-        """Yield the blocks."""
+        """Yield the history's blocks in order."""
         prompt_lines: list[str] = []
-        while (line := self._next()) is not None:
-            if self._is_own(line, "####"):
-                prompt_lines.append(_content(line, 4))
+        while (line := self._next_line()) is not None:
+            if self._has_mark(line, "####"):
+                prompt_lines.append(_text_after_mark(line, 4))
                 continue
             if prompt_lines:
                 yield AiderBlock("user", "\n".join(prompt_lines))
                 prompt_lines, self._in_answer = [], False
-            block = self._block(line)
+            block = self._read_block(line)
             self._in_answer = block.kind == "answer" and (self._in_answer or bool(line.strip()))
             yield block
         if prompt_lines:
             yield AiderBlock("user", "\n".join(prompt_lines))
 
-    def _next(self) -> str | None:
-        self._answer_lines = max(0, self._answer_lines - 1)
-        return self._ahead.popleft() if self._ahead else next(self._lines, None)
+    def _next_line(self) -> str | None:
+        self._endless_line_count = max(0, self._endless_line_count - 1)
+        return self._lines_ahead.popleft() if self._lines_ahead else next(self._lines, None)
 
-    def _is_own(self, line: str, mark: str) -> bool:
+    def _has_mark(self, line: str, mark: str) -> bool:
         is_marked = line.startswith(mark) and line[len(mark) : len(mark) + 1] in {"", " "}
-        return is_marked and (not self._marked or line.endswith(BLOCK_END))
+        return is_marked and (not self._ends_are_marked or line.endswith(BLOCK_END))
 
-    def _block(self, line: str) -> AiderBlock:
+    def _read_block(self, line: str) -> AiderBlock:
         if header := SESSION_HEADER.fullmatch(line):
             return AiderBlock("start", header[1])
-        if self._is_own(line, ">"):
-            return AiderBlock("own", _content(line, 1))
-        if self._marked and line.startswith("> "):
-            may_begin_text = not self._in_answer or line[2:].startswith(FIRST_AFTER_ANSWER)
-            if may_begin_text and (rest := self._lines_to_end()):
-                return AiderBlock("own", "\n".join((line[2:], *rest)))
+        if self._has_mark(line, ">"):
+            return AiderBlock("own", _text_after_mark(line, 1))
+        if self._ends_are_marked and line.startswith("> "):
+            may_begin_text = not self._in_answer or line[2:].startswith(BEGINNINGS_AFTER_ANSWER)
+            if may_begin_text and (rest_lines := self._take_rest_of_text()):
+                return AiderBlock("own", "\n".join((line[2:], *rest_lines)))
         return AiderBlock("answer", line)
 
-    def _lines_to_end(self) -> list[str]:
-        """Take the further lines of a text of Aider's; none where it has no end, since it is a line of an answer then."""
-        if self._answer_lines:
+    def _take_rest_of_text(self) -> list[str]:
+        """Take and return the further lines of a text of Aider's; none where it has no end, and is an answer's line."""
+        if self._endless_line_count:
             return []
-        for count in range(MAX_SEARCHED_LINES):
-            if count == len(self._ahead):
+        for line_index in range(MAX_SEARCHED_LINES):
+            if line_index == len(self._lines_ahead):
                 line = next(self._lines, None)
                 if line is None:
                     break
-                self._ahead.append(line)
-            line = self._ahead[count]
+                self._lines_ahead.append(line)
+            line = self._lines_ahead[line_index]
             if line.endswith(BLOCK_END) and not line.startswith((">", "####")):
-                rest = [self._ahead.popleft() for _ in range(count + 1)]
-                return [*rest[:-1], rest[-1].rstrip()]
+                rest_lines = [self._lines_ahead.popleft() for _ in range(line_index + 1)]
+                return [*rest_lines[:-1], rest_lines[-1].rstrip()]
             if line.endswith(BLOCK_END) or SESSION_HEADER.fullmatch(line):
                 break
-        self._answer_lines = len(self._ahead)
+        self._endless_line_count = len(self._lines_ahead)
         return []
 
 
-def _content(line: str, mark: int) -> str:
-    return line[mark:].removeprefix(" ").rstrip()
+def _text_after_mark(line: str, mark_length: int) -> str:
+    return line[mark_length:].removeprefix(" ").rstrip()

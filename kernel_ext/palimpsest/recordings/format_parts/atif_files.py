@@ -1,7 +1,7 @@
 """The documents of one ATIF recording: a trajectory, its continuations, and its subagents' trajectories.
 
-A reference must name a file beside the trajectory: a name with a folder, a link, and a file without a trajectory are
-reported and ignored.
+A reference must name a file beside the trajectory: a path with a folder, a link, and a file without a trajectory
+are reported and ignored.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from palimpsest.recordings.reading.sources import json_document
 from palimpsest.transcript.errors import UserError
 
 MAX_FILES = 1_000
-"""Maximum files of one recording that are opened."""
+"""Maximum files that are opened for one recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class Trajectory:
     """One ATIF document, with its name in reports."""
 
     value: JsonValue
+    """The document's content."""
     path: Path
     place: str
     """The document's name in reports: the file's name, and the subagent in it."""
@@ -36,7 +37,7 @@ class TrajectoryFiles:
         self._opened_names = {path.name}
 
     def file_beside(self, name: str, place: str) -> Trajectory | None:
-        """Return the trajectory in a file beside the first file; report anything else, and return None."""
+        """Return the trajectory in a file beside the first file; where there is none, report it and return None."""
         is_file_name = PurePosixPath(name).name == name and PureWindowsPath(name).name == name
         if not is_file_name or name in {"", ".", ".."} or not name.isprintable():
             self._report(place, f"It names {name!r:.80}, which is no file beside it; not opened.")
@@ -78,8 +79,8 @@ def named_files(trajectory: JsonValue) -> Iterator[str]:
             references = result.objects("subagent_trajectory_ref")
             names += [reference.text("trajectory_path") for reference in references]
     yield from (name for name in names if name)
-    for child in trajectory.objects("subagent_trajectories"):
-        yield from named_files(child)
+    for subagent in trajectory.objects("subagent_trajectories"):
+        yield from named_files(subagent)
 
 
 def embedded_trajectories(trajectory: Trajectory, report: Report) -> dict[str, Trajectory]:
@@ -87,11 +88,11 @@ def embedded_trajectories(trajectory: Trajectory, report: Report) -> dict[str, T
     trajectories: dict[str, Trajectory] = {}
     for number, value in enumerate(trajectory.value.objects("subagent_trajectories"), 1):
         place = f"{trajectory.place}, subagent {number}"
-        name = value.text("trajectory_id") or value.text("session_id") or str(number)
+        trajectory_id = value.text("trajectory_id") or value.text("session_id") or str(number)
         if not is_trajectory(value):
             report(place, "It is no trajectory and was left out.")
-        elif name in trajectories:
+        elif trajectory_id in trajectories:
             report(place, "Another subagent has its id too; the first one was kept.")
         else:
-            trajectories[name] = Trajectory(value, trajectory.path, place)
+            trajectories[trajectory_id] = Trajectory(value, trajectory.path, place)
     return trajectories

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from palimpsest.recordings.message_formats.chat_messages import CallNames, full_model_name
+from palimpsest.recordings.message_formats.chat_messages import CallIds, full_model_name
 from palimpsest.recordings.reading.json_fields import JsonValue, media_at, normalised_usage
 from palimpsest.recordings.reading.recorded import (
     Call,
@@ -18,18 +18,20 @@ from palimpsest.recordings.reading.recorded import (
 )
 from palimpsest.transcript.values import Usage
 
-RECORDED_TOGETHER = (
+TOGETHER_SENTENCE = (
     "The output of several calls is recorded together; it is shown with the first of them."
 )
-NO_REQUEST = "This step was made without a request to a model."
-SEVERAL_REQUESTS = "This step stands for {count} requests, whose usage is recorded as one sum."
+NO_REQUEST_SENTENCE = "This step was made without a request to a model."
+SEVERAL_REQUESTS_SENTENCE = (
+    "This step stands for {count} requests, whose usage is recorded as one sum."
+)
 REASONING_FIELDS = (
     "reasoning_tokens",
     "reasoning_output_tokens",
     "thoughts_token_count",
     "thoughts",
 )
-CACHE_WRITES = (
+CACHE_WRITE_FIELDS = (
     "cache_creation_input_tokens",
     "cache_creation_tokens",
     "cache_write_tokens",
@@ -57,21 +59,21 @@ def joined_text(content: Any) -> str:
 
 def usage_of_metrics(metrics: JsonValue) -> Usage | None:
     """Return a step's usage; None where it has none. The prompt's tokens include cached ones."""
-    prompt = metrics.token_field("prompt_tokens")
-    answer = metrics.token_field("completion_tokens")
-    if prompt is None and answer is None:
+    prompt_tokens = metrics.token_field("prompt_tokens")
+    answer_tokens = metrics.token_field("completion_tokens")
+    if prompt_tokens is None and answer_tokens is None:
         return None
     extra = metrics.at("extra")
     return normalised_usage(
-        prompt or 0,
-        answer or 0,
+        prompt_tokens or 0,
+        answer_tokens or 0,
         metrics.tokens("cached_tokens"),
-        _first_number(extra, CACHE_WRITES),
-        _first_number(extra, REASONING_FIELDS),
+        _first_count(extra, CACHE_WRITE_FIELDS),
+        _first_count(extra, REASONING_FIELDS),
     )
 
 
-def _first_number(values: JsonValue, names: tuple[str, ...]) -> int:
+def _first_count(values: JsonValue, names: tuple[str, ...]) -> int:
     counts = (values.token_field(name) for name in names)
     return next((count for count in counts if count is not None), 0)
 
@@ -80,40 +82,40 @@ class StepReader:
     """Reads the steps of one session; ids of calls are unique in all its documents."""
 
     def __init__(self) -> None:
-        self.names = CallNames()
-        """The ids of the calls so far."""
+        self.call_ids = CallIds()
+        """Unique ids for the calls so far."""
 
-    def message(self, step: JsonValue, name: str) -> Iterator[Recorded]:
-        """Yield the recorded values of a step."""
+    def step_values(self, step: JsonValue, step_id: str) -> Iterator[Recorded]:
+        """Yield the values of a step, whose message gets the id ``step_id``."""
         if step.get("source") != "agent":
-            yield from self._text_message(step, name)
+            yield from self._text_message(step, step_id)
             return
-        requests = step.integer("llm_call_count")
+        request_count = step.integer("llm_call_count")
         calls = tuple(self._calls(step))
-        if requests == 0 and not calls:
-            yield from self._text_message(step, name)
+        if request_count == 0 and not calls:
+            yield from self._text_message(step, step_id)
             return
-        outputs = _outputs(step)
-        if not calls and outputs:
-            calls = (Call(self.names.new_id(f"{name}.command"), "command", {}),)
-        yield self._answer(step, name, calls, has_usage=requests != 0)
-        if requests == 0:
-            yield GapRead(NO_REQUEST, message=name)
-        elif requests is not None and requests > 1:
-            yield GapRead(SEVERAL_REQUESTS.format(count=requests), message=name)
-        yield from self._results(outputs, calls, name)
+        results = _results_with_content(step)
+        if not calls and results:
+            calls = (Call(self.call_ids.new_id(f"{step_id}.command"), "command", {}),)
+        yield self._answer(step, step_id, calls, has_usage=request_count != 0)
+        if request_count == 0:
+            yield GapRead(NO_REQUEST_SENTENCE, message=step_id)
+        elif request_count is not None and request_count > 1:
+            yield GapRead(SEVERAL_REQUESTS_SENTENCE.format(count=request_count), message=step_id)
+        yield from self._results(results, calls, step_id)
 
-    def _text_message(self, step: JsonValue, name: str) -> Iterator[Recorded]:
+    def _text_message(self, step: JsonValue, step_id: str) -> Iterator[Recorded]:
         is_by_program = step.get("source") != "user" or bool(step.get("extra", "by_program"))
         is_output_append = step.get("extra", "context_management", "boundary") == "append"
         outputs = outputs_of(step)
         text_parts = () if is_output_append and outputs else parts_of(step.get("message"))
         parts = (*text_parts, *_attachments(step), *outputs)
-        created = step.milliseconds("timestamp", round_number=round)
-        yield MessageRead(name, "user", parts, created=created, by_program=is_by_program)
+        created_ms = step.milliseconds("timestamp", round_number=round)
+        yield MessageRead(step_id, "user", parts, created=created_ms, by_program=is_by_program)
 
     def _answer(
-        self, step: JsonValue, name: str, calls: tuple[Call, ...], *, has_usage: bool
+        self, step: JsonValue, step_id: str, calls: tuple[Call, ...], *, has_usage: bool
     ) -> MessageRead:
         metrics, extra = step.at("metrics"), step.at("extra")
         reasoning = step.text("reasoning_content")
@@ -121,7 +123,7 @@ class StepReader:
         thinking = (Thinking(reasoning),) if reasoning else ()
         parts = (*thinking, *parts_of(step.get("message")), *_attachments(step), *calls)
         return MessageRead(
-            name,
+            step_id,
             "assistant",
             parts,
             created=step.milliseconds("timestamp", round_number=round),
@@ -137,40 +139,40 @@ class StepReader:
     def _calls(self, step: JsonValue) -> Iterator[Call]:
         for call in step.objects("tool_calls"):
             yield Call(
-                self.names.new_id(call.text("tool_call_id")),
+                self.call_ids.new_id(call.text("tool_call_id")),
                 call.text("function_name") or "unknown",
                 call.fields("arguments"),
             )
 
     def _results(
-        self, outputs: list[JsonValue], calls: tuple[Call, ...], name: str
+        self, outputs: list[JsonValue], calls: tuple[Call, ...], step_id: str
     ) -> Iterator[Recorded]:
-        unnamed = [output for output in outputs if not output.text("source_call_id")]
+        unnamed_outputs = [output for output in outputs if not output.text("source_call_id")]
         for output in outputs:
-            source = output.text("source_call_id")
-            call = self.names.call_of_result(source) if source else None
-            if source and call is not None:
-                yield self._result(output, call)
-            elif source:
-                unnamed.append(output)
-        if not unnamed:
+            source_id = output.text("source_call_id")
+            call_id = self.call_ids.take_call_of_result(source_id) if source_id else None
+            if source_id and call_id is not None:
+                yield self._result(output, call_id)
+            elif source_id:
+                unnamed_outputs.append(output)
+        if not unnamed_outputs:
             return
-        open_calls = [open_call.id for open_call in calls if open_call.id in self.names.unanswered]
-        if len(unnamed) < len(open_calls):
-            yield GapRead(RECORDED_TOGETHER, message=name)
-        for output, call in zip(unnamed, open_calls, strict=False):
-            self.names.close(call)
-            yield self._result(output, call)
-        for number, output in enumerate(unnamed[len(open_calls) :], 1):
+        open_call_ids = [o.id for o in calls if o.id in self.call_ids.unanswered_ids]
+        if len(unnamed_outputs) < len(open_call_ids):
+            yield GapRead(TOGETHER_SENTENCE, message=step_id)
+        for output, call_id in zip(unnamed_outputs, open_call_ids, strict=False):
+            self.call_ids.mark_answered(call_id)
+            yield self._result(output, call_id)
+        for number, output in enumerate(unnamed_outputs[len(open_call_ids) :], 1):
             yield MessageRead(
-                f"{name}.{number}", "user", parts_of(output.get("content")), by_program=True
+                f"{step_id}.{number}", "user", parts_of(output.get("content")), by_program=True
             )
 
-    def _result(self, result: JsonValue, call: str) -> ResultRead:
+    def _result(self, result: JsonValue, call_id: str) -> ResultRead:
         parts = parts_of(result.get("content"))
         extra = result.at("extra")
         return ResultRead(
-            call,
+            call_id,
             text_of_parts(parts, ""),
             is_error=extra.get("is_error") is True,
             started=extra.milliseconds("started", round_number=round),
@@ -178,27 +180,29 @@ class StepReader:
             media=(*(part for part in parts if isinstance(part, Media)), *_attachments(result)),
         )
 
-    def subagents(self, step: JsonValue) -> Iterator[tuple[JsonValue, str | None]]:
-        """Yield the references to subagents in a step, with the call that each belongs to."""
+    def subagent_references(self, step: JsonValue) -> Iterator[tuple[JsonValue, str | None]]:
+        """Yield the references to subagents in a step, each with the id of its call; None where it names none."""
         for result in step.objects("observation", "results"):
-            source = result.text("source_call_id")
+            source_id = result.text("source_call_id")
             for reference in result.objects("subagent_trajectory_ref"):
-                yield reference, self.names.newest_call(source) if source else None
+                yield reference, self.call_ids.newest_call_id(source_id) if source_id else None
 
 
 def outputs_of(step: JsonValue) -> tuple[Text | Media, ...]:
     """Return the content of all results of a step."""
-    return tuple(part for output in _outputs(step) for part in parts_of(output.get("content")))
+    return tuple(
+        part for result in _results_with_content(step) for part in parts_of(result.get("content"))
+    )
 
 
-def _outputs(step: JsonValue) -> list[JsonValue]:
+def _results_with_content(step: JsonValue) -> list[JsonValue]:
     """Return the results of a step that have content."""
     results = step.objects("observation", "results")
     return [result for result in results if result.get("content") is not None]
 
 
 def _attachments(value: JsonValue) -> Iterator[Media]:
-    """Yield the files for which ATIF has no form, and which Palimpsest's export writes beside the content."""
+    """Yield the files that Palimpsest's export writes beside the content, since ATIF has no form for them."""
     for attachment in value.objects("extra", "attachments"):
         medium = media_at(attachment.get("path"), attachment.text("media_type"))
         yield Media(medium.mime, medium.data, attachment.text("name") or medium.name)

@@ -19,6 +19,7 @@ from palimpsest.transcript.values import Usage, priced_tier
 
 FORMAT = "claude-code"
 MAX_REASON_CHARS = 60
+"""Maximum characters of the reason for a cache miss."""
 MAX_VERSION_CHARS = 40
 PROGRAM_TEXT = (
     "<local-command-stdout>",
@@ -32,8 +33,8 @@ PROGRAM_TEXT = (
 """Beginnings of texts that the program wrote as user messages."""
 SYNTHETIC_MODEL = "<synthetic>"
 """The model name of answers that the program wrote itself, such as an error of the provider."""
-IN_A_FILE = "The whole output is in a file that is not in the recording."
-PERSISTED_OUTPUT = "<persisted-output>"
+IN_A_FILE_SENTENCE = "The whole output is in a file that is not in the recording."
+PERSISTED_OUTPUT_START = "<persisted-output>"
 
 
 def model_of(message: JsonValue) -> str:
@@ -42,15 +43,15 @@ def model_of(message: JsonValue) -> str:
     return f"anthropic/{model}" if model and model != SYNTHETIC_MODEL else ""
 
 
-def answer_of(node: str, records: Sequence[JsonValue], model: str) -> MessageRead:
-    """Return the answer that the records with one message id form; its usage is in the last of them."""
+def answer_of(message_id: str, records: Sequence[JsonValue], model: str) -> MessageRead:
+    """Return the answer that the records with one message id form; the last record has its usage."""
     messages = [record.at("message") for record in records]
     last_message, last_record = messages[-1], records[-1]
     has_failed = last_record.get("isApiErrorMessage") is True or bool(last_record.text("error"))
     parts = tuple(part for message in messages for part in content_parts(message.get("content")))
     costs = [cost for record in records if (cost := record.cost("costUSD")) is not None]
     return MessageRead(
-        id=node,
+        id=message_id,
         role="assistant",
         parts=parts,
         created=records[0].time_ms("timestamp"),
@@ -73,53 +74,57 @@ def result_blocks(message: JsonValue) -> list[JsonValue]:
 
 
 def result_of(
-    block: JsonValue, ended_ms: int | None, facts: Json, session: str | None = None
+    block: JsonValue, ended_ms: int | None, facts: Json, session_id: str | None = None
 ) -> Iterator[ResultRead | GapRead]:
-    """Yield the result in a block, and a gap where its whole output is in a file; ``session`` is its subagent."""
-    call = block.text("tool_use_id")
+    """Yield the result in a block, and a gap where its output is in a file; ``session_id`` is that of its subagent."""
+    call_id = block.text("tool_use_id")
     content = texts_and_media(block.get("content"))
     output = text_of_parts(content)
     yield ResultRead(
-        call=call,
+        call=call_id,
         output=output,
         is_error=block.get("is_error") is True,
         ended=ended_ms,
         media=media_of(content),
         metadata=facts,
-        session=session,
+        session=session_id,
     )
-    if output.startswith(PERSISTED_OUTPUT):
-        yield GapRead(IN_A_FILE, call=call)
+    if output.startswith(PERSISTED_OUTPUT_START):
+        yield GapRead(IN_A_FILE_SENTENCE, call=call_id)
 
 
-def compaction_of(record: JsonValue, node: str, head: str, writer: str | None) -> CompactionRead:
-    """Return the compaction that a record marks, without its summary, which the session ``writer`` wrote."""
+def compaction_of(
+    record: JsonValue, message_id: str, first_kept_id: str, writer_id: str | None
+) -> CompactionRead:
+    """Return the compaction that a record marks, without its summary, which the session ``writer_id`` wrote."""
     metadata = record.either("compactMetadata", "compact_metadata")
     return CompactionRead(
-        id=node,
+        id=message_id,
         summary=None,
-        keeps_from=head or None,
+        keeps_from=first_kept_id or None,
         created=record.time_ms("timestamp"),
         is_automatic=metadata.get("trigger") != "manual",
         tokens_before=metadata.either("preTokens", "pre_tokens").integer(),
         tokens_after=metadata.either("postTokens", "post_tokens").integer(),
-        written_by=writer,
+        written_by=writer_id,
     )
 
 
 def usage_of(value: JsonValue) -> Usage | None:
-    """Return the usage of an answer; None where nothing was recorded."""
+    """Return the usage of an answer; None where none was recorded."""
     if not value:
         return None
-    written_tokens = value.tokens("cache_creation_input_tokens")
-    cache_writes = value.at("cache_creation")
+    cache_write_tokens = value.tokens("cache_creation_input_tokens")
+    tokens_by_lifetime = value.at("cache_creation")
     return Usage(
         input=value.tokens("input_tokens"),
         output=value.tokens("output_tokens"),
         cache_read=value.tokens("cache_read_input_tokens"),
-        cache_write=written_tokens,
-        cache_write_hour=min(written_tokens, cache_writes.tokens("ephemeral_1h_input_tokens"))
-        if cache_writes
+        cache_write=cache_write_tokens,
+        cache_write_hour=min(
+            cache_write_tokens, tokens_by_lifetime.tokens("ephemeral_1h_input_tokens")
+        )
+        if tokens_by_lifetime
         else None,
         service_tier=priced_tier(value.get("service_tier")),
     )
@@ -148,39 +153,39 @@ def provider_results(message: JsonValue) -> Iterator[ResultRead]:
 class UnfinishedAnswers:
     """Joins the records of each answer, and yields other values only after the answers before them."""
 
-    def __init__(self, answer: Callable[[str, list[JsonValue]], MessageRead]) -> None:
-        """``answer`` returns an answer, given its id and its records."""
-        self._answer = answer
+    def __init__(self, make_answer: Callable[[str, list[JsonValue]], MessageRead]) -> None:
+        """``make_answer`` returns an answer, given its id and its records."""
+        self._make_answer = make_answer
         self._records: dict[str, list[JsonValue]] = {}
-        """Records of the answers that are not complete yet, by message."""
-        self._held_values: list[Recorded] = []
+        """Records of the answers that are not complete yet, by the answers' ids."""
+        self._waiting_values: list[Recorded] = []
         """Values that were read while an answer was not complete."""
 
-    def __contains__(self, node: str) -> bool:
-        return node in self._records
+    def __contains__(self, message_id: str) -> bool:
+        return message_id in self._records
 
-    def add(self, node: str, record: JsonValue) -> None:
+    def add(self, message_id: str, record: JsonValue) -> None:
         """Add a record to an answer."""
-        self._records.setdefault(node, []).append(record)
+        self._records.setdefault(message_id, []).append(record)
 
     def in_order(self, *values: Recorded) -> Iterator[Recorded]:
         """Yield values at once, or store them while an earlier answer is not complete."""
         if self._records:
-            self._held_values.extend(values)
+            self._waiting_values.extend(values)
         else:
             yield from values
 
-    def complete(self, node: str) -> Iterator[Recorded]:
+    def complete(self, message_id: str) -> Iterator[Recorded]:
         """Yield an answer, the results in it, and the values that waited for it."""
-        records = self._records.pop(node)
-        yield self._answer(node, records)
+        records = self._records.pop(message_id)
+        yield self._make_answer(message_id, records)
         for record in records:
             yield from provider_results(record.at("message"))
         if not self._records:
-            yield from self._held_values
-            self._held_values = []
+            yield from self._waiting_values
+            self._waiting_values = []
 
     def finish(self) -> Iterator[Recorded]:
         """Yield the answers that no later record completes."""
-        for node in list(self._records):
-            yield from self.complete(node)
+        for message_id in list(self._records):
+            yield from self.complete(message_id)

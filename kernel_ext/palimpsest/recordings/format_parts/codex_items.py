@@ -1,4 +1,4 @@
-"""Read the items of Codex rollouts: messages, thinking, calls and results in OpenAI's form."""
+"""Convert the items and usage reports of Codex rollouts into the parts, results and usage of recorded values."""
 
 import json
 from itertools import chain
@@ -78,12 +78,14 @@ def answer_parts(item: JsonValue) -> list[Text | Thinking | Media | Call]:
             tool_input = {"input": item.text("input")}
             return [Call(item.text("call_id"), item.text("name"), tool_input)]
         case "local_shell_call":
-            call = item.text("call_id") or item.text("id")
-            return [Call(call, "local_shell", item.fields("action"))]
+            call_id = item.text("call_id") or item.text("id")
+            return [Call(call_id, "local_shell", item.fields("action"))]
         case _:
-            if (run := responses_item(item.raw)) is None:
+            if (provider_call := responses_item(item.raw)) is None:
                 return []
-            return [Call(item.text("id"), run.tool, run.input, at_provider=True)]
+            return [
+                Call(item.text("id"), provider_call.tool, provider_call.input, at_provider=True)
+            ]
 
 
 def ran_at_provider(item: JsonValue) -> bool:
@@ -91,7 +93,7 @@ def ran_at_provider(item: JsonValue) -> bool:
     return responses_item(item.raw) is not None
 
 
-def provider_result(item: JsonValue, time: int | None) -> ResultRead:
+def provider_result(item: JsonValue, ended_ms: int | None) -> ResultRead:
     """Return the result of a call that the provider ran, often empty; the item's ``id`` is that of the call."""
     provider_call = responses_item(item.raw)
     picture = item.text("result") if item.get("type") == "image_generation_call" else ""
@@ -99,7 +101,7 @@ def provider_result(item: JsonValue, time: int | None) -> ResultRead:
         call=item.text("id"),
         output=(provider_call.problem or provider_call.output) if provider_call is not None else "",
         is_error=provider_call is not None and provider_call.problem is not None,
-        ended=time,
+        ended=ended_ms,
         media=(Media("image/png", picture),) if picture else (),
     )
 
@@ -115,16 +117,20 @@ def _split_payload(part: Text | Media) -> tuple[Text | Media, ...]:
     """Split a text between agents into its head, which names sender and recipient, and its content."""
     if not isinstance(part, Text):
         return (part,)
-    head, border, words = part.text.partition(PAYLOAD_HEADING)
-    return (Text(f"{head}{border.rstrip()}"), Text(words)) if border and words else (part,)
+    head, heading, payload_text = part.text.partition(PAYLOAD_HEADING)
+    return (
+        (Text(f"{head}{heading.rstrip()}"), Text(payload_text))
+        if heading and payload_text
+        else (part,)
+    )
 
 
 def inherited_parts(item: JsonValue) -> tuple[Text | Media, ...]:
     """Return an item of the parent's session as text for the context; a call becomes its tool's name and its input."""
-    kind = item.get("type")
-    if kind in ("message", "agent_message"):
+    item_type = item.get("type")
+    if item_type in ("message", "agent_message"):
         return message_parts(item.at("content"))
-    if kind in OUTPUT_TYPES:
+    if item_type in OUTPUT_TYPES:
         result = result_of(item, None)
         return (Text(result.output, synthetic=True), *result.media)
     return tuple(
@@ -136,8 +142,8 @@ def inherited_parts(item: JsonValue) -> tuple[Text | Media, ...]:
     )
 
 
-def result_of(item: JsonValue, time: int | None, session: str | None = None) -> ResultRead:
-    """Return the result of a call; ``session`` is the subagent that it started. Some versions wrap the text in JSON."""
+def result_of(item: JsonValue, ended_ms: int | None, session_id: str | None = None) -> ResultRead:
+    """Return the result of a call, with the session id of its subagent. Some versions wrap the text in JSON."""
     result, facts = item.at("output"), Json()
     parts = message_parts(result)
     text = text_of_parts(parts) or result.text("content")
@@ -148,10 +154,10 @@ def result_of(item: JsonValue, time: int | None, session: str | None = None) -> 
         call=item.text("call_id"),
         output=text,
         is_error=result.get("success") is False,
-        ended=time,
+        ended=ended_ms,
         media=media_of(parts),
         metadata=facts,
-        session=session,
+        session=session_id,
     )
 
 
@@ -177,7 +183,7 @@ def usage_of(
 
 
 class ReportedUsage:
-    """Recognises which reports of usage are new: each is written twice, so one counts where the total changed."""
+    """Recognises new reports of usage: each is written twice, so a report counts only where the total changed."""
 
     def __init__(self) -> None:
         self.total = NO_VALUE
@@ -189,5 +195,5 @@ class ReportedUsage:
         total = info.at("total_token_usage")
         if not total or total.raw == self.total.raw:
             return None
-        before, self.total = self.total, total
-        return usage_of(info.at("last_token_usage"), total, before, service_tier)
+        total_before, self.total = self.total, total
+        return usage_of(info.at("last_token_usage"), total, total_before, service_tier)

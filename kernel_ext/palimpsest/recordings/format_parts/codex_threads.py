@@ -1,7 +1,7 @@
 """Read what a rollout of Codex records about subagents: its own parent, and the threads that its calls started.
 
-Codex calls a session a thread. A child's header names its parent. The parent's calls name the child by its id, or by a
-path such as ``/root/count_tests`` whose id is in an event.
+Codex calls a session a thread. A subagent's header names its parent. The parent's calls name the subagent by its id, or
+by a path such as ``/root/count_tests`` whose id is in an event.
 """
 
 import re
@@ -18,7 +18,7 @@ IN_TIME_ORDER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
 SPAWN_TOOL = "spawn_agent"
 FOLLOW_UP_CALLS = {"send_input", "send_message", "followup_task", "assign_task", "resume_agent"}
 """Calls that give a subagent more work."""
-NOTICE_TAG = "<subagent_notification>"
+NOTICE_START = "<subagent_notification>"
 SUBAGENT_ARGUMENTS = ("target", "id")
 """The arguments of follow-up calls that name a subagent, in different versions."""
 REVIEW_EVENTS = frozenset({"EnteredReviewMode", "entered_review_mode"})
@@ -28,11 +28,12 @@ REVIEW_EVENTS = frozenset({"EnteredReviewMode", "entered_review_mode"})
 class ThreadHeader:
     """The header of a rollout: facts about its session."""
 
-    thread: str
-    parent: str | None
-    """The thread that started this one as a subagent."""
+    thread_id: str
+    """The session's id."""
+    parent_id: str | None
+    """Id of the thread that started this one as a subagent."""
     title: str
-    own_from: int | None
+    first_own_ordinal: int | None
     """The ordinal of the first own record, where the rollout begins with a copy of its parent's records."""
     has_copied_records: bool
     """Whether the rollout begins with a copy of its parent's records of unknown length."""
@@ -42,26 +43,30 @@ class ThreadHeader:
 
 def thread_header(meta: JsonValue, stem: str) -> ThreadHeader:
     """Return the facts of a header; ``stem`` is the file's name, for a rollout without an id."""
-    thread = meta.text("id") or stem
+    thread_id = meta.text("id") or stem
     source = meta.get("source", "subagent")
     spawned = JsonValue(source).at("thread_spawn")
-    is_child = bool(source) or meta.get("thread_source") == "subagent"
+    is_subagent = bool(source) or meta.get("thread_source") == "subagent"
     parent_id = spawned.text("parent_thread_id") or meta.text("parent_thread_id")
-    parent, problem = (parent_id if is_child else ""), ""
-    if parent and parent == thread:
-        parent, problem = "", "It names itself as the session that began it; that was left out."
-    elif IN_TIME_ORDER.match(parent) and IN_TIME_ORDER.match(thread) and parent > thread:
-        parent = ""
+    parent_id, problem = (parent_id if is_subagent else ""), ""
+    if parent_id and parent_id == thread_id:
+        parent_id, problem = "", "It names itself as the session that began it; that was left out."
+    elif (
+        IN_TIME_ORDER.match(parent_id) and IN_TIME_ORDER.match(thread_id) and parent_id > thread_id
+    ):
+        parent_id = ""
         problem = "It names a later session as the one that began it; that was left out."
     path = spawned.text("agent_path") or meta.text("agent_path")
-    own_from = meta.get("subagent_history_start_ordinal")
-    has_own_from = isinstance(own_from, int) and not isinstance(own_from, bool)
+    first_own_ordinal = meta.get("subagent_history_start_ordinal")
+    has_own_ordinal = isinstance(first_own_ordinal, int) and not isinstance(first_own_ordinal, bool)
     return ThreadHeader(
-        thread=thread,
-        parent=parent or None,
+        thread_id=thread_id,
+        parent_id=parent_id or None,
         title=path.rpartition("/")[2],
-        own_from=own_from if has_own_from else None,
-        has_copied_records=bool(parent) and bool(meta.text("forked_from_id")) and not has_own_from,
+        first_own_ordinal=first_own_ordinal if has_own_ordinal else None,
+        has_copied_records=bool(parent_id)
+        and bool(meta.text("forked_from_id"))
+        and not has_own_ordinal,
         problem=problem,
     )
 
@@ -70,29 +75,30 @@ def thread_header(meta: JsonValue, stem: str) -> ThreadHeader:
 class NamedThreads:
     """The other threads that a rollout names, in order, and the thread to which each call gave work."""
 
-    own_thread: str
-    possible_children: dict[str, None] = field(default_factory=dict)
-    """The threads that may be the rollout's subagents."""
+    own_thread_id: str
+    """The id of the rollout's own thread."""
+    possible_subagents: dict[str, None] = field(default_factory=dict)
+    """Ids of the threads that may be the rollout's subagents, in order."""
     has_review: bool = False
     """Whether a review was started; older versions do not record its thread."""
-    _paths: dict[str, str] = field(default_factory=dict)
-    """Threads by their path, and by the last name of the path."""
-    _thread_of_call: dict[str, str] = field(default_factory=dict)
-    _spawns: set[str] = field(default_factory=set)
-    """Calls that started a subagent and have no result yet."""
+    _thread_by_name: dict[str, str] = field(default_factory=dict)
+    """Thread ids by the thread's path, and by the last name of the path."""
+    _thread_by_call: dict[str, str] = field(default_factory=dict)
+    _open_spawn_calls: set[str] = field(default_factory=set)
+    """Ids of calls that started a subagent and have no result yet."""
 
     def add_event(self, event: JsonValue) -> None:
         """Add the threads in an event for the screen; only such events record the thread of a call."""
         item = event.at("item") or event
-        kind = item.text("type")
-        if kind in REVIEW_EVENTS:
+        item_type = item.text("type")
+        if item_type in REVIEW_EVENTS:
             self.has_review = True
-        elif kind == "SubAgentActivity" and item.get("kind") == "started":
+        elif item_type == "SubAgentActivity" and item.get("kind") == "started":
             self._add_started(item.text("id"), item.get("agent_thread_id"), item.get("agent_path"))
-        elif kind == "CollabAgentToolCall" and item.get("tool") == SPAWN_TOOL:
-            for thread in item.list_at("receiver_thread_ids"):
-                self._add_started(item.text("id"), thread)
-        elif kind == "collab_agent_spawn_end":
+        elif item_type == "CollabAgentToolCall" and item.get("tool") == SPAWN_TOOL:
+            for thread_id in item.list_at("receiver_thread_ids"):
+                self._add_started(item.text("id"), thread_id)
+        elif item_type == "collab_agent_spawn_end":
             self._add_started(event.text("call_id"), event.get("new_thread_id"))
         elif item is not event:
             # The thread of a review, whose events its parent repeats.
@@ -100,51 +106,59 @@ class NamedThreads:
 
     def add_call(self, item: JsonValue) -> None:
         """Add a call by the model."""
-        name, call = item.text("name"), item.text("call_id")
-        if name == SPAWN_TOOL:
-            self._spawns.add(call)
-        elif name in FOLLOW_UP_CALLS:
+        tool, call_id = item.text("name"), item.text("call_id")
+        if tool == SPAWN_TOOL:
+            self._open_spawn_calls.add(call_id)
+        elif tool in FOLLOW_UP_CALLS:
             arguments = item.decoded("arguments")
-            addressed_threads = (self.thread_of(arguments.get(key)) for key in SUBAGENT_ARGUMENTS)
-            if thread := next(filter(None, addressed_threads), ""):
-                self._thread_of_call[call] = thread
+            addressed_threads = (
+                self.thread_id_of(arguments.get(key)) for key in SUBAGENT_ARGUMENTS
+            )
+            if thread_id := next(filter(None, addressed_threads), ""):
+                self._thread_by_call[call_id] = thread_id
 
-    def thread_of_result(self, item: JsonValue) -> str | None:
-        """Return the thread to which a call gave work, given the call's result."""
-        call = item.text("call_id")
-        if call in self._spawns:
-            self._spawns.discard(call)
-            self._add_started(call, item.decoded("output").get("agent_id"))
-        return self._thread_of_call.get(call)
+    def thread_id_of_result(self, item: JsonValue) -> str | None:
+        """Return the id of the thread to which a call gave work, given the call's result."""
+        call_id = item.text("call_id")
+        if call_id in self._open_spawn_calls:
+            self._open_spawn_calls.discard(call_id)
+            self._add_started(call_id, item.decoded("output").get("agent_id"))
+        return self._thread_by_call.get(call_id)
 
-    def ended_thread(self, text: str) -> str | None:
-        """Return the thread whose end a message reports; None where the message is no such report."""
-        inner = text.strip().removeprefix(NOTICE_TAG).partition("</")[0]
-        if inner == text.strip():
+    def ended_thread_id(self, text: str) -> str | None:
+        """Return the id of the thread whose end a message reports; None where the message reports none."""
+        content = text.strip().removeprefix(NOTICE_START).partition("</")[0]
+        if content == text.strip():
             return None
-        ending = JsonValue(inner).decoded()
+        report = JsonValue(content).decoded()
         return (
-            self.thread_of(ending.get("agent_path"))
-            or self.thread_of(ending.get("agent_id"))
+            self.thread_id_of(report.get("agent_path"))
+            or self.thread_id_of(report.get("agent_id"))
             or None
         )
 
-    def _add_started(self, call: str, thread: Any, path: Any = None) -> None:
-        if not self._add_thread(thread):
+    def _add_started(self, call_id: str, thread_id: Any, path: Any = None) -> None:
+        if not self._add_thread(thread_id):
             return
-        self._thread_of_call[call] = thread
+        self._thread_by_call[call_id] = thread_id
         if path_text := JsonValue(path).text():
-            self._paths[path_text] = self._paths[path_text.rpartition("/")[2]] = thread
+            self._thread_by_name[path_text] = self._thread_by_name[path_text.rpartition("/")[2]] = (
+                thread_id
+            )
 
-    def _add_thread(self, thread: Any) -> bool:
-        is_thread = isinstance(thread, str) and THREAD_ID.fullmatch(thread) is not None
-        if not is_thread or thread == self.own_thread:
+    def _add_thread(self, thread_id: Any) -> bool:
+        is_thread = isinstance(thread_id, str) and THREAD_ID.fullmatch(thread_id) is not None
+        if not is_thread or thread_id == self.own_thread_id:
             return False
-        if len(self.possible_children) < MAX_THREADS:
-            self.possible_children[thread] = None
-        return thread in self.possible_children
+        if len(self.possible_subagents) < MAX_THREADS:
+            self.possible_subagents[thread_id] = None
+        return thread_id in self.possible_subagents
 
-    def thread_of(self, name: Any) -> str:
-        """Return the thread with a name or id; empty where this rollout started no such thread."""
-        thread = JsonValue(name).text()
-        return thread if thread in self.possible_children else self._paths.get(thread, "")
+    def thread_id_of(self, name: Any) -> str:
+        """Return the id of the thread with a path, a last name or an id; empty where the rollout started none."""
+        thread_id = JsonValue(name).text()
+        return (
+            thread_id
+            if thread_id in self.possible_subagents
+            else self._thread_by_name.get(thread_id, "")
+        )

@@ -17,7 +17,7 @@ from palimpsest.recordings.format_parts.codex_threads import (
 )
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import JsonValue
-from palimpsest.recordings.reading.sources import too_deep
+from palimpsest.recordings.reading.sources import is_too_deep
 from palimpsest.store.disk import is_regular, open_regular
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
@@ -26,8 +26,8 @@ MAX_NAMES = 50_000
 MAX_HEADERS = 500
 """Maximum headers that are read to find threads that file names do not show."""
 MAX_HEADER_BYTES = 1_000_000
-MAX_CHILD_BYTES = 256_000_000
-"""Largest rollout that is read as a subagent; one that is imported directly may have any size."""
+MAX_SUBAGENT_BYTES = 256_000_000
+"""Size of the largest rollout that is read as a subagent; one that is imported directly may have any size."""
 DAY_FOLDER = re.compile(r"\d{4}/\d{2}/\d{2}")
 ROLLOUT_NAME = re.compile(rf"({THREAD_ID.pattern})\.jsonl")
 
@@ -37,66 +37,69 @@ class RolloutTree:
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
-        self._files: dict[str, Path] = {}
-        """Files, by the thread in their names."""
-        self._headers: dict[str, tuple[Path, ThreadHeader]] | None = None
-        """Headers of the files beside the opened rollout, by their threads."""
-        remaining = MAX_NAMES
+        self._file_by_thread: dict[str, Path] = {}
+        """Files, by the thread id in their names."""
+        self._headers_by_thread: dict[str, tuple[Path, ThreadHeader]] | None = None
+        """The files beside the opened rollout with their headers, by thread id; None before they are read."""
+        remaining_names = MAX_NAMES
         for folder in _folders(self._path):
-            for rollout in _rollouts(folder, remaining):
-                remaining -= 1
+            for rollout in _rollout_files(folder, remaining_names):
+                remaining_names -= 1
                 if match := ROLLOUT_NAME.search(rollout.name):
-                    self._files.setdefault(match[1], rollout)
+                    self._file_by_thread.setdefault(match[1], rollout)
 
-    def children(self, threads: NamedThreads, report: Report) -> Iterator[tuple[str, Path]]:
-        """Yield the threads that a rollout started, with their files; report missing and unrelated files."""
-        for thread in threads.possible_children:
-            file = self._files.get(thread)
+    def subagents(self, threads: NamedThreads, report: Report) -> Iterator[tuple[str, Path]]:
+        """Yield the ids of the threads that a rollout started, with their files; report missing and unrelated files."""
+        for thread_id in threads.possible_subagents:
+            file = self._file_by_thread.get(thread_id)
             if file is None:
-                file = self._headers_beside().get(thread, (None, None))[0]
+                file = self._headers_beside().get(thread_id, (None, None))[0]
             if file is None:
-                report("", f"The rollout of the subagent {thread} is not beside it.")
-            elif self._is_child(thread, file, threads.own_thread, report):
-                yield thread, file
+                report("", f"The rollout of the subagent {thread_id} is not beside it.")
+            elif self._is_subagent(thread_id, file, threads.own_thread_id, report):
+                yield thread_id, file
         if threads.has_review:
-            for thread, (file, header) in self._headers_beside().items():
-                if header.parent == threads.own_thread and thread not in threads.possible_children:
-                    yield thread, file
+            for thread_id, (file, header) in self._headers_beside().items():
+                if (
+                    header.parent_id == threads.own_thread_id
+                    and thread_id not in threads.possible_subagents
+                ):
+                    yield thread_id, file
 
-    def _is_child(self, thread: str, file: Path, parent: str, report: Report) -> bool:
-        header = _header(file)
+    def _is_subagent(self, thread_id: str, file: Path, parent_id: str, report: Report) -> bool:
+        header = _read_header(file)
         if header is None:
             report(file.name, "It is no rollout that can be read, and was left out.")
-        elif header.thread != thread or header.parent != parent:
-            report(file.name, f"It does not name {parent} as the session that began it; left out.")
-        elif file.stat().st_size > MAX_CHILD_BYTES:
-            size = MAX_CHILD_BYTES >> 20
-            report(file.name, f"It is larger than {size} MB; import it by itself.")
+        elif header.thread_id != thread_id or header.parent_id != parent_id:
+            report(
+                file.name, f"It does not name {parent_id} as the session that began it; left out."
+            )
+        elif file.stat().st_size > MAX_SUBAGENT_BYTES:
+            megabytes = MAX_SUBAGENT_BYTES >> 20
+            report(file.name, f"It is larger than {megabytes} MB; import it by itself.")
         else:
             return True
         return False
 
     def _headers_beside(self) -> dict[str, tuple[Path, ThreadHeader]]:
         """Return the headers of the files beside the opened rollout, read once."""
-        if self._headers is None:
-            self._headers = {}
-            for file in _rollouts(self._path.parent, MAX_HEADERS):
-                if file != self._path and (header := _header(file)) is not None:
-                    self._headers.setdefault(header.thread, (file, header))
-        return self._headers
+        if self._headers_by_thread is None:
+            self._headers_by_thread = {}
+            for file in _rollout_files(self._path.parent, MAX_HEADERS):
+                if file != self._path and (header := _read_header(file)) is not None:
+                    self._headers_by_thread.setdefault(header.thread_id, (file, header))
+        return self._headers_by_thread
 
 
 def _folders(path: Path) -> Iterable[Path]:
     """Return the rollout's folder, or, for dated folders, the folders of its day and later days."""
-    day = path.parent
-    if not DAY_FOLDER.fullmatch("/".join(day.parts[-3:])):
-        return (day,)
-    folders = [day]
-    for year in _numbered_folders(day.parent.parent.parent):
-        for month in _numbered_folders(year) if year.name >= day.parts[-3] else ():
-            folders += (
-                later for later in _numbered_folders(month) if later.parts[-3:] > day.parts[-3:]
-            )
+    day_folder = path.parent
+    if not DAY_FOLDER.fullmatch("/".join(day_folder.parts[-3:])):
+        return (day_folder,)
+    folders = [day_folder]
+    for year in _numbered_folders(day_folder.parent.parent.parent):
+        for month in _numbered_folders(year) if year.name >= day_folder.parts[-3] else ():
+            folders += (d for d in _numbered_folders(month) if d.parts[-3:] > day_folder.parts[-3:])
     return folders
 
 
@@ -108,7 +111,7 @@ def _numbered_folders(folder: Path) -> list[Path]:
     )
 
 
-def _rollouts(folder: Path, max_count: int) -> list[Path]:
+def _rollout_files(folder: Path, max_count: int) -> list[Path]:
     """Return the files that may be rollouts, sorted, without links."""
     return _matching_entries(
         folder,
@@ -131,18 +134,18 @@ def _matching_entries(
         return []
 
 
-def _header(file: Path) -> ThreadHeader | None:
+def _read_header(file: Path) -> ThreadHeader | None:
     """Return the facts in a rollout's first line; None where it is no rollout."""
     try:
         if not is_regular(file):
             return None
-        with open_regular(file) as opened:
-            line = (opened.read(MAX_HEADER_BYTES) or b"").split(b"\n", 1)[0]
+        with open_regular(file) as file_object:
+            line = (file_object.read(MAX_HEADER_BYTES) or b"").split(b"\n", 1)[0]
     except OSError:
         return None
     record = JsonValue(line).decoded()
-    meta = record.at("payload")
-    is_header = isinstance(meta.raw, dict) and record.get("type") == "session_meta"
-    if not is_header or too_deep(meta.raw):
+    header = record.at("payload")
+    is_header = isinstance(header.raw, dict) and record.get("type") == "session_meta"
+    if not is_header or is_too_deep(header.raw):
         return None
-    return thread_header(meta, recorded_name(file.stem))
+    return thread_header(header, recorded_name(file.stem))

@@ -14,69 +14,76 @@ from palimpsest.recordings.reading.json_fields import JsonValue
 class SampleEvents:
     """The requests and compactions of a sample, by their agent, and the runs of tools."""
 
-    by_agent: defaultdict[str, list[JsonValue]] = field(default_factory=lambda: defaultdict(list))
-    """Requests and compactions by the span of the subagent; those of the sample's own agent have an empty name."""
-    runs: dict[str, JsonValue] = field(default_factory=dict)
-    """The event of each tool's run, by its call."""
-    scorer_requests: int = 0
-    """Number of requests of scorers."""
-    _types: dict[str, str] = field(default_factory=dict)
-    """The type of each span."""
-    _parents: dict[str, str] = field(default_factory=dict)
-    """The span around each span."""
-    _tool_spans: dict[str, str] = field(default_factory=dict)
-    """The tool's span in which each subagent ran."""
-    _calls: dict[str, str] = field(default_factory=dict)
-    """The call that each tool's span runs."""
+    events_by_agent: defaultdict[str, list[JsonValue]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    """Requests and compactions by the id of the subagent's span, which is empty for the sample's own agent."""
+    run_by_call: dict[str, JsonValue] = field(default_factory=dict)
+    """The event of each tool's run, by the id of its call."""
+    scorer_request_count: int = 0
+    """Number of requests that scorers made."""
+    _type_by_span: dict[str, str] = field(default_factory=dict)
+    """The type of each span, by its id."""
+    _parent_by_span: dict[str, str] = field(default_factory=dict)
+    """The id of the span around each span."""
+    _tool_span_by_agent: dict[str, str] = field(default_factory=dict)
+    """The id of the tool's span in which each subagent ran."""
+    _call_by_tool_span: dict[str, str] = field(default_factory=dict)
+    """The id of the call that each tool's span runs."""
     _newest_tool_span: str = ""
     _scorer_depth: int = 0
 
     def add(self, event: JsonValue) -> None:
         """Add the next event."""
-        kind, span = event.text("event"), event.id("span_id")
-        if kind == "span_begin":
-            name = event.id("id")
-            self._types.setdefault(name, event.text("type"))
-            self._parents.setdefault(name, event.id("parent_id"))
+        event_type, span_id = event.text("event"), event.id("span_id")
+        if event_type == "span_begin":
+            begun_id = event.id("id")
+            self._type_by_span.setdefault(begun_id, event.text("type"))
+            self._parent_by_span.setdefault(begun_id, event.id("parent_id"))
             if event.get("type") == "tool":
-                self._newest_tool_span = name
-        elif kind == "step" and event.get("type") == "scorer":  # logs from before there were spans
+                self._newest_tool_span = begun_id
+        elif (
+            event_type == "step" and event.get("type") == "scorer"
+        ):  # logs from before there were spans
             self._scorer_depth += 1 if event.get("action") == "begin" else -1
-        elif kind == "tool":
-            call = event.id("id")
-            self.runs[call] = event
+        elif event_type == "tool":
+            call_id = event.id("id")
+            self.run_by_call[call_id] = event
             # The tool's event follows the beginning of the tool's span, but is recorded in the span around it.
-            self._calls.setdefault(self._newest_tool_span, call)
-        elif kind == "model" and (self._scorer_depth > 0 or self._is_scorer(span)):
-            self.scorer_requests += 1
-        elif kind in {"model", "compaction"}:
-            agent, tool_span = self._subagent(span)
-            self.by_agent[agent].append(event)
-            self._tool_spans[agent] = tool_span
+            self._call_by_tool_span.setdefault(self._newest_tool_span, call_id)
+        elif event_type == "model" and (self._scorer_depth > 0 or self._is_of_scorer(span_id)):
+            self.scorer_request_count += 1
+        elif event_type in {"model", "compaction"}:
+            agent_id, tool_span = self._subagent_and_tool_span(span_id)
+            self.events_by_agent[agent_id].append(event)
+            self._tool_span_by_agent[agent_id] = tool_span
 
-    def started_by(self, agent: str) -> tuple[str, str]:
-        """Return the agent that started a subagent, and the call that did so; empty where not known."""
-        tool_span = self._tool_spans[agent]
-        parent, _ = self._subagent(self._parents.get(tool_span, ""))
-        return parent, self._calls.get(tool_span, "")
+    def started_by(self, agent_id: str) -> tuple[str, str]:
+        """Return the ids of the agent that started a subagent, and of the call that did; empty where not known."""
+        tool_span = self._tool_span_by_agent[agent_id]
+        parent_id, _ = self._subagent_and_tool_span(self._parent_by_span.get(tool_span, ""))
+        return parent_id, self._call_by_tool_span.get(tool_span, "")
 
-    def _enclosing(self, span: str) -> Iterator[str]:
-        """Yield a span and the spans around it; stop where a parent repeats."""
-        seen = set[str]()
-        while span in self._types and span not in seen:
-            seen.add(span)
-            yield span
-            span = self._parents[span]
+    def _enclosing_ids(self, span_id: str) -> Iterator[str]:
+        """Yield the ids of a span and of the spans around it; stop where a parent repeats."""
+        seen_ids = set[str]()
+        while span_id in self._type_by_span and span_id not in seen_ids:
+            seen_ids.add(span_id)
+            yield span_id
+            span_id = self._parent_by_span[span_id]
 
-    def _is_scorer(self, span: str) -> bool:
-        return any(self._types[outer] in {"scorers", "scorer"} for outer in self._enclosing(span))
+    def _is_of_scorer(self, span_id: str) -> bool:
+        return any(
+            self._type_by_span[outer_id] in {"scorers", "scorer"}
+            for outer_id in self._enclosing_ids(span_id)
+        )
 
-    def _subagent(self, span: str) -> tuple[str, str]:
-        """Return the innermost agent that runs inside a tool's span, and the tool's span; both empty where there is none."""
-        agent = ""
-        for outer in self._enclosing(span):
-            if self._types[outer] == "agent":
-                agent = agent or outer
-            elif self._types[outer] == "tool" and agent:
-                return agent, outer
+    def _subagent_and_tool_span(self, span_id: str) -> tuple[str, str]:
+        """Return the ids of the innermost agent in a tool's span, and of that span; both empty where there is none."""
+        agent_id = ""
+        for outer_id in self._enclosing_ids(span_id):
+            if self._type_by_span[outer_id] == "agent":
+                agent_id = agent_id or outer_id
+            elif self._type_by_span[outer_id] == "tool" and agent_id:
+                return agent_id, outer_id
         return "", ""

@@ -19,8 +19,11 @@ from palimpsest.recordings.reading.sources import json_lines, report_beside
 CONTEXT_FILE = re.compile(r"context(?:_([0-9]{1,6}))?\.jsonl")
 COMPACTED_TEXT = "<system>Previous context has been compacted"
 """The beginning of the message that holds a summary."""
+NEWEST_NUMBER = 10**6
+"""The number of the newest context, whose file has none: greater than any in a file's name."""
 MAX_FILES = 1_000
-MAX_KEPT_PROMPTS = 1_000
+"""Maximum entries of a session's folder among which context files are searched."""
+MAX_KEPT_MESSAGES = 1_000
 MEDIA_TYPES = {"image_url": "image/png", "audio_url": "audio/wav", "video_url": "video/mp4"}
 
 
@@ -32,7 +35,7 @@ class KimiCompaction:
     kept_keys: tuple[bytes, ...]
     """The keys of the messages that stayed."""
     tokens_after: int | None
-    """The program's own estimate."""
+    """The program's own estimate of the context's tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,8 @@ class KimiContexts:
         system: str | None = None
         compactions: list[KimiCompaction] = []
         for file in _context_files(folder):
-            prompt, compaction = _read_beginning(file, report_beside(report, file.name))
-            system = system or prompt
+            system_prompt, compaction = _read_beginning(file, report_beside(report, file.name))
+            system = system or system_prompt
             # A context that went back to an earlier state begins like the one before it.
             if compaction is not None and compaction not in compactions[-1:]:
                 compactions.append(compaction)
@@ -61,12 +64,12 @@ def _context_files(folder: Path) -> list[Path]:
     for entry, _ in zip(folder.iterdir(), range(MAX_FILES), strict=False):
         match = CONTEXT_FILE.fullmatch(entry.name)
         if match and entry.is_file() and not entry.is_symlink():
-            numbered_files.append((int(match[1] or 10**6), entry))
+            numbered_files.append((int(match[1] or NEWEST_NUMBER), entry))
     return [path for _, path in sorted(numbered_files)]
 
 
 def _read_beginning(file: Path, report: Report) -> tuple[str | None, KimiCompaction | None]:
-    """Return a context's system prompt, and the compaction that it begins with."""
+    """Return a context's system prompt, and the compaction with which it begins; None for either that it lacks."""
     system: str | None = None
     summary: str | None = None
     kept_keys: list[bytes] = []
@@ -79,8 +82,8 @@ def _read_beginning(file: Path, report: Report) -> tuple[str | None, KimiCompact
                     summary, tuple(kept_keys), line.integer("token_count")
                 )
             case "user" | "assistant" | "tool" if summary is not None:
-                if len(kept_keys) < MAX_KEPT_PROMPTS and line.get("role") != "tool":
-                    kept_keys.append(_key_of(line))
+                if len(kept_keys) < MAX_KEPT_MESSAGES and line.get("role") != "tool":
+                    kept_keys.append(_message_key_of(line))
             case "user":
                 parts = [*kimi_parts(line.get("content"))]
                 texts = [part.text for part in parts if isinstance(part, Text)]
@@ -94,14 +97,14 @@ def _read_beginning(file: Path, report: Report) -> tuple[str | None, KimiCompact
     return system, None if summary is None else KimiCompaction(summary, tuple(kept_keys), None)
 
 
-def _key_of(line: JsonValue) -> bytes:
+def _message_key_of(line: JsonValue) -> bytes:
     text = text_of_parts(kimi_parts(line.get("content")), "")
-    return message_key(line.text("role"), text, [call for call, _, _ in recorded_calls(line)])
+    return message_key(line.text("role"), text, [call_id for call_id, _, _ in recorded_calls(line)])
 
 
-def message_key(role: str, text: str, calls: list[str]) -> bytes:
-    """Return a short key by which a message of the events is found among those of a context."""
-    return fingerprint("\0".join((role, *calls) if calls else (role, "", text)))
+def message_key(role: str, text: str, call_ids: list[str]) -> bytes:
+    """Return a short key by which a message of the events is found among the messages of a context."""
+    return fingerprint("\0".join((role, *call_ids) if call_ids else (role, "", text)))
 
 
 def kimi_parts(content: Any) -> Iterator[Text | Thinking | Media]:
@@ -116,7 +119,7 @@ def kimi_parts(content: Any) -> Iterator[Text | Thinking | Media]:
             case "think":
                 thought = part.text("think")
                 yield Thinking(thought, encrypted=not thought and bool(part.get("encrypted")))
-            case "image_url" | "audio_url" | "video_url" as kind:
-                yield media_at(part.get(kind, "url"), MEDIA_TYPES[kind])
+            case "image_url" | "audio_url" | "video_url" as part_type:
+                yield media_at(part.get(part_type, "url"), MEDIA_TYPES[part_type])
             case _:
                 pass

@@ -22,8 +22,10 @@ CONDENSED_SENTENCE = (
 )
 DELEGATE_TOOL = "delegate"
 MAX_DELEGATES = 200
+"""Maximum delegates that are read for one session, including delegates of delegates."""
 MAX_LEVELS = 8
-TOO_MANY = "{count:,} events of subagents that are too many, or too deep, were left out."
+"""Maximum levels of delegates that are read."""
+TOO_MANY_SENTENCE = "{count:,} events of subagents that are too many, or too deep, were left out."
 
 
 def instance_session(instance: JsonValue, place: str, report: Report) -> Iterator[Recorded]:
@@ -43,7 +45,9 @@ def instance_session(instance: JsonValue, place: str, report: Report) -> Iterato
             model=instance.text("metadata", "llm_config", "model"),
         ),
         instance.at("metrics"),
-        lambda where, what: report(", ".join(word for word in (place, where) if word), what),
+        lambda place_inside, sentence: report(
+            ", ".join(piece for piece in (place, place_inside) if piece), sentence
+        ),
     )
     if not events:
         report(place, "The instance has no history.")
@@ -53,84 +57,90 @@ def event_session(
     events: Sequence[JsonValue], begin: SessionBegin, metrics: JsonValue, report: Report
 ) -> Iterator[Recorded]:
     """Yield the session of a list of events, with the usage in ``metrics``, then the sessions of its delegates."""
-    system = next((event for event in events if event.get("action") == "system"), NO_VALUE)
-    requests = reported_requests(metrics)
-    first = events[0] if events else NO_VALUE
+    system_event = next((event for event in events if event.get("action") == "system"), NO_VALUE)
+    request_by_response = reported_requests(metrics)
+    first_event = events[0] if events else NO_VALUE
     yield replace(
         begin,
-        created=first.milliseconds("timestamp"),
-        window=next((request.window for request in requests.values() if request.window), None),
-        system=system.text("args", "content") or None,
-        tools=system.tool_specs("args", "tools"),
+        created=first_event.milliseconds("timestamp"),
+        window=next(
+            (request.window for request in request_by_response.values() if request.window), None
+        ),
+        system=system_event.text("args", "content") or None,
+        tools=system_event.tool_specs("args", "tools"),
     )
-    reader = InstanceEvents(requests, begin.model, frozenset(map(response_id, events)))
-    delegates = _Delegates(reader, begin)
+    reader = InstanceEvents(request_by_response, begin.model, frozenset(map(response_id, events)))
+    sessions = _AgentSessions(reader, begin)
     for event in events:
-        yield from delegates.records(event)
-    if metrics.list_at("condenser") and not delegates.condensed:
+        yield from sessions.read_event(event)
+    if metrics.list_at("condenser") and not sessions.has_condensed:
         yield GapRead(CONDENSED_SENTENCE)
-    yield from chain.from_iterable(delegates.sessions)
-    if delegates.left_out:
-        report("", TOO_MANY.format(count=delegates.left_out))
+    yield from chain.from_iterable(sessions.delegate_values)
+    if sessions.left_out_count:
+        report("", TOO_MANY_SENTENCE.format(count=sessions.left_out_count))
 
 
 @dataclass(slots=True)
-class _Delegate:
-    """A running agent, with the values that were read from it so far."""
+class _AgentSession:
+    """A running agent's session, with the values that were read of it so far."""
 
     reader: InstanceEvents
     id: str
     values: list[Recorded]
 
-    def add(self, event: JsonValue, records: Iterable[Recorded]) -> None:
+    def add(self, event: JsonValue, values: Iterable[Recorded]) -> None:
         """Add an event's values; system prompt and tools are stored in the session's first value."""
-        first = self.values[0]
-        if event.get("action") == "system" and isinstance(first, SessionBegin):
+        begin = self.values[0]
+        if event.get("action") == "system" and isinstance(begin, SessionBegin):
             self.values[0] = replace(
-                first,
+                begin,
                 system=event.text("args", "content") or None,
                 tools=event.tool_specs("args", "tools"),
             )
-        self.values += records
+        self.values += values
 
 
-class _Delegates:
-    """Passes each event to its delegate or agent; stores a delegate's values until its parent's values were yielded."""
+class _AgentSessions:
+    """Passes events to the first agent or a delegate; stores delegates' values until the first agent's were yielded."""
 
     def __init__(self, reader: InstanceEvents, begin: SessionBegin) -> None:
-        self._active = [_Delegate(reader, begin.id, [])]
+        self._running = [_AgentSession(reader, begin.id, [])]
         self._session_begin = begin
-        self.sessions: list[list[Recorded]] = []
+        self.delegate_values: list[list[Recorded]] = []
         """The values of each delegate's session, in the order in which they were started."""
-        self.left_out = 0
+        self.left_out_count = 0
         """Number of events that were left out, of delegates that are too deep or too many."""
-        self.condensed = False
-        self._skipped = 0
+        self.has_condensed = False
+        self._skipped_delegates = 0
         """Number of running delegates that are too deep or too many."""
 
-    def records(self, event: JsonValue) -> Iterator[Recorded]:
+    def read_event(self, event: JsonValue) -> Iterator[Recorded]:
         """Yield an event's values if it is the first agent's; store those of a delegate."""
         if event.get("observation") == DELEGATE_TOOL:
-            self._end()
-        if self._skipped:
-            self.left_out += 1
+            self._end_delegate()
+        if self._skipped_delegates:
+            self.left_out_count += 1
         else:
-            agent = self._active[-1]
-            values = agent.reader.records(event)
-            if agent is self._active[0]:
+            agent = self._running[-1]
+            values = agent.reader.read_event(event)
+            if agent is self._running[0]:
                 yield from values
             else:
                 agent.add(event, values)
-            self.condensed = self.condensed or agent.reader.condensations > 0
+            self.has_condensed = self.has_condensed or agent.reader.condensation_count > 0
         if event.get("action") == DELEGATE_TOOL:
             self._begin_delegate(event)
 
     def _begin_delegate(self, event: JsonValue) -> None:
-        level, parent = len(self._active), self._active[-1]
-        if self._skipped or level > MAX_LEVELS or len(self.sessions) >= MAX_DELEGATES:
-            self._skipped += 1
+        level, parent = len(self._running), self._running[-1]
+        if (
+            self._skipped_delegates
+            or level > MAX_LEVELS
+            or len(self.delegate_values) >= MAX_DELEGATES
+        ):
+            self._skipped_delegates += 1
             return
-        session_id = f"{self._session_begin.id}/{len(self.sessions) + 1}"
+        session_id = f"{self._session_begin.id}/{len(self.delegate_values) + 1}"
         reader = InstanceEvents(
             parent.reader.reported_requests,
             parent.reader.model,
@@ -143,15 +153,15 @@ class _Delegates:
             title=event.text("args", "agent"),
             created=event.milliseconds("timestamp"),
             parent=parent.id,
-            parent_call=parent.reader.call_of(event),
+            parent_call=parent.reader.call_id_of(event),
         )
-        child = _Delegate(reader, session_id, [begin])
-        self.sessions.append(child.values)
-        self._active.append(child)
+        delegate = _AgentSession(reader, session_id, [begin])
+        self.delegate_values.append(delegate.values)
+        self._running.append(delegate)
 
-    def _end(self) -> None:
-        if self._skipped:
-            self._skipped -= 1
-        elif len(self._active) > 1:
-            child = self._active.pop()
-            self._active[-1].reader.position = child.reader.position
+    def _end_delegate(self) -> None:
+        if self._skipped_delegates:
+            self._skipped_delegates -= 1
+        elif len(self._running) > 1:
+            delegate = self._running.pop()
+            self._running[-1].reader.position = delegate.reader.position

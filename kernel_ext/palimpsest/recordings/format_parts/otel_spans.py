@@ -11,20 +11,27 @@ from typing import Any
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import Json
-from palimpsest.recordings.reading.sources import head_of, json_items, json_lines, too_deep
+from palimpsest.recordings.reading.sources import head_of, is_too_deep, json_items, json_lines
 
-SPAN_PATH = "resourceSpans.item.scopeSpans.item.spans.item"
+SPANS_PREFIX = "resourceSpans.item.scopeSpans.item.spans.item"
 NANOSECONDS_PER_MS = 1_000_000
+MAX_SEARCHED_BYTES = 200
+"""Maximum bytes at a file's beginning in which OTLP's first field is searched."""
+MAX_DIGITS = 24
+"""Maximum characters of a number that was recorded as text."""
 
 
 def read_spans(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the spans of a file in one of these forms, each with its position for reports."""
+    """Yield the spans of a file in any of the forms, each with its position for reports."""
     start = head_of(path).start.lstrip()
-    first, newline, _ = start.partition(b"\n")
-    is_list, has_lines = start.startswith(b"["), newline and first.strip().endswith(b"}")
-    if is_list or (not has_lines and b'"resourceSpans"' in start[:200]):
-        spans = json_items(path, "item" if is_list else SPAN_PATH, report)
-        yield from ((f"span {n}", JsonValue(span)) for n, span in enumerate(spans, 1))
+    first_line, line_end, _ = start.partition(b"\n")
+    is_list, is_one_object_a_line = (
+        start.startswith(b"["),
+        line_end and first_line.strip().endswith(b"}"),
+    )
+    if is_list or (not is_one_object_a_line and b'"resourceSpans"' in start[:MAX_SEARCHED_BYTES]):
+        spans = json_items(path, "item" if is_list else SPANS_PREFIX, report)
+        yield from ((f"span {number}", JsonValue(span)) for number, span in enumerate(spans, 1))
         return
     for number, line in json_lines(path, report):
         for span in _spans_in(line):
@@ -46,32 +53,42 @@ def attributes_of(value: JsonValue) -> Json:
     return {entry.text("key"): _any_value(entry.at("value")) for entry in value.objects()}
 
 
-def _any_value(wrapped: JsonValue) -> Any:
-    if "intValue" in wrapped:
-        number = wrapped.get("intValue")
-        is_bounded = isinstance(number, str) and len(number) < 25 and number.lstrip("-").isdecimal()
+def _any_value(typed_value: JsonValue) -> Any:
+    if "intValue" in typed_value:
+        number = typed_value.get("intValue")
+        is_bounded = (
+            isinstance(number, str) and len(number) <= MAX_DIGITS and number.lstrip("-").isdecimal()
+        )
         return int(number) if is_bounded else number
     for name in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
-        if name in wrapped:
-            return wrapped.get(name)
-    if "arrayValue" in wrapped:
-        return [_any_value(value) for value in wrapped.objects("arrayValue", "values")]
-    if "kvlistValue" in wrapped:
-        return attributes_of(wrapped.at("kvlistValue", "values"))
+        if name in typed_value:
+            return typed_value.get(name)
+    if "arrayValue" in typed_value:
+        return [_any_value(value) for value in typed_value.objects("arrayValue", "values")]
+    if "kvlistValue" in typed_value:
+        return attributes_of(typed_value.at("kvlistValue", "values"))
     return None
 
 
 def decoded_attribute(value: JsonValue) -> JsonValue:
     """Return an attribute's object or list, which may be JSON text; NO_VALUE where it is nested too deeply."""
     decoded = value.decoded()
-    return NO_VALUE if too_deep(decoded.raw) else decoded
+    return NO_VALUE if is_too_deep(decoded.raw) else decoded
 
 
-def nanoseconds(number: Any, iso: Any) -> int:
+def nanoseconds(recorded_ns: Any, iso_time: Any) -> int:
     """Return a time since 1970 in nanoseconds: OTLP's number, or the SDK's ISO text; 0 where there is none."""
-    if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 25:
-        return int(number)
-    return JsonValue(number).count() or (JsonValue(iso).milliseconds() or 0) * NANOSECONDS_PER_MS
+    if (
+        isinstance(recorded_ns, str)
+        and recorded_ns.isascii()
+        and recorded_ns.isdigit()
+        and len(recorded_ns) <= MAX_DIGITS
+    ):
+        return int(recorded_ns)
+    return (
+        JsonValue(recorded_ns).count()
+        or (JsonValue(iso_time).milliseconds() or 0) * NANOSECONDS_PER_MS
+    )
 
 
 def failure_of(span: JsonValue, attributes: JsonValue) -> str:

@@ -17,13 +17,14 @@ MAX_UNREAD_LINES = 1_000
 class PiBranch(NamedTuple):
     """One path through the tree: its entries, and the entry after which it leaves another path."""
 
-    name: str
-    entries: frozenset[str] | None = None
+    session_id: str
+    entry_ids: frozenset[str] | None = None
     """Ids of the entries; None for all of a file whose entries have no ids."""
-    parent_branch: str | None = None
+    parent_session_id: str | None = None
+    """Name of the path that it leaves; None for the first path."""
     branches_at: str | None = None
     """Id of the last message that both paths hold."""
-    copied_entries: frozenset[str] = frozenset()
+    copied_ids: frozenset[str] = frozenset()
     """Ids of the entries that the other path holds too."""
 
 
@@ -32,80 +33,80 @@ class PiTree:
 
     def __init__(self, path: Path, report: Report) -> None:
         self._parents: dict[str, str | None] = {}
-        self._messages: set[str] = set()
-        self._unread: deque[str | None] = deque(maxlen=MAX_UNREAD_LINES)
-        """For each unreadable line, the entry before it, unless a later entry showed the line's id."""
-        for number, entry in json_lines(path, self._note_unread):
+        self._message_ids: set[str] = set()
+        self._parents_of_unread: deque[str | None] = deque(maxlen=MAX_UNREAD_LINES)
+        """For each unreadable line, the id of the entry before it, unless a later entry showed the line's id."""
+        for number, entry in json_lines(path, self._add_unread_line):
             if entry.get("type") == "session":
                 continue
-            entry_id, parent = entry.get("id"), entry.get("parentId")
+            entry_id, parent_id = entry.get("id"), entry.get("parentId")
             if not isinstance(entry_id, str) or entry_id in self._parents:
                 report(f"line {number}", "It has no id of its own and was left out.")
                 continue
-            is_known_parent = isinstance(parent, str) and (
-                parent in self._parents or self._take_for_unread(parent)
+            is_known_parent = isinstance(parent_id, str) and (
+                parent_id in self._parents or self._fill_unread_line(parent_id)
             )
-            if parent is not None and not is_known_parent:
+            if parent_id is not None and not is_known_parent:
                 report(f"line {number}", "What it follows is missing; it begins a new branch.")
-            self._parents[entry_id] = parent if is_known_parent else None
+            self._parents[entry_id] = parent_id if is_known_parent else None
             if entry.get("type") in ("message", "custom_message", "branch_summary"):
-                self._messages.add(entry_id)
+                self._message_ids.add(entry_id)
 
-    def _note_unread(self, _place: str, _what: str) -> None:
-        self._unread.append(next(reversed(self._parents), None))
+    def _add_unread_line(self, _place: str, _what: str) -> None:
+        self._parents_of_unread.append(next(reversed(self._parents), None))
 
-    def _take_for_unread(self, entry_id: str) -> bool:
-        """Take a missing entry for the newest unreadable line, if there is one, and return whether there was."""
-        if not self._unread:
+    def _fill_unread_line(self, entry_id: str) -> bool:
+        """Take a missing entry as the newest unreadable line's, if there is one; return whether there was one."""
+        if not self._parents_of_unread:
             return False
-        self._parents[entry_id] = self._unread.pop()
+        self._parents[entry_id] = self._parents_of_unread.pop()
         return True
 
-    def branches(self, session: str, report: Report) -> Iterator[PiBranch]:
+    def branches(self, session_id: str, report: Report) -> Iterator[PiBranch]:
         """Yield the path to the last entry, then the paths to other leaves, the newest first."""
-        inner = set(self._parents.values())
-        leaves = [name for name in self._parents if name not in inner]
-        branch_of_entry: dict[str, str] = {}
-        for number, leaf in enumerate(reversed(leaves)):
+        parent_ids = set(self._parents.values())
+        leaf_ids = [entry_id for entry_id in self._parents if entry_id not in parent_ids]
+        branch_by_entry: dict[str, str] = {}
+        for number, leaf_id in enumerate(reversed(leaf_ids)):
             if number > MAX_BRANCHES:
                 report("", f"Only the newest {MAX_BRANCHES} of its branches were read.")
                 return
-            path = self._path(leaf)
-            own_entries = [name for name in path if name not in branch_of_entry]
-            if number and not self._messages.intersection(own_entries):
+            path_ids = self._path_to(leaf_id)
+            own_ids = [entry_id for entry_id in path_ids if entry_id not in branch_by_entry]
+            if number and not self._message_ids.intersection(own_ids):
                 continue
-            name = f"{session}/{own_entries[0]}" if number else session
-            shared_entries = [entry for entry in path if entry in branch_of_entry]
-            parent_branch = session if number else None
-            if shared_entries:
-                parent_branch = branch_of_entry[shared_entries[-1]]
-            branch_of_entry |= dict.fromkeys(own_entries, name)
+            branch_name = f"{session_id}/{own_ids[0]}" if number else session_id
+            shared_ids = [entry_id for entry_id in path_ids if entry_id in branch_by_entry]
+            parent_session_id = session_id if number else None
+            if shared_ids:
+                parent_session_id = branch_by_entry[shared_ids[-1]]
+            branch_by_entry |= dict.fromkeys(own_ids, branch_name)
             yield PiBranch(
-                name,
-                frozenset(path),
-                parent_branch,
-                self.last_message(shared_entries),
-                frozenset(shared_entries),
+                branch_name,
+                frozenset(path_ids),
+                parent_session_id,
+                self.last_message_id(shared_ids),
+                frozenset(shared_ids),
             )
-        if not leaves:
-            yield PiBranch(session, frozenset())
+        if not leaf_ids:
+            yield PiBranch(session_id, frozenset())
 
-    def entries(self) -> Collection[str]:
+    def entry_ids(self) -> Collection[str]:
         """Return the ids of all entries."""
         return self._parents.keys()
 
-    def newest_path(self) -> list[str]:
+    def newest_path_ids(self) -> list[str]:
         """Return the ids on the path to the last entry."""
-        newest = next(reversed(self._parents), None)
-        return [] if newest is None else self._path(newest)
+        newest_id = next(reversed(self._parents), None)
+        return [] if newest_id is None else self._path_to(newest_id)
 
-    def last_message(self, entries: Sequence[str]) -> str | None:
-        """Return the last one of some entries that is a message."""
-        return next((entry for entry in reversed(entries) if entry in self._messages), None)
+    def last_message_id(self, entry_ids: Sequence[str]) -> str | None:
+        """Return the last of some entries' ids that is a message's."""
+        return next((e for e in reversed(entry_ids) if e in self._message_ids), None)
 
-    def _path(self, leaf: str) -> list[str]:
+    def _path_to(self, leaf_id: str) -> list[str]:
         # A parent is always in an earlier line, so the path ends.
-        path = [leaf]
-        while (parent := self._parents[path[-1]]) is not None:
-            path.append(parent)
-        return path[::-1]
+        path_ids = [leaf_id]
+        while (parent_id := self._parents[path_ids[-1]]) is not None:
+            path_ids.append(parent_id)
+        return path_ids[::-1]

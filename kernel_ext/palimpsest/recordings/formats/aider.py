@@ -44,34 +44,35 @@ COST_LINE = re.compile(
 )
 VERSION_LINE = re.compile(r"Aider v(\S+)")
 MODEL_LINE = re.compile(r"(?:Main model|Models?): (\S+?),?(?: with .*)?")
-EFFORT_WORDS = re.compile(r", reasoning (\w+)")
-EDITOR_MODEL = re.compile(r"Editor model: (\S+)(?: with .*)?")
+EFFORT_PATTERN = re.compile(r", reasoning (\w+)")
+EDITOR_MODEL_LINE = re.compile(r"Editor model: (\S+)(?: with .*)?")
 REASONING_BLOCK = re.compile(r"\s*<(thinking-content-[0-9a-f]{32})>\s*(.*?)\s*</\1>\s*", re.DOTALL)
 CLEARED_LINES = frozenset(
     {"All chat history cleared.", "All files dropped and chat history cleared."}
 )
-COMMAND_SIGNS = ("/", "!")
+COMMAND_PREFIXES = ("/", "!")
 SESSION_BYTES = 100_000
 """Bytes of the reading budget that each session costs, since it takes time; a short one has only 1,000 bytes."""
-MAX_SHOWN_CHARS = 100_000
+MAX_NUMBER_CHARS = 40
+MAX_PRINTED_CHARS = 100_000
 """Maximum characters of Aider's output that are read as a message of the program."""
 
-NO_CONTEXT = (
+NO_CONTEXT_SENTENCE = (
     "The system prompt, the repository map, the files in the chat and the outputs that were added to it are sent with "
     "each request, and are not in the recording."
 )
-WEAK_MODEL = "Requests for commit messages, and for summaries that Aider makes of a long chat, are not in the recording."
+WEAK_MODEL_SENTENCE = "Requests for commit messages, and for summaries that Aider makes of a long chat, are not in the recording."
 ROUNDED_SENTENCE = (
     "Tokens are as Aider prints them, which is rounded: to hundreds from 1,000 on, and to thousands from 10,000 on. Where "
     "a streamed answer had no usage, they are Aider's own count."
 )
-NO_USAGE = "No tokens are recorded of some requests."
-BY_PROGRAM = (
+NO_USAGE_SENTENCE = "No tokens are recorded of some requests."
+BY_PROGRAM_SENTENCE = (
     "What Aider sent here in the user's place is not recorded; what it showed stands in its place."
 )
 COMMAND_SENTENCE = "The prompt that a command stands for is not in the recording."
-EDITOR_ALONE = "Requests of the editor model have only this message of the chat."
-TOO_LONG = "An answer is longer than the limit; the rest of it was left out."
+EDITOR_SENTENCE = "Requests of the editor model have only this message of the chat."
+TOO_LONG_SENTENCE = "An answer is longer than the limit; the rest of it was left out."
 
 
 class AiderImporter:
@@ -83,12 +84,15 @@ class AiderImporter:
 
     def recognises(self, head: Head) -> bool:
         """Return whether a file's first line is the header of a session."""
-        return SESSION_HEADER.fullmatch(_text_of(head.start).lstrip().split("\n", 1)[0]) is not None
+        return (
+            SESSION_HEADER.fullmatch(_decoded_text(head.start).lstrip().split("\n", 1)[0])
+            is not None
+        )
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield each session that has messages."""
-        ends_are_marked = has_marked_ends(_text_of(head_of(path).start))
-        lines = (_text_of(line).removesuffix("\r") for _, line in file_lines(path, report))
+        ends_are_marked = has_marked_ends(_decoded_text(head_of(path).start))
+        lines = (_decoded_text(line).removesuffix("\r") for _, line in file_lines(path, report))
         used_ids: dict[str, int] = {}
         session = _AiderSession("", used_ids)
         for block in aider_blocks(lines, ends_are_marked=ends_are_marked):
@@ -102,7 +106,7 @@ class AiderImporter:
             raise UserError(f"{str(path)!r} holds no message of Aider.")
 
 
-def _text_of(content: bytes) -> str:
+def _decoded_text(content: bytes) -> str:
     return content.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
@@ -111,7 +115,7 @@ class _AiderAnswer:
     """The lines of the answer that is being read."""
 
     lines: list[str] = field(default_factory=list)
-    size: int = 0
+    char_count: int = 0
     is_closed: bool = False
     """Whether other output of Aider followed; the answer's line of tokens may still come."""
 
@@ -128,7 +132,7 @@ class _AiderSession:
         self._editor_model = ""
         self._effort: str | None = None
         self._has_begun = False
-        self._count = 0
+        self._message_count = 0
         self._prompt: str | None = None
         """The user's prompt, until an answer or the next prompt comes."""
         self._is_for_editor = False
@@ -136,9 +140,9 @@ class _AiderSession:
         self._context_ids: list[str] = []
         """Ids of the messages that the next request would have."""
         self._is_cleared = False
-        """Whether these messages were cleared; they are removed only when another message follows."""
-        self._editor_messages: list[str] = []
-        """The messages of the editor's turn; later requests do not have them."""
+        """Whether the messages of the context were cleared; they are removed only when another message follows."""
+        self._editor_message_ids: list[str] = []
+        """Ids of the messages of the editor's turn; later requests do not have them."""
         self._answer_hash = b""
         """Hash of the newest answer's text."""
         self._printed_lines: list[str] = []
@@ -151,11 +155,11 @@ class _AiderSession:
         """Yield the values that a block completes."""
         match block.kind:
             case "user":
-                yield from self._user(block.text)
+                yield from self._read_prompt(block.text)
             case "own":
-                yield from self._aider_line(block.text)
+                yield from self._read_aider_line(block.text)
             case "answer":
-                yield from self._answer_line(block.text)
+                yield from self._read_answer_line(block.text)
             case _:
                 pass
 
@@ -167,7 +171,7 @@ class _AiderSession:
     # Beginning
 
     def _begin_session(self) -> Iterator[Recorded]:
-        """Yield the session's beginning before its first message, and before later ones the removal of cleared ones.
+        """Yield the session's beginning before its first message, and the removal of cleared messages before a later one.
 
         Aider prints its version and model before the first message.
         """
@@ -178,33 +182,33 @@ class _AiderSession:
             return
         self._has_begun = True
         spend(SESSION_BYTES)
-        name = f"aider-{self._start_time.replace(' ', 'T')}"
-        count = self._used_ids[name] = self._used_ids.get(name, 0) + 1
+        base_id = f"aider-{self._start_time.replace(' ', 'T')}"
+        same_time_count = self._used_ids[base_id] = self._used_ids.get(base_id, 0) + 1
         yield SessionBegin(
-            id=name if count == 1 else f"{name}#{count}",
+            id=base_id if same_time_count == 1 else f"{base_id}#{same_time_count}",
             format=AiderImporter.name,
             format_version=self._version,
             created=JsonValue(self._start_time).time_ms(),
             model=self._model,
         )
-        yield from (GapRead(NO_CONTEXT), GapRead(WEAK_MODEL))
+        yield from (GapRead(NO_CONTEXT_SENTENCE), GapRead(WEAK_MODEL_SENTENCE))
 
-    def _next_id(self) -> str:
-        self._count += 1
-        name = f"m{self._count}"
-        self._context_ids.append(name)
+    def _add_message_id(self) -> str:
+        self._message_count += 1
+        message_id = f"m{self._message_count}"
+        self._context_ids.append(message_id)
         if self._is_for_editor:
-            self._editor_messages.append(name)
-        return name
+            self._editor_message_ids.append(message_id)
+        return message_id
 
     # The user and Aider
 
-    def _user(self, text: str) -> Iterator[Recorded]:
+    def _read_prompt(self, text: str) -> Iterator[Recorded]:
         yield from self.end()
-        if self._editor_messages:
-            yield RemovedRead(tuple(self._editor_messages))
-            self._context_ids = self._context_ids[: -len(self._editor_messages)]
-            self._editor_messages = []
+        if self._editor_message_ids:
+            yield RemovedRead(tuple(self._editor_message_ids))
+            self._context_ids = self._context_ids[: -len(self._editor_message_ids)]
+            self._editor_message_ids = []
         self._prompt = text if text != "<blank>" else None
         self._is_for_editor = bool(self._answer_hash) and _text_hash(text) == self._answer_hash
         self._forget_printed()
@@ -212,43 +216,43 @@ class _AiderSession:
     def _send_prompt(self, *, is_answered: bool) -> Iterator[Recorded]:
         """Yield the user's prompt as a message, unless it is a command that no answer follows."""
         prompt, self._prompt = self._prompt, None
-        is_command = prompt is not None and prompt.startswith(COMMAND_SIGNS)
+        is_command = prompt is not None and prompt.startswith(COMMAND_PREFIXES)
         if prompt is None or (is_command and not is_answered):
             return
         yield from self._begin_session()
         message = MessageRead(
-            self._next_id(), "user", (Text(prompt),), by_program=self._is_for_editor
+            self._add_message_id(), "user", (Text(prompt),), by_program=self._is_for_editor
         )
         yield message
         if is_command:
             yield GapRead(COMMAND_SENTENCE, message=message.id)
         if self._is_for_editor:
-            yield GapRead(EDITOR_ALONE, message=message.id)
+            yield GapRead(EDITOR_SENTENCE, message=message.id)
 
-    def _aider_line(self, text: str) -> Iterator[Recorded]:
-        tokens = TOKENS_LINE.match(text)
-        if tokens:
-            yield from self._finish_answer(tokens, COST_LINE.search(text))
+    def _read_aider_line(self, text: str) -> Iterator[Recorded]:
+        tokens_match = TOKENS_LINE.match(text)
+        if tokens_match:
+            yield from self._finish_answer(tokens_match, COST_LINE.search(text))
             return
         if self._answer is not None:
             self._answer.is_closed = True
         if text in CLEARED_LINES:
             yield from self._finish_answer()
             self._is_cleared = bool(self._context_ids)
-        self._read_fact(text)
-        if self._printed_chars < MAX_SHOWN_CHARS:
-            self._printed_lines.append(text[:MAX_SHOWN_CHARS])
+        self._store_fact(text)
+        if self._printed_chars < MAX_PRINTED_CHARS:
+            self._printed_lines.append(text[:MAX_PRINTED_CHARS])
             self._printed_chars += len(text)
 
-    def _read_fact(self, text: str) -> None:
-        """Store the version, or the model of the next requests, that a line of Aider names."""
+    def _store_fact(self, text: str) -> None:
+        """Store the version that a line of Aider names, or the model and effort of the next requests."""
         if match := VERSION_LINE.fullmatch(text):
             self._version = match[1]
         elif match := MODEL_LINE.fullmatch(text):
             self._model = full_model_name(match[1])
-            effort = EFFORT_WORDS.search(text)
+            effort = EFFORT_PATTERN.search(text)
             self._effort = effort[1] if effort else None
-        elif match := EDITOR_MODEL.fullmatch(text):
+        elif match := EDITOR_MODEL_LINE.fullmatch(text):
             self._editor_model = full_model_name(match[1])
 
     def _forget_printed(self) -> None:
@@ -256,58 +260,61 @@ class _AiderSession:
 
     # Answers
 
-    def _answer_line(self, line: str) -> Iterator[Recorded]:
+    def _read_answer_line(self, line: str) -> Iterator[Recorded]:
         if self._answer is None or self._answer.is_closed:
             if not line.strip():
                 return
             yield from self._finish_answer()
             self._answer = _AiderAnswer()
         answer = self._answer
-        answer.size += len(line) + 1
-        if answer.size > MAX_VALUE_BYTES:
+        answer.char_count += len(line) + 1
+        if answer.char_count > MAX_VALUE_BYTES:
             yield from self._begin_session()
-            yield from self._gaps.once(TOO_LONG)
+            yield from self._gaps.once(TOO_LONG_SENTENCE)
             return
         answer.lines.append(line)
 
     def _finish_answer(
-        self, tokens: re.Match[str] | None = None, cost: re.Match[str] | None = None
+        self, tokens_match: re.Match[str] | None = None, cost_match: re.Match[str] | None = None
     ) -> Iterator[Recorded]:
         """Yield the message that is answered, then the newest answer."""
         answer, self._answer = self._answer, None
-        if answer is None and tokens is None:
+        if answer is None and tokens_match is None:
             return
         yield from self._begin_session()
         if self._prompt is not None:
             yield from self._send_prompt(is_answered=True)
-        elif self._printed_lines and self._count:
+        elif self._printed_lines and self._message_count:
             message = MessageRead(
-                self._next_id(), "user", (Text("\n".join(self._printed_lines)),), by_program=True
+                self._add_message_id(),
+                "user",
+                (Text("\n".join(self._printed_lines)),),
+                by_program=True,
             )
             yield message
-            yield GapRead(BY_PROGRAM, message=message.id)
+            yield GapRead(BY_PROGRAM_SENTENCE, message=message.id)
         self._forget_printed()
         model = self._editor_model if self._is_for_editor else ""
         text = "\n".join(answer.lines).strip() if answer else ""
         self._answer_hash = _text_hash(text) if text else b""
-        usage, is_rounded = (None, False) if tokens is None else _usage_of(tokens)
+        usage, is_rounded = (None, False) if tokens_match is None else _usage_of(tokens_match)
         yield MessageRead(
-            self._next_id(),
+            self._add_message_id(),
             "assistant",
-            _parts(text),
+            _answer_parts(text),
             model=model or self._model,
             effort=self._effort,
             client=self._version,
             usage=usage,
-            cost=_dollars(cost[1]) if cost else None,
+            cost=_dollars(cost_match[1]) if cost_match else None,
             finish="stop",
         )
-        if cost:
-            yield TotalsRead(RecordedTotals(cost=_dollars(cost[2])))
+        if cost_match:
+            yield TotalsRead(RecordedTotals(cost=_dollars(cost_match[2])))
         if is_rounded:
             yield from self._gaps.once(ROUNDED_SENTENCE)
         elif usage is None:
-            yield from self._gaps.once(NO_USAGE)
+            yield from self._gaps.once(NO_USAGE_SENTENCE)
 
 
 def _text_hash(text: str) -> bytes:
@@ -317,7 +324,7 @@ def _text_hash(text: str) -> bytes:
     return fingerprint("\n".join(line.strip() for line in answer_text.strip().split("\n")))
 
 
-def _parts(text: str) -> tuple[Text | Thinking, ...]:
+def _answer_parts(text: str) -> tuple[Text | Thinking, ...]:
     match = REASONING_BLOCK.match(text)
     if match is None:
         return (Text(text),) if text else ()
@@ -325,20 +332,20 @@ def _parts(text: str) -> tuple[Text | Thinking, ...]:
     return (Thinking(match[2]), *([Text(answer_text)] if answer_text else []))
 
 
-def _usage_of(match: re.Match[str]) -> tuple[Usage | None, bool]:
+def _usage_of(tokens_match: re.Match[str]) -> tuple[Usage | None, bool]:
     """Return the usage of a line of tokens, and whether it is rounded.
 
-    With some libraries the sent tokens include the cached ones; cached tokens that are more than those are added.
+    With some libraries the sent tokens include the cached ones; cached tokens that exceed the sent ones are added.
     """
-    groups = match.groups()
+    groups = tokens_match.groups()
     pairs = [(groups[index], groups[index + 1]) for index in range(0, len(groups), 2)]
-    sent, written, read, received = (_tokens(number, unit) for number, unit in pairs)
+    sent, written, read, received = (_token_count(number, unit) for number, unit in pairs)
     prompt = sent if read + written <= sent else max(sent, written) + read
     usage = usage_of_whole_prompt(prompt, received, cache_read=read, cache_written=written)
     return usage, any(unit for _, unit in pairs)
 
 
-def _tokens(number: str | None, unit: str | None) -> int:
+def _token_count(number: str | None, unit: str | None) -> int:
     scale = {"k": 1_000, "M": 1_000_000}.get(unit or "", 1)
     amount = round(_number(number or "0") * scale)
     return JsonValue(amount).tokens()
@@ -349,4 +356,4 @@ def _dollars(number: str) -> float | None:
 
 
 def _number(text: str) -> float:
-    return float(text.replace(",", "")[:40])
+    return float(text.replace(",", "")[:MAX_NUMBER_CHARS])

@@ -10,7 +10,7 @@ from importlib import import_module
 from palimpsest.recordings.import_journal.registry import ImporterRegistry
 from palimpsest.recordings.reading.importer import AnyImporter
 
-IMPORTER_PATHS = (
+IMPORTER_CLASSES = (
     "formats.pi.PiImporter",
     "formats.codex.CodexImporter",
     "formats.claude_code.ClaudeCodeImporter",
@@ -28,19 +28,19 @@ IMPORTER_PATHS = (
     "formats.otel_genai.OtelGenAiImporter",
     "formats.openai_chat.OpenAIChatImporter",
 )
-"""Names of modules in ``recordings``, each with its class."""
+"""Names of the importers' classes, each with its module in ``recordings``."""
 
 
 class BuiltInImporters(Iterable[AnyImporter]):
-    """The importers of ``IMPORTER_PATHS``; each module is imported when its importer is first asked for."""
+    """The importers of ``IMPORTER_CLASSES``; each module is imported when its importer is first asked for."""
 
     def __iter__(self) -> Iterator[AnyImporter]:
-        return map(_importer, IMPORTER_PATHS)
+        return map(_importer, IMPORTER_CLASSES)
 
 
 @cache
-def _importer(path: str) -> AnyImporter:
-    module, _, class_name = path.rpartition(".")
+def _importer(qualified_name: str) -> AnyImporter:
+    module, _, class_name = qualified_name.rpartition(".")
     importer_class = getattr(import_module(f"palimpsest.recordings.{module}"), class_name)
     importer: AnyImporter = importer_class()
     return importer

@@ -1,7 +1,7 @@
 """Read sessions of Claude Code: one record a line, a tree by uuid; subagents are in the same file or beside it.
 
 The newest record's path is the session. Where the user went back, other branches remain, which become separate sessions.
-Records with the same message id form one answer, whose usage is in the last of them. System prompt and tools are not
+Records with the same message id form one answer, whose usage is in the last record. System prompt and tools are not
 recorded.
 """
 
@@ -51,7 +51,7 @@ from palimpsest.recordings.reading.recorded import (
 from palimpsest.recordings.reading.shared_beginnings import (
     SessionBeginning,
     first_records,
-    modified_time,
+    modified_ns,
     shared_beginning,
 )
 from palimpsest.recordings.reading.sources import discard_report, head_of, json_lines, report_beside
@@ -62,7 +62,7 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 MAX_SESSIONS = 200
 """Maximum branches and subagents that are read for one recording; each requires another pass over its file."""
 CLEARED_TEXT = "[Old tool result content cleared]"
-SUMMARY_WRITERS = "agent-acompact-*.jsonl"
+SUMMARY_WRITER_FILES = "agent-acompact-*.jsonl"
 """Name pattern of the files with requests that wrote summaries."""
 WORKFLOW_FOLDER = "workflows"
 """Name of the folder of the tool Workflow's runs, each in a folder of its own, below that of the subagents."""
@@ -88,7 +88,7 @@ class ClaudeCodeImporter:
     def files_beside(self, path: Path) -> Iterator[str]:
         """Yield the names of the files beside a session that hold its subagents, as Claude Code 2.0 wrote them."""
         if not is_printed_by_claude(head_of(path)):
-            yield from (file.name for file in _agent_files_beside(path, _session_of(path)))
+            yield from (file.name for file in _agent_files_beside(path, _session_id_of(path)))
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session, its other branches, then its subagents."""
@@ -96,68 +96,68 @@ class ClaudeCodeImporter:
             yield from printed_sessions(path, report)
             return
         index = _index_of(path, report)
-        session = _session_of(path)
+        session_id = _session_id_of(path)
         if not index.threads:
             raise UserError(f"{path.name!r} holds no message of Claude Code.")
-        is_whole = "" in index.threads
-        if is_whole:
-            writers = _summary_writers(path, session, index)
-            begin = SessionBegin(session, FORMAT)
-            if shared_part := shared_beginning(path, self, index.main_messages()):
+        has_main_session = "" in index.threads
+        if has_main_session:
+            summary_writers = _summary_writers(path, session_id, index)
+            begin = SessionBegin(session_id, FORMAT)
+            if shared_part := shared_beginning(path, self, index.main_message_ids()):
                 begin = replace(
                     begin,
                     branch_of=shared_part.session,
                     branch_at=shared_part.messages[-1],
                     copied_messages=frozenset(shared_part.messages),
                 )
-            yield from _thread(path, index, "", begin, report, writers)
-        parent = session if is_whole else None
-        files = _subagents(path, session, report) if is_whole else ()
+            yield from _thread_values(path, index, "", begin, report, summary_writers)
+        parent_id = session_id if has_main_session else None
+        files = _subagents(path, session_id, report) if has_main_session else ()
         for file, file_index, file_report in chain(((path, index, report),), files):
-            for name, thread in file_index.threads.items():
-                agent = thread.agent or name
-                if file_index is not index or name:
+            for thread_id, thread in file_index.threads.items():
+                agent_id = thread.agent_id or thread_id
+                if file_index is not index or thread_id:
                     begin = SessionBegin(
-                        f"{session}/{agent}" if is_whole else f"agent-{agent}",
+                        f"{session_id}/{agent_id}" if has_main_session else f"agent-{agent_id}",
                         FORMAT,
-                        parent=parent,
-                        parent_call=index.agent_calls.get(agent)
-                        or index.workflow_calls.get(file.parent.name)
-                        or index.prompts.get(thread.prompt),
+                        parent=parent_id,
+                        parent_call=index.call_by_agent.get(agent_id)
+                        or index.call_by_run.get(file.parent.name)
+                        or index.call_by_prompt.get(thread.prompt_beginning),
                     )
-                    yield from _thread(file, file_index, name, begin, file_report)
+                    yield from _thread_values(file, file_index, thread_id, begin, file_report)
 
     def session_beginning(self, path: Path) -> SessionBeginning:
         """Return a session's id, and the first answer's id, time and usage."""
-        session = ""
+        session_id = ""
         for record in first_records(path):
-            session = session or record.text("sessionId")
+            session_id = session_id or record.text("sessionId")
             if record.get("type") == "assistant":
                 message = record.at("message")
                 facts = message.get("id"), record.get("timestamp"), message.get("usage")
-                return SessionBeginning(session, repr(facts))
-        return SessionBeginning(session, "")
+                return SessionBeginning(session_id, repr(facts))
+        return SessionBeginning(session_id, "")
 
     def message_ids(self, path: Path) -> Collection[str]:
         """Return the ids of the messages of a file's main session."""
-        return _index_of(path, discard_report).main_messages()
+        return _index_of(path, discard_report).main_message_ids()
 
 
-def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, str]:
-    """Return the sessions that wrote summaries, each by the last record of the main session before it."""
-    writers: dict[str, str] = {}
-    for file in sorted(_subagent_folder(path).glob(SUMMARY_WRITERS))[:MAX_SESSIONS]:
+def _summary_writers(path: Path, session_id: str, index: ClaudeIndex) -> dict[str, str]:
+    """Return the ids of the sessions that wrote summaries, by the main session's last record before each."""
+    writer_ids: dict[str, str] = {}
+    for file in sorted(_subagent_folder(path).glob(SUMMARY_WRITER_FILES))[:MAX_SESSIONS]:
         if file.is_symlink() or not file.is_file():
             continue
-        agent, requested_after = "", ""
+        agent_id, uuid_before_request = "", ""
         for _, record in json_lines(file, discard_report):
-            agent = agent or record.text("agentId")
-            parent = record.text("parentUuid")
-            if parent and index.node_of(parent):
-                requested_after = parent
-        if agent and requested_after:
-            writers[requested_after] = f"{session}/{agent}"
-    return writers
+            agent_id = agent_id or record.text("agentId")
+            parent_uuid = record.text("parentUuid")
+            if parent_uuid and index.message_id_of_record(parent_uuid):
+                uuid_before_request = parent_uuid
+        if agent_id and uuid_before_request:
+            writer_ids[uuid_before_request] = f"{session_id}/{agent_id}"
+    return writer_ids
 
 
 def _subagent_folder(path: Path) -> Path:
@@ -167,7 +167,7 @@ def _subagent_folder(path: Path) -> Path:
 
 
 def _subagents(
-    path: Path, session: str, report: Report
+    path: Path, session_id: str, report: Report
 ) -> Iterator[tuple[Path, ClaudeIndex, Report]]:
     """Yield the files of a session's subagents, with their index and reports: in the folder of its name, or beside it."""
     folder = _subagent_folder(path)
@@ -178,7 +178,7 @@ def _subagents(
         if not run.is_symlink() and not run.parent.is_symlink()
         for file in _agent_files(run)
     ]
-    files += _agent_files_beside(path, session)
+    files += _agent_files_beside(path, session_id)
     if len(files) > MAX_SESSIONS:
         report("", f"Only the first {MAX_SESSIONS} of its subagents were read.")
     for file in files[:MAX_SESSIONS]:
@@ -193,20 +193,23 @@ def _agent_files(folder: Path) -> list[Path]:
     return [file for file in files if not file.name.endswith(NOTES_ENDING)]
 
 
-def _agent_files_beside(path: Path, session: str) -> list[Path]:
-    """Return the files in a session's folder that hold its subagents; none for such a file itself."""
+def _agent_files_beside(path: Path, session_id: str) -> list[Path]:
+    """Return the files in a session's folder that hold its subagents; none for a subagent's own file."""
     if _AGENT_FILE.fullmatch(path.name):
         return []
     folder = path.parent
-    agents = _agent_sessions(folder, modified_time(folder))
-    return [folder / name for name, session_of_agent in agents if session_of_agent == session]
+    agents = _agent_sessions(folder, modified_ns(folder))
+    return [folder / name for name, session_of_agent in agents if session_of_agent == session_id]
 
 
 @lru_cache(maxsize=4)
-def _agent_sessions(folder: Path, _modified: int) -> tuple[tuple[str, str], ...]:
-    """Return the files of subagents in a folder with the session of each; read again when the folder has changed."""
+def _agent_sessions(folder: Path, _modified_ns: int) -> tuple[tuple[str, str], ...]:
+    """Return the names of subagents' files in a folder with the id of each one's session.
+
+    A new ``_modified_ns`` reads the folder again.
+    """
     files = [file for file in _agent_files(folder) if not file.is_symlink()]
-    return tuple((file.name, _session_of(file)) for file in files if file.is_file())
+    return tuple((file.name, _session_id_of(file)) for file in files if file.is_file())
 
 
 def _index_of(path: Path, report: Report) -> ClaudeIndex:
@@ -216,27 +219,27 @@ def _index_of(path: Path, report: Report) -> ClaudeIndex:
     return index
 
 
-def _session_of(path: Path) -> str:
+def _session_id_of(path: Path) -> str:
     for _, record in json_lines(path, discard_report):
         if isinstance(record.get("sessionId"), str):
             return str(record.get("sessionId"))
     return recorded_name(path.stem)
 
 
-def _thread(
+def _thread_values(
     path: Path,
     index: ClaudeIndex,
-    name: str,
+    thread_id: str,
     begin: SessionBegin,
     report: Report,
-    writers: Mapping[str, str] = MappingProxyType({}),
+    summary_writers: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Recorded]:
-    """Yield a thread's newest path and its other branches."""
-    for number, branch_path in enumerate(paths_of(index.threads[name])):
+    """Yield the values of a thread's newest path, then those of its other branches."""
+    for number, branch_path in enumerate(paths_of(index.threads[thread_id])):
         if number > MAX_SESSIONS:
             report("", f"Only the newest {MAX_SESSIONS} of its branches were read.")
             return
-        yield from _PathReader(path, index, name, branch_path, begin, writers).read()
+        yield from _PathReader(path, index, thread_id, branch_path, begin, summary_writers).read()
 
 
 @dataclass(slots=True)
@@ -245,11 +248,11 @@ class _PathReader:
 
     _path: Path
     _index: ClaudeIndex
-    _thread: str
+    _thread_id: str
     _branch_path: ClaudePath
     _session_begin: SessionBegin
-    _writers: Mapping[str, str]
-    """The sessions that wrote summaries, by the record after which each was requested."""
+    _summary_writer_ids: Mapping[str, str]
+    """Ids of the sessions that wrote summaries, by the record after which each summary was requested."""
     _model: str = ""
     _effort: str | None = None
     _compaction: CompactionRead | None = None
@@ -260,35 +263,37 @@ class _PathReader:
 
     @property
     def _nodes(self) -> Mapping[str, ClaudeNode]:
-        return self._index.threads[self._thread].nodes
+        return self._index.threads[self._thread_id].nodes
 
     def read(self) -> Iterator[Recorded]:
         has_begun = False
         for number, record in json_lines(self._path, discard_report):
-            thread, node = self._index.lines.get(number, ("", ""))
-            is_on_path = node and thread == self._thread and node in self._branch_path.nodes
+            thread_id, node_id = self._index.ids_by_line.get(number, ("", ""))
+            is_on_path = (
+                node_id and thread_id == self._thread_id and node_id in self._branch_path.node_ids
+            )
             if not is_on_path:
                 title = record.text("aiTitle") or record.text("customTitle")
                 is_title = title and record.get("type") in ("ai-title", "custom-title")
-                if is_title and has_begun and not self._thread:
+                if is_title and has_begun and not self._thread_id:
                     yield from self._answers.in_order(TitleRead(title))
                 continue
             if not has_begun:
                 has_begun = True
                 yield self._path_begin(record)
                 yield GapRead(REQUESTS_NOT_RECORDED)
-            if number in self._index.gaps:
+            if number in self._index.gap_lines:
                 yield from self._answers.in_order(GapRead("Records before this one are missing."))
-            yield from self._record(record, node, number)
+            yield from self._read_record(record, node_id, number)
         yield from self._answers.finish()
         if self._compaction is not None:
             yield self._compaction
 
     def _path_begin(self, record: JsonValue) -> SessionBegin:
         begin, branch_path = self._session_begin, self._branch_path
-        if branch_path.first_own_message is not None:
+        if branch_path.first_own_id is not None:
             begin = SessionBegin(
-                f"{begin.id}/{branch_path.first_own_message}",
+                f"{begin.id}/{branch_path.first_own_id}",
                 FORMAT,
                 branch_of=begin.id,
                 branch_at=branch_path.branches_at,
@@ -301,35 +306,33 @@ class _PathReader:
             created=record.time_ms("timestamp"),
         )
 
-    def _record(self, record: JsonValue, node: str, number: int) -> Iterator[Recorded]:
+    def _read_record(self, record: JsonValue, node_id: str, number: int) -> Iterator[Recorded]:
         match record.get("type"):
             case "assistant":
-                self._answers.add(node, record)
+                self._answers.add(node_id, record)
             case "user":
-                yield from self._answers.in_order(*self._user(record, node))
+                yield from self._answers.in_order(*self._read_user_record(record, node_id))
             case "system":
-                yield from self._answers.in_order(*self._system(record, node))
+                yield from self._answers.in_order(*self._read_system_record(record, node_id))
             case "attachment":
                 attached = record.at("attachment")
-                kind = attached.text("type") or "attachment"
-                sentence = (
-                    f"The text of {kind!r}, which the program added, is not in the recording."
-                )
-                yield from self._answers.in_order(GapRead(sentence, message=node))
+                attachment_type = attached.text("type") or "attachment"
+                sentence = f"The text of {attachment_type!r}, which the program added, is not in the recording."
+                yield from self._answers.in_order(GapRead(sentence, message=node_id))
             case _:
                 pass
-        if node in self._answers and number >= self._nodes[node].last_record:
-            yield from self._answers.complete(node)
+        if node_id in self._answers and number >= self._nodes[node_id].last_record:
+            yield from self._answers.complete(node_id)
 
     # Answers
 
-    def _answer(self, node: str, records: list[JsonValue]) -> MessageRead:
+    def _answer(self, node_id: str, records: list[JsonValue]) -> MessageRead:
         self._model = model_of(records[-1].at("message")) or self._model
-        return replace(answer_of(node, records, self._model), effort=self._effort)
+        return replace(answer_of(node_id, records, self._model), effort=self._effort)
 
     # User messages, and those that the program wrote
 
-    def _user(self, record: JsonValue, node: str) -> Iterator[Recorded]:
+    def _read_user_record(self, record: JsonValue, node_id: str) -> Iterator[Recorded]:
         message = record.at("message")
         content = message.get("content")
         if record.get("isCompactSummary") is True and self._compaction is not None:
@@ -347,11 +350,11 @@ class _PathReader:
         parts = texts_and_media(content)
         if not parts and results:
             return
-        if node not in self._branch_path.nodes or self._nodes[node].kind != "user":
-            node = record.text("uuid")  # text beside results
+        if node_id not in self._branch_path.node_ids or self._nodes[node_id].kind != "user":
+            node_id = record.text("uuid")  # text beside results
         first_text = next((part.text for part in parts if isinstance(part, Text)), "")
         yield MessageRead(
-            id=node,
+            id=node_id,
             role="user",
             parts=parts,
             created=record.time_ms("timestamp"),
@@ -363,19 +366,19 @@ class _PathReader:
             or first_text.lstrip().startswith(PROGRAM_TEXT),
         )
 
-    def _system(self, record: JsonValue, node: str) -> Iterator[Recorded]:
+    def _read_system_record(self, record: JsonValue, node_id: str) -> Iterator[Recorded]:
         match record.get("subtype"):
             case "compact_boundary":
                 if self._compaction is not None:
                     yield self._compaction
-                first_kept = record.text("compactMetadata", "preservedSegment", "headUuid")
-                writer = self._writers.get(record.text("logicalParentUuid"))
+                first_kept_uuid = record.text("compactMetadata", "preservedSegment", "headUuid")
+                writer_id = self._summary_writer_ids.get(record.text("logicalParentUuid"))
                 self._compaction = compaction_of(
-                    record, node, self._index.node_of(first_kept), writer
+                    record, node_id, self._index.message_id_of_record(first_kept_uuid), writer_id
                 )
             case "microcompact_boundary":
-                for call in record.list_at("microcompactMetadata", "compactedToolIds"):
-                    if isinstance(call, str):
-                        yield ReducedRead(call, CLEARED_TEXT, rule="microcompact")
+                for call_id in record.list_at("microcompactMetadata", "compactedToolIds"):
+                    if isinstance(call_id, str):
+                        yield ReducedRead(call_id, CLEARED_TEXT, rule="microcompact")
             case _:
                 pass  # for the screen only

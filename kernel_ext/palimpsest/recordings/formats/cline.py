@@ -1,6 +1,6 @@
 """Read sessions of Cline's SDK: ``<id>.messages.json``, with the state of its last compaction beside it.
 
-The file contains the messages of the whole session; input tokens include cached ones. The messages sent after a
+The file contains the messages of the whole session; input tokens include cached ones. The messages that are sent after a
 compaction are in ``<id>.compaction.json``, which is read where a session's folder is imported: messages that it repeats
 stayed, all others in the covered part were replaced. Subagents and teammates have files in the folder of the session
 that started them, and refer to it.
@@ -42,9 +42,11 @@ MESSAGES_SUFFIX = ".messages.json"
 COMPACTION_SUFFIX = ".compaction.json"
 SUMMARY_KINDS = {"compaction", "compaction_summary"}
 """Kinds of messages that are a compaction's summary, made without a model or with one."""
-CHILD_KINDS = frozenset({"subagent", "teammate"})
+SUBAGENT_KINDS = frozenset({"subagent", "teammate"})
 """Values of the field ``agent`` in files of sessions that another session started."""
-BEFORE_RECORDING = "Earlier messages were replaced by a summary before this was recorded."
+MAX_SEARCHED_BYTES = 4_096
+"""Maximum bytes at a file's beginning in which the names of its fields are searched."""
+BEFORE_RECORDING_SENTENCE = "Earlier messages were replaced by a summary before this was recorded."
 COMPACTION_RULE = "cline.compaction"
 _DOCUMENT_START = re.compile(rb'\A\s*\{\s*"version"\s*:\s*\d+\s*,')
 
@@ -60,7 +62,7 @@ class ClineImporter:
         """Return whether a folder contains a session's messages, or a file begins like one."""
         if head.names:
             return any(file.endswith(MESSAGES_SUFFIX) for file in head.names)
-        beginning = head.start[:4_096]
+        beginning = head.start[:MAX_SEARCHED_BYTES]
         return bool(_DOCUMENT_START.match(beginning)) and all(
             name in beginning for name in (b'"sessionId"', b'"agent"', b'"messages"')
         )
@@ -77,63 +79,65 @@ class ClineImporter:
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a file, or the sessions of a folder."""
         if not path.is_dir():
-            yield from _session(path, NO_VALUE, report)
+            yield from _session_values(path, NO_VALUE, report)
             return
-        names = [child.name for child in path.iterdir() if child.name.endswith(MESSAGES_SUFFIX)]
+        file_names = [file.name for file in path.iterdir() if file.name.endswith(MESSAGES_SUFFIX)]
         # The main session of the folder comes first, then its subagents.
-        names.sort(key=lambda name: (_is_child(path / name), name))
-        if not names:
+        file_names.sort(key=lambda file_name: (_is_subagent(path / file_name), file_name))
+        if not file_names:
             raise UserError(f"{str(path)!r} holds no session of Cline.")
-        for name in names:
-            state_file = path / f"{name.removesuffix(MESSAGES_SUFFIX)}{COMPACTION_SUFFIX}"
-            if (path / name).is_symlink() or state_file.is_symlink():
+        for file_name in file_names:
+            state_file = path / f"{file_name.removesuffix(MESSAGES_SUFFIX)}{COMPACTION_SUFFIX}"
+            if (path / file_name).is_symlink() or state_file.is_symlink():
                 # A name in a copied folder may lead anywhere.
-                report(name, "It is a link and was left out.")
+                report(file_name, "It is a link and was left out.")
             else:
-                state = _state(state_file, report) if state_file.is_file() else NO_VALUE
-                yield from _session(path / name, state, report)
+                compaction_state = (
+                    _compaction_state(state_file, report) if state_file.is_file() else NO_VALUE
+                )
+                yield from _session_values(path / file_name, compaction_state, report)
 
 
-def _session(path: Path, state: JsonValue, report: Report) -> Iterator[Recorded]:
-    """Yield the session of a file; ``state`` is that of its last compaction."""
-    session = json_field(path, "sessionId").id() or path.name.removesuffix(MESSAGES_SUFFIX)
+def _session_values(path: Path, compaction_state: JsonValue, report: Report) -> Iterator[Recorded]:
+    """Yield the session of a file; ``compaction_state`` is that of its last compaction."""
+    session_id = json_field(path, "sessionId").id() or path.name.removesuffix(MESSAGES_SUFFIX)
     reader = _ClineMessages()
     first_message = json_field(path, "messages.item", report)
     if not first_message:
         raise UserError(f"{str(path)!r} holds no messages of Cline.")
     yield SessionBegin(
-        session,
+        session_id,
         ClineImporter.name,
         format_version=json_field(path, "version").id(),
-        title=session,
+        title=session_id,
         created=first_message.milliseconds("ts"),
         system=json_field(path, "system_prompt").text() or None,
-        parent=_parent(session, path),
+        parent=_parent_id(session_id, path),
     )
-    covered = state.count("source_message_count")
-    for n, message in enumerate(json_items(path, "messages.item", report)):
-        if state and n == covered:
-            yield from reader.compaction_of(state)
-            state = NO_VALUE
+    covered_count = compaction_state.count("source_message_count")
+    for index, message in enumerate(json_items(path, "messages.item", report)):
+        if compaction_state and index == covered_count:
+            yield from reader.read_compaction(compaction_state)
+            compaction_state = NO_VALUE
         if isinstance(message, dict):
-            yield from reader.records(JsonValue(message))
+            yield from reader.read_message(JsonValue(message))
         else:
-            report(f"message {n + 1}", "It is no JSON object and was left out.")
-    if state:
-        yield from reader.compaction_of(state)
+            report(f"message {index + 1}", "It is no JSON object and was left out.")
+    if compaction_state:
+        yield from reader.read_compaction(compaction_state)
 
 
-def _is_child(path: Path) -> bool:
-    return path.is_symlink() or json_field(path, "agent").text() in CHILD_KINDS
+def _is_subagent(path: Path) -> bool:
+    return path.is_symlink() or json_field(path, "agent").text() in SUBAGENT_KINDS
 
 
-def _parent(session: str, path: Path) -> str | None:
-    """Return the session that started this one as a subagent or teammate; None for other sessions."""
-    parent = json_field(path, "origin").id("parentThreadId")
-    return parent if parent and parent != session and _is_child(path) else None
+def _parent_id(session_id: str, path: Path) -> str | None:
+    """Return the id of the session that started a subagent or teammate; None for other sessions."""
+    parent_id = json_field(path, "origin").id("parentThreadId")
+    return parent_id if parent_id and parent_id != session_id and _is_subagent(path) else None
 
 
-def _state(path: Path, report: Report) -> JsonValue:
+def _compaction_state(path: Path, report: Report) -> JsonValue:
     try:
         return json_document(path)
     except UserError:
@@ -143,47 +147,53 @@ def _state(path: Path, report: Report) -> JsonValue:
 
 @dataclass(slots=True)
 class _ClineMessages:
-    ids: dict[str, str] = field(default_factory=dict)
-    """The ids of the yielded messages; a repeated id gets a number."""
-    results: dict[str, bytes] = field(default_factory=dict)
-    """The fingerprint of each call's result."""
-    calls_of_message: dict[str, list[str]] = field(default_factory=dict)
-    """The calls whose results are in each message."""
-    only_results: set[str] = field(default_factory=set)
-    """Messages that contain results and nothing else."""
+    """Reads the messages of one session in their order."""
 
-    def records(self, message: JsonValue) -> Iterator[Recorded]:
-        name = message.id("id") or f"m{len(self.ids) + 1}"
-        name = f"{name}#{len(self.ids) + 1}" if name in self.ids else name
-        self.ids[name] = name
-        created = message.milliseconds("ts")
+    ids: dict[str, None] = field(default_factory=dict)
+    """The ids of the yielded messages, in order; a repeated id gets a number."""
+    result_hashes: dict[str, bytes] = field(default_factory=dict)
+    """The fingerprint of each call's first output, by the call's id."""
+    call_ids_by_message: dict[str, list[str]] = field(default_factory=dict)
+    """Ids of the calls whose results are in each message."""
+    result_message_ids: set[str] = field(default_factory=set)
+    """Ids of messages that contain results and nothing else."""
+
+    def read_message(self, message: JsonValue) -> Iterator[Recorded]:
+        message_id = message.id("id") or f"m{len(self.ids) + 1}"
+        message_id = f"{message_id}#{len(self.ids) + 1}" if message_id in self.ids else message_id
+        self.ids[message_id] = None
+        created_ms = message.milliseconds("ts")
         if message.text("metadata", "kind") in SUMMARY_KINDS:
-            yield GapRead(BEFORE_RECORDING)
-            yield _compaction(name, message, (), created)
+            yield GapRead(BEFORE_RECORDING_SENTENCE)
+            yield _compaction(message_id, message, (), created_ms)
             return
-        parts, results = _content(message.at("content"))
-        self.calls_of_message[name] = [read_result.call for read_result in results]
+        parts, results = _parts_and_results(message.at("content"))
+        self.call_ids_by_message[message_id] = [result.call for result in results]
         for result in results:
-            self.results.setdefault(result.call, fingerprint(result.output))
+            self.result_hashes.setdefault(result.call, fingerprint(result.output))
             yield result
         if message.get("role") == "assistant":
-            yield self._answer(message, name, parts, created)
+            yield self._answer(message, message_id, parts, created_ms)
         elif parts or not results:
-            yield MessageRead(name, "user", tuple(parts), created)
+            yield MessageRead(message_id, "user", tuple(parts), created_ms)
         else:
-            self.only_results.add(name)
+            self.result_message_ids.add(message_id)
 
     def _answer(
-        self, message: JsonValue, name: str, parts: Sequence[MessagePart], created: int | None
+        self,
+        message: JsonValue,
+        message_id: str,
+        parts: Sequence[MessagePart],
+        created_ms: int | None,
     ) -> MessageRead:
         metrics = message.at("metrics")
-        names = (message.text("modelInfo", name) for name in ("provider", "id"))
+        name_pieces = (message.text("modelInfo", field_name) for field_name in ("provider", "id"))
         return MessageRead(
-            name,
+            message_id,
             "assistant",
             tuple(parts),
-            created,
-            model="/".join(filter(None, names)),
+            created_ms,
+            model="/".join(filter(None, name_pieces)),
             usage=usage_of_whole_prompt(
                 metrics.tokens("inputTokens"),
                 metrics.tokens("outputTokens"),
@@ -194,48 +204,53 @@ class _ClineMessages:
             finish="tool-calls" if any(isinstance(part, Call) for part in parts) else "stop",
         )
 
-    def compaction_of(self, state: JsonValue) -> Iterator[Recorded]:
+    def read_compaction(self, state: JsonValue) -> Iterator[Recorded]:
         """Yield the compaction in a state file: its summary, and the messages that it replaced."""
-        created = state.milliseconds("updated_at")
-        remaining_messages, shown_results = dict[str, None](), dict[str, str]()
+        created_ms = state.milliseconds("updated_at")
+        remaining_ids, outputs_by_call = dict[str, None](), dict[str, str]()
         summary = NO_VALUE
         for message in state.objects("messages"):
-            name = message.id("id")
+            message_id = message.id("id")
             if message.text("metadata", "kind") in SUMMARY_KINDS:
                 summary = message
-            elif name in self.ids:
-                remaining_messages[name] = None
-                shown_results |= {
-                    result.call: result.output for result in _content(message.at("content"))[1]
+            elif message_id in self.ids:
+                remaining_ids[message_id] = None
+                outputs_by_call |= {
+                    result.call: result.output
+                    for result in _parts_and_results(message.at("content"))[1]
                 }
-        for name in remaining_messages:
-            for call in self.calls_of_message.get(name, []):
-                if fingerprint(shown_results.get(call, "")) != self.results.get(call):
-                    yield ReducedRead(call, shown_results.get(call, ""), rule=COMPACTION_RULE)
-        replaced_names = tuple(
-            name for name in self.ids if name not in {*remaining_messages, *self.only_results}
+        for message_id in remaining_ids:
+            for call_id in self.call_ids_by_message.get(message_id, []):
+                if fingerprint(outputs_by_call.get(call_id, "")) != self.result_hashes.get(call_id):
+                    yield ReducedRead(
+                        call_id, outputs_by_call.get(call_id, ""), rule=COMPACTION_RULE
+                    )
+        replaced_ids = tuple(
+            message_id
+            for message_id in self.ids
+            if message_id not in {*remaining_ids, *self.result_message_ids}
         )
-        if replaced_names or summary:
-            name = f"compaction-{len(self.ids)}"
-            self.ids[name] = name
-            yield _compaction(name, summary, replaced_names, created)
+        if replaced_ids or summary:
+            compaction_id = f"compaction-{len(self.ids)}"
+            self.ids[compaction_id] = None
+            yield _compaction(compaction_id, summary, replaced_ids, created_ms)
 
 
 def _compaction(
-    name: str, message: JsonValue, replaced_messages: tuple[str, ...], created: int | None
+    compaction_id: str, message: JsonValue, replaced_ids: tuple[str, ...], created_ms: int | None
 ) -> CompactionRead:
     metadata = message.at("metadata")
     return CompactionRead(
-        name,
-        text_of_parts(_content(message.at("content"))[0], "\n\n"),
-        replaced_messages=replaced_messages,
-        created=metadata.milliseconds("generatedAt") or created,
+        compaction_id,
+        text_of_parts(_parts_and_results(message.at("content"))[0], "\n\n"),
+        replaced_messages=replaced_ids,
+        created=metadata.milliseconds("generatedAt") or created_ms,
         is_automatic=not metadata.text("reason").startswith("manual"),
         tokens_before=metadata.count("tokensBefore") or None,
     )
 
 
-def _content(value: JsonValue) -> tuple[list[MessagePart], list[ResultRead]]:
+def _parts_and_results(value: JsonValue) -> tuple[list[MessagePart], list[ResultRead]]:
     parts: list[MessagePart] = []
     results: list[ResultRead] = []
     if text := value.text():
@@ -247,12 +262,12 @@ def _content(value: JsonValue) -> tuple[list[MessagePart], list[ResultRead]]:
             case "text" | "thinking" | "redacted_thinking" | "tool_use":
                 parts += filter(None, (block_part(block),))
             case _:
-                parts.append(_other_block(block))
+                parts.append(_other_part(block))
     return parts, results
 
 
 def _result(block: JsonValue) -> ResultRead:
-    parts, _ = _content(block.at("content"))
+    parts, _ = _parts_and_results(block.at("content"))
     return ResultRead(
         block.id("tool_use_id"),
         text_of_parts(parts),
@@ -261,7 +276,7 @@ def _result(block: JsonValue) -> ResultRead:
     )
 
 
-def _other_block(block: JsonValue) -> Text | Media:
+def _other_part(block: JsonValue) -> Text | Media:
     """Return an image, a file by its content, or any other block by its type."""
     if block.get("type") == "file":
         return Text(f"{block.text('path')}\n{block.text('content')}", synthetic=True)

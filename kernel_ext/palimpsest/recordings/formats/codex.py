@@ -16,10 +16,10 @@ RECORD_TYPES = frozenset(
     {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 )
 """Types of records with a payload, of any version."""
-MAX_CHILDREN = 200
+MAX_SUBAGENTS = 200
 """Maximum subagents that are read for one recording, including subagents of subagents."""
 MAX_LEVELS = 8
-"""Levels of subagents that are read."""
+"""Maximum levels of subagents that are read."""
 
 
 class CodexImporter:
@@ -34,11 +34,11 @@ class CodexImporter:
         line = head.start.split(b"\n", 1)[0]
         if b'"session_meta"' in line and b'"payload"' in line:
             return True
-        record = first_object(head)
-        if "payload" in record and record.text("type") in RECORD_TYPES:
+        first_record = first_object(head)
+        if "payload" in first_record and first_record.text("type") in RECORD_TYPES:
             return True
-        is_oldest = {"id", "timestamp", "instructions"} <= record.fields().keys()
-        return ("type" not in record and is_oldest) or is_printed_by_codex(head)
+        is_oldest = {"id", "timestamp", "instructions"} <= first_record.fields().keys()
+        return ("type" not in first_record and is_oldest) or is_printed_by_codex(head)
 
     def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a rollout, or the printed sessions."""
@@ -54,31 +54,33 @@ class CodexImporter:
             return
         first = CodexRollout(path, report)
         yield from first.read()
-        if first.threads.possible_children or first.threads.has_review:
+        if first.threads.possible_subagents or first.threads.has_review:
             yield from _subagents(path, first.threads, report)
 
 
 def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Recorded]:
     """Yield the sessions that a thread started, level by level; an unreadable session is skipped."""
-    tree, seen_threads = RolloutTree(path), {threads.own_thread}
-    waiting_threads = [(threads, report, 1)]
-    while waiting_threads:
-        parent, parent_report, level = waiting_threads.pop(0)
+    tree, seen_ids = RolloutTree(path), {threads.own_thread_id}
+    waiting_rollouts = [(threads, report, 1)]
+    while waiting_rollouts:
+        parent, parent_report, level = waiting_rollouts.pop(0)
         if level > MAX_LEVELS:
-            too_deep = f"Its subagents are deeper than {MAX_LEVELS} levels and were left out."
-            parent_report("", too_deep)
+            too_deep_sentence = (
+                f"Its subagents are deeper than {MAX_LEVELS} levels and were left out."
+            )
+            parent_report("", too_deep_sentence)
             continue
-        for thread, file in tree.children(parent, parent_report):
-            if thread in seen_threads:
+        for thread_id, file in tree.subagents(parent, parent_report):
+            if thread_id in seen_ids:
                 continue
-            if len(seen_threads) > MAX_CHILDREN:
-                report("", f"Only the first {MAX_CHILDREN} of its subagents were read.")
+            if len(seen_ids) > MAX_SUBAGENTS:
+                report("", f"Only the first {MAX_SUBAGENTS} of its subagents were read.")
                 return
-            seen_threads.add(thread)
-            child_report = report_beside(report, file.name)
-            child = CodexRollout(file, child_report)
+            seen_ids.add(thread_id)
+            subagent_report = report_beside(report, file.name)
+            subagent = CodexRollout(file, subagent_report)
             try:
-                yield from child.read()
+                yield from subagent.read()
             except OSError:
-                child_report("", "It cannot be read.")
-            waiting_threads.append((child.threads, child_report, level + 1))
+                subagent_report("", "It cannot be read.")
+            waiting_rollouts.append((subagent.threads, subagent_report, level + 1))

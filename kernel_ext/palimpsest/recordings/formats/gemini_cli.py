@@ -1,7 +1,7 @@
 """Read chats of Gemini CLI: ``session-*.json``, and ``.jsonl`` with updates of earlier records.
 
 The chats of subagents are in the folder beside the chat whose name is the session's id; a call contains its subagent's
-id. In the line format a record with a known id replaces the earlier one, so an answer is yielded when the next message
+id. In the line format a record replaces an earlier one with its id, so an answer is yielded when the next message
 begins. ``$rewindTo`` reverts messages; ``$set`` with messages is the history after the program masked results or
 compressed the history. Input tokens include cached ones; thoughts are counted beside the output.
 """
@@ -48,9 +48,10 @@ from palimpsest.transcript.errors import UserError
 
 SUBAGENT_KIND = "subagent"
 """Value of a field in the head of a subagent's chat."""
-MAX_CHILDREN = 200
-PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
-"""Pattern of ids that the program uses unchanged as a folder's name."""
+MAX_SUBAGENTS = 200
+"""Maximum subagents that are read for one chat."""
+FOLDER_NAME_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
+"""Pattern of session ids that the program uses unchanged as a folder's name."""
 SENT_TYPES = {"user", "gemini"}
 """Types of records that are sent; ``info``, ``error`` and ``warning`` are for the user only."""
 FAILED_STATUSES = {"error", "cancelled"}
@@ -59,8 +60,10 @@ PROGRAM_TEXT = (
     "This is the Gemini CLI. We are setting up the context for our chat.",
 )
 """Beginnings of texts that the program wrote as user messages."""
+MAX_HEAD_BYTES = 2_000
+"""Maximum bytes at a file's beginning that hold the head of a chat."""
 MASK_RULE = "gemini.mask"
-NOT_ASKED = "The program put this answer into the history; no request made it."
+NO_REQUEST_SENTENCE = "The program put this answer into the history; no request made it."
 CHANGED_SENTENCE = "The text of this message was changed after it had been recorded."
 
 
@@ -79,7 +82,7 @@ class GeminiCliImporter:
         """Yield the session of a chat, or the printed sessions."""
         head = head_of(path)
         if _is_chat(head):
-            yield from _chat(path, _GeminiChat(path.parent.name), report)
+            yield from _chat_values(path, _GeminiChat(path.parent.name), report)
         else:
             yield from printed_chat(path, head, report)
 
@@ -89,43 +92,43 @@ class GeminiCliImporter:
             yield from self.read_alone(path, report)
             return
         chat = _GeminiChat(path.parent.name)
-        yield from _chat(path, chat, report)
-        for file in _subagents(path, chat, report):
-            child = _GeminiChat(file.parent.name)
+        yield from _chat_values(path, chat, report)
+        for file in _subagent_files(path, chat, report):
+            subagent = _GeminiChat(file.parent.name)
             file_report = report_beside(report, file.name)
             try:
-                yield from _chat(file, child, file_report)
+                yield from _chat_values(file, subagent, file_report)
             except (OSError, UserError):
                 file_report("", "It cannot be read.")
 
 
 def _is_chat(head: Head) -> bool:
-    beginning = head.start[:2_000].lstrip()
+    beginning = head.start[:MAX_HEAD_BYTES].lstrip()
     return (
         beginning.startswith(b"{") and b'"sessionId"' in beginning and b'"projectHash"' in beginning
     )
 
 
-def _chat(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Recorded]:
+def _chat_values(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Recorded]:
     lines = ((f"line {number}", record) for number, record in json_lines(path, report))
-    for place, record in lines if _is_lines(path) else _document(path, report):
-        yield from chat.records(record, place, report)
+    for place, record in lines if _has_line_format(path) else _document_records(path, report):
+        yield from chat.read_record(record, place, report)
     yield from chat.finish()
     if not chat.has_begun:
         raise UserError(f"{str(path)!r} holds no chat of Gemini CLI.")
 
 
-def _subagents(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Path]:
+def _subagent_files(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Path]:
     """Yield the chats of a session's subagents at all levels, which are in one folder; links are left out."""
-    folder = path.parent / chat.session
-    if chat.is_subagent or not PLAIN_NAME.fullmatch(chat.session):
+    folder = path.parent / chat.session_id
+    if chat.is_subagent or not FOLDER_NAME_ID.fullmatch(chat.session_id):
         return
     if folder.is_symlink() or not folder.is_dir():
         return
-    files = sorted(child for child in folder.iterdir() if child.suffix in (".json", ".jsonl"))
-    if len(files) > MAX_CHILDREN:
-        report("", f"Only the first {MAX_CHILDREN} of its subagents were read.")
-    for file in files[:MAX_CHILDREN]:
+    files = sorted(file for file in folder.iterdir() if file.suffix in (".json", ".jsonl"))
+    if len(files) > MAX_SUBAGENTS:
+        report("", f"Only the first {MAX_SUBAGENTS} of its subagents were read.")
+    for file in files[:MAX_SUBAGENTS]:
         try:
             is_chat = not file.is_symlink() and _is_chat(head_of(file))
         except UserError:
@@ -136,15 +139,15 @@ def _subagents(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Path
             report(file.name, "It is no chat and was left out.")
 
 
-def _is_lines(path: Path) -> bool:
+def _has_line_format(path: Path) -> bool:
     """Return whether the first line is a whole object, a header without messages."""
     first, newline, _ = head_of(path).start.partition(b"\n")
     return bool(newline) and first.strip().endswith(b"}") and b'"messages"' not in first
 
 
-def _document(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
-    names = ("sessionId", "startTime", "kind")
-    yield "head", JsonValue({name: json_field(path, name).raw for name in names})
+def _document_records(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
+    fields = ("sessionId", "startTime", "kind")
+    yield "head", JsonValue({field_name: json_field(path, field_name).raw for field_name in fields})
     yield from json_objects(path, "messages.item", report, "message")
     if summary := json_field(path, "summary").raw:
         yield "summary", JsonValue({"$set": {"summary": summary}})
@@ -152,28 +155,30 @@ def _document(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
 
 @dataclass(slots=True)
 class _GeminiChat:
+    """Reads the records of one chat in their order."""
+
     folder_name: str
     """Name of the chat's folder; for a subagent, the id of the session that started it."""
     has_begun: bool = False
-    session: str = ""
+    session_id: str = ""
     is_subagent: bool = False
-    history: dict[str, None] = field(default_factory=dict)
+    history_ids: dict[str, None] = field(default_factory=dict)
     """Ids of the messages in the history, in order."""
-    yielded_records: dict[str, tuple[bytes, bool]] = field(default_factory=dict)
-    """For each yielded message the fingerprint of its content, and whether its tokens were reported."""
+    yielded_messages: dict[str, tuple[bytes, bool]] = field(default_factory=dict)
+    """The fingerprint of each yielded message's content, and whether its tokens were reported, by its id."""
     result_fingerprints: dict[str, bytes] = field(default_factory=dict)
     """The fingerprint of each call's result in the history."""
     unmasked_fingerprints: dict[str, bytes] = field(default_factory=dict)
     """The fingerprint of each call's result before it was masked."""
-    pending: JsonValue = NO_VALUE
+    pending_answer: JsonValue = NO_VALUE
     """An answer that later records may complete."""
-    count: int = 0
+    record_count: int = 0
 
-    def records(self, record: JsonValue, place: str, report: Report) -> Iterator[Recorded]:
-        self.count += 1
+    def read_record(self, record: JsonValue, place: str, report: Report) -> Iterator[Recorded]:
+        self.record_count += 1
         if not self.has_begun:
             self.has_begun = True
-            yield self._begin(record, place)
+            yield self._begin_session(record, place)
         if isinstance(rewind_target := record.get("$rewindTo"), str):
             yield from self.finish()
             yield from self._rewind(rewind_target)
@@ -181,48 +186,52 @@ class _GeminiChat:
             changes = record.at("$set")
             if isinstance(changes.get("messages"), list):
                 yield from self.finish()
-                yield from self._history(changes)
+                yield from self._replace_history(changes)
             if title := changes.text("summary"):
                 yield TitleRead(title)
         elif "id" in record and record.text("type") in SENT_TYPES:
-            yield from self._message(record)
+            yield from self._read_message(record)
         elif "id" in record and not isinstance(record.get("type"), str):
             report(place, "It is a message of no known kind and was left out.")
 
-    def _begin(self, record: JsonValue, place: str) -> SessionBegin:
-        self.session = record.id("sessionId") or place
+    def _begin_session(self, record: JsonValue, place: str) -> SessionBegin:
+        self.session_id = record.id("sessionId") or place
         self.is_subagent = record.get("kind") == SUBAGENT_KIND
-        is_child_folder = self.is_subagent and self.folder_name not in ("", "chats", self.session)
+        is_in_parent_folder = self.is_subagent and self.folder_name not in (
+            "",
+            "chats",
+            self.session_id,
+        )
         return SessionBegin(
-            self.session,
+            self.session_id,
             FORMAT,
-            parent=self.folder_name if is_child_folder else None,
+            parent=self.folder_name if is_in_parent_folder else None,
             directory=JsonValue(next(iter(record.list_at("directories")), "")).text(),
             created=record.milliseconds("startTime") or record.milliseconds("timestamp"),
         )
 
-    def _message(self, record: JsonValue) -> Iterator[Recorded]:
-        name = record.id("id") or f"m{self.count}"
-        if self.pending and self.pending.id("id") == name:
-            self.pending = record
+    def _read_message(self, record: JsonValue) -> Iterator[Recorded]:
+        message_id = record.id("id") or f"m{self.record_count}"
+        if self.pending_answer and self.pending_answer.id("id") == message_id:
+            self.pending_answer = record
             return
         yield from self.finish()
-        if name in self.yielded_records:
-            yield from self._update(name, record)
+        if message_id in self.yielded_messages:
+            yield from self._message_updates(message_id, record)
         elif record.get("type") == "gemini":
-            self.pending = record
+            self.pending_answer = record
         else:
-            yield from self._from_user(name, record)
+            yield from self._user_message(message_id, record)
 
     def finish(self) -> Iterator[Recorded]:
         """Yield the answer that no later record completes."""
-        if record := self.pending:
-            self.pending = NO_VALUE
-            name = record.id("id") or f"a{self.count}"
-            self._add(name, record)
+        if record := self.pending_answer:
+            self.pending_answer = NO_VALUE
+            message_id = record.id("id") or f"a{self.record_count}"
+            self._add_to_history(message_id, record)
             calls = record.objects("toolCalls")
             yield MessageRead(
-                name,
+                message_id,
                 "assistant",
                 (*_thoughts(record), *_content(record.at("content")), *map(_call, calls)),
                 record.milliseconds("timestamp"),
@@ -234,30 +243,32 @@ class _GeminiChat:
                 if call.get("result") is not None or call.text("status") in FAILED_STATUSES:
                     yield self._result(call)
 
-    def _from_user(self, name: str, record: JsonValue) -> Iterator[Recorded]:
+    def _user_message(self, message_id: str, record: JsonValue) -> Iterator[Recorded]:
         if parts := tuple(_content(record.at("content"))):
-            self._add(name, record)
+            self._add_to_history(message_id, record)
             yield MessageRead(
-                name,
+                message_id,
                 "user",
                 parts,
                 record.milliseconds("timestamp"),
                 by_program=text_of_parts(parts).lstrip().startswith(PROGRAM_TEXT),
             )
 
-    def _add(self, name: str, record: JsonValue) -> None:
-        self.history[name] = None
-        self._store_fingerprint(name, record)
+    def _add_to_history(self, message_id: str, record: JsonValue) -> None:
+        self.history_ids[message_id] = None
+        self._store_fingerprint(message_id, record)
 
-    def _store_fingerprint(self, name: str, record: JsonValue) -> None:
-        content = fingerprint(record.as_text("content"))
-        self.yielded_records[name] = content, bool(record.get("tokens"))
+    def _store_fingerprint(self, message_id: str, record: JsonValue) -> None:
+        content_fingerprint = fingerprint(record.as_text("content"))
+        self.yielded_messages[message_id] = content_fingerprint, bool(record.get("tokens"))
 
     def _result(self, call: JsonValue) -> ResultRead:
-        name, output = call.id("id"), _output(call.at("result"))
-        self.unmasked_fingerprints[name] = self.result_fingerprints[name] = fingerprint(output)
+        call_id, output = call.id("id"), _output(call.at("result"))
+        self.unmasked_fingerprints[call_id] = self.result_fingerprints[call_id] = fingerprint(
+            output
+        )
         return ResultRead(
-            name,
+            call_id,
             output,
             is_error=call.text("status") in FAILED_STATUSES,
             ended=call.milliseconds("timestamp"),
@@ -265,85 +276,93 @@ class _GeminiChat:
             session=call.id("agentId") or None,
         )
 
-    def _update(self, name: str, record: JsonValue) -> Iterator[Recorded]:
+    def _message_updates(self, message_id: str, record: JsonValue) -> Iterator[Recorded]:
         """Yield the usage, results or changes that a later record adds to a message."""
-        former_content, had_tokens = self.yielded_records[name]
+        former_fingerprint, had_tokens = self.yielded_messages[message_id]
         usage = gemini_usage(record.at("tokens"))
         if usage and not had_tokens:
-            yield UsageRead(name, usage)
+            yield UsageRead(message_id, usage)
         yield from self._changed_results(record)
-        if fingerprint(record.as_text("content")) != former_content:
-            yield GapRead(CHANGED_SENTENCE, message=name, chars=len(record.as_text("content")))
-        self._add(name, record)
+        if fingerprint(record.as_text("content")) != former_fingerprint:
+            yield GapRead(
+                CHANGED_SENTENCE, message=message_id, chars=len(record.as_text("content"))
+            )
+        self._add_to_history(message_id, record)
 
     def _changed_results(self, record: JsonValue) -> Iterator[Recorded]:
         for call in record.objects("toolCalls"):
-            name, output = call.id("id"), _output(call.at("result"))
-            if name not in self.unmasked_fingerprints:
+            call_id, output = call.id("id"), _output(call.at("result"))
+            if call_id not in self.unmasked_fingerprints:
                 if call.get("result") is not None:
                     yield self._result(call)
-            elif (output_hash := fingerprint(output)) != self.result_fingerprints[name]:
-                self.result_fingerprints[name] = output_hash
-                is_restored = output_hash == self.unmasked_fingerprints[name]
+            elif (output_fingerprint := fingerprint(output)) != self.result_fingerprints[call_id]:
+                self.result_fingerprints[call_id] = output_fingerprint
+                is_restored = output_fingerprint == self.unmasked_fingerprints[call_id]
                 yield ReducedRead(
-                    name, "" if is_restored else output, MASK_RULE, restored=is_restored
+                    call_id, "" if is_restored else output, MASK_RULE, restored=is_restored
                 )
 
-    def _rewind(self, name: str) -> Iterator[Recorded]:
-        """Yield the reverted messages; all messages are reverted where the named one is not in the history."""
-        removed_names = list[str]()
-        while self.history and name not in removed_names[-1:]:
-            removed_names.append(self.history.popitem()[0])
-        if removed_names:
-            yield RemovedRead(tuple(reversed(removed_names)))
+    def _rewind(self, message_id: str) -> Iterator[Recorded]:
+        """Yield the removal of a message and of those after it, or of all where the message is not in the history."""
+        removed_ids = list[str]()
+        while self.history_ids and message_id not in removed_ids[-1:]:
+            removed_ids.append(self.history_ids.popitem()[0])
+        if removed_ids:
+            yield RemovedRead(tuple(reversed(removed_ids)))
 
-    def _history(self, changes: JsonValue) -> Iterator[Recorded]:
-        """Yield the program's changes to the history: masked results, or a summary of removed messages."""
-        history = {
-            name: entry
+    def _replace_history(self, changes: JsonValue) -> Iterator[Recorded]:
+        """Take a new history, and yield what it changes: masked results, or a summary of removed messages."""
+        entry_by_id = {
+            message_id: entry
             for entry in changes.objects("messages")
-            if entry.text("type") in SENT_TYPES and (name := entry.id("id"))
+            if entry.text("type") in SENT_TYPES and (message_id := entry.id("id"))
         }
-        removed_names = tuple(name for name in self.history if name not in history)
-        added_entries = [entry for name, entry in history.items() if name not in self.history]
-        with_content = [entry for entry in added_entries if any(_content(entry.at("content")))]
-        summary = next((entry for entry in with_content if entry.get("type") == "user"), NO_VALUE)
-        for entry in history.values():
+        removed_ids = tuple(m for m in self.history_ids if m not in entry_by_id)
+        added_entries = [
+            entry for message_id, entry in entry_by_id.items() if message_id not in self.history_ids
+        ]
+        entries_with_content = [
+            entry for entry in added_entries if any(_content(entry.at("content")))
+        ]
+        summary = next(
+            (entry for entry in entries_with_content if entry.get("type") == "user"), NO_VALUE
+        )
+        for entry in entry_by_id.values():
             yield from self._changed_results(entry)
-        if removed_names:
+        if removed_ids:
             yield CompactionRead(
-                name := summary.id("id") or f"c{self.count}",
+                message_id := summary.id("id") or f"c{self.record_count}",
                 text_of_parts(_content(summary.at("content"))),
-                replaced_messages=removed_names,
+                replaced_messages=removed_ids,
                 created=changes.milliseconds("lastUpdated"),
             )
-            self._store_fingerprint(name, summary)
-        for entry in with_content:
-            name = entry.id("id")
-            if entry is summary and removed_names:
+            self._store_fingerprint(message_id, summary)
+        for entry in entries_with_content:
+            message_id = entry.id("id")
+            if entry is summary and removed_ids:
                 continue
             if entry.get("type") == "user":
-                yield from self._from_user(name, entry)
+                yield from self._user_message(message_id, entry)
             else:
-                self._add(name, entry)
-                yield GapRead(NOT_ASKED, chars=len(entry.as_text("content")))
-        self.history = dict.fromkeys(
+                self._add_to_history(message_id, entry)
+                yield GapRead(NO_REQUEST_SENTENCE, chars=len(entry.as_text("content")))
+        self.history_ids = dict.fromkeys(
             message_id
-            for message_id in history
-            if message_id in self.yielded_records or message_id in self.history
+            for message_id in entry_by_id
+            if message_id in self.yielded_messages or message_id in self.history_ids
         )
 
 
 def _thoughts(record: JsonValue) -> Iterator[Thinking]:
     """Yield the thoughts of an answer: as the program sums them up, else as parts of its content."""
     summaries = record.objects("thoughts")
-    for thought in summaries:
-        lines = (thought.text("subject"), thought.text("description"))
+    for summary in summaries:
+        lines = (summary.text("subject"), summary.text("description"))
         yield Thinking("\n".join(part for part in lines if part))
     if not summaries:
         for part in record.objects("content"):
-            if part.get("thought") is True and (words := part.text("text")):
-                yield Thinking(words)
+            if part.get("thought") is True and (thought_text := part.text("text")):
+                yield Thinking(thought_text)
 
 
 def _call(value: JsonValue) -> Call:
@@ -370,11 +389,11 @@ def _parts(value: JsonValue) -> Iterator[JsonValue]:
 def _output(value: JsonValue) -> str:
     """Return the text of a result: its function's output or error, and the parts beside it."""
     outputs = list[str]()
-    for value_part in _parts(value):
-        if response := value_part.at("functionResponse", "response"):
+    for part in _parts(value):
+        if response := part.at("functionResponse", "response"):
             if "output" in response or "error" in response:
                 response = response.either("output", "error")
             outputs.append(response.as_text())
         else:
-            outputs += [part.text for part in _content(value_part) if isinstance(part, Text)]
+            outputs += [content.text for content in _content(part) if isinstance(content, Text)]
     return "\n".join(outputs)

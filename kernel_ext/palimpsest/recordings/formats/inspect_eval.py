@@ -24,7 +24,7 @@ from palimpsest.recordings.reading.json_fields import (
     media_at,
     usage_of_whole_prompt,
 )
-from palimpsest.recordings.reading.reading_budget import LOOK_BYTES, spend
+from palimpsest.recordings.reading.reading_budget import BYTES_PER_LOOK_UP, spend
 from palimpsest.recordings.reading.recorded import (
     Call,
     GapRead,
@@ -46,9 +46,13 @@ MAX_INPUT_MESSAGES = 20_000
 """Maximum messages of one request, since ranges into the pool could repeat the same messages without end."""
 MAX_LOOKED_UP_CHARS = 256_000_000
 """Maximum characters of attachments that are looked up for one sample."""
+MAX_SEARCHED_BYTES = 4_096
+"""Maximum bytes at a file's beginning in which the names of an evaluation log's first members are searched."""
+MAX_SHOWN_CHARS = 60
+"""Maximum characters of an attachment's name in a report."""
 CANCELLED_PREFIX = "Cancelled by "
-FROM_CACHE = "This answer came from the evaluation's own cache; nothing was sent."
-OTHER_SYSTEM = "Another system prompt was sent from here on."
+FROM_CACHE_SENTENCE = "This answer came from the evaluation's own cache; nothing was sent."
+OTHER_SYSTEM_SENTENCE = "Another system prompt was sent from here on."
 
 
 class InspectEvalImporter:
@@ -60,7 +64,7 @@ class InspectEvalImporter:
 
     def recognises(self, head: Head) -> bool:
         """Return whether a zip file begins with the first members of an evaluation log."""
-        beginning = head.start[:4_096]
+        beginning = head.start[:MAX_SEARCHED_BYTES]
         return beginning.startswith(b"PK\x03\x04") and any(
             name in beginning for name in (b"_journal/start.json", b"header.json")
         )
@@ -80,7 +84,7 @@ class InspectEvalImporter:
                 raise UserError(f"{str(path)!r} holds no samples; the evaluation wrote none.")
             for name in samples:
                 if sample := JsonValue(archive.read_json(name)):
-                    yield from _InspectSample(sample, header, name, report).records()
+                    yield from _InspectSample(sample, header, name, report).read_values()
 
 
 def _header(archive: JsonArchive) -> JsonValue:
@@ -93,52 +97,59 @@ def _header(archive: JsonArchive) -> JsonValue:
 
 @dataclass(slots=True)
 class _InspectSample:
+    """Reads one sample: the sessions of its agent and of the agent's subagents."""
+
     sample: JsonValue
     header: JsonValue
     file_name: str
     """The sample's file in the log, for reports."""
     report: Report
     looked_up_chars: int = 0
+    """Characters of attachments that were looked up so far."""
     pool: dict[int, InputMessage | str] = field(default_factory=dict)
     """Messages of the pool that were read, by their index; system prompts as text."""
 
-    def records(self) -> Iterator[Recorded]:
+    def read_values(self) -> Iterator[Recorded]:
         events = SampleEvents()
         for event in self.sample.objects("events"):
             events.add(event)
-        if events.scorer_requests:
+        if events.scorer_request_count:
             self.report(
                 self.file_name,
-                f"{events.scorer_requests} requests of scorers are not the agent's: left out.",
+                f"{events.scorer_request_count} requests of scorers are not the agent's: left out.",
             )
-        if not events.by_agent:
+        if not events.events_by_agent:
             self.report(self.file_name, "It holds no requests of an agent.")
-        ids = {agent: self._id(agent) for agent in events.by_agent}
-        # The sample's own agent, whose name is empty, comes before its subagents.
-        for agent in sorted(events.by_agent, key=bool):
-            session_begin = self._begin(ids[agent], events.by_agent[agent])
-            if agent:
-                parent, call = events.started_by(agent)
+        session_ids = {a: self._session_id(a) for a in events.events_by_agent}
+        # The sample's own agent, whose id is empty, comes before its subagents.
+        for agent_id in sorted(events.events_by_agent, key=bool):
+            session_begin = self._session_begin(
+                session_ids[agent_id], events.events_by_agent[agent_id]
+            )
+            if agent_id:
+                parent_agent_id, call_id = events.started_by(agent_id)
                 session_begin = replace(
-                    session_begin, parent=ids.get(parent, self._id("")), parent_call=call or None
+                    session_begin,
+                    parent=session_ids.get(parent_agent_id, self._session_id("")),
+                    parent_call=call_id or None,
                 )
             yield session_begin
-            yield from self._requests(
-                events.by_agent[agent], events.runs, session_begin.system or ""
+            yield from self._request_values(
+                events.events_by_agent[agent_id], events.run_by_call, session_begin.system or ""
             )
 
-    def _id(self, agent: str) -> str:
+    def _session_id(self, agent_id: str) -> str:
         evaluation = self.header.id("eval", "eval_id") or "eval"
-        names = (evaluation, self.sample.id("id"), self.sample.id("epoch"))
-        sample = self.sample.id("uuid") or "/".join(names)
-        return f"{sample}/{agent}" if agent else sample
+        id_pieces = (evaluation, self.sample.id("id"), self.sample.id("epoch"))
+        sample_id = self.sample.id("uuid") or "/".join(id_pieces)
+        return f"{sample_id}/{agent_id}" if agent_id else sample_id
 
-    def _begin(self, session: str, events: list[JsonValue]) -> SessionBegin:
+    def _session_begin(self, session_id: str, events: list[JsonValue]) -> SessionBegin:
         evaluation = self.header.at("eval")
         first_request = next((event for event in events if event.get("event") == "model"), NO_VALUE)
-        system, _ = self._input(first_request)
+        system_prompt, _ = self._input_messages(first_request)
         return SessionBegin(
-            session,
+            session_id,
             InspectEvalImporter.name,
             format_version=evaluation.text("packages", "inspect_ai"),
             title=f"{evaluation.text('task')}: sample {self.sample.id('id')}, "
@@ -147,78 +158,82 @@ class _InspectSample:
             or self.sample.milliseconds("started_at")
             or evaluation.milliseconds("created"),
             model=first_request.text("model") or evaluation.text("model"),
-            system=system or None,
+            system=system_prompt or None,
             tools=first_request.tool_specs("tools"),
         )
 
-    def _requests(
-        self, events: list[JsonValue], runs: dict[str, JsonValue], system: str
+    def _request_values(
+        self, events: list[JsonValue], run_by_call: dict[str, JsonValue], system_prompt: str
     ) -> Iterator[Recorded]:
         inputs = RepeatedInputs()
         reduction: RecordedReduction | None = None
-        calls_with_result, calls = set[str](), list[str]()
-        for n, event in enumerate(events):
-            next_event = events[n + 1] if n + 1 < len(events) else NO_VALUE
+        answered_call_ids, call_ids = set[str](), list[str]()
+        for index, event in enumerate(events):
+            next_event = events[index + 1] if index + 1 < len(events) else NO_VALUE
             if event.get("event") == "compaction":
-                reduction = _reduction(event, events[n - 1] if n else NO_VALUE)
+                reduction = _recorded_reduction(event, events[index - 1] if index else NO_VALUE)
                 continue
             if _writes_summary(event, next_event):
                 # Later requests may contain the summary in place of the results of the calls so far.
-                yield from self._missing_results(calls, calls_with_result, runs)
+                yield from self._results_without_request(call_ids, answered_call_ids, run_by_call)
                 continue
-            new_system, messages = self._input(event)
-            created = event.milliseconds("timestamp")
-            for record in inputs.changes_of_input(messages, created, reduction):
-                if not isinstance(record, ResultRead):
-                    yield record
-                elif record.call not in calls_with_result:
-                    calls_with_result.add(record.call)
-                    yield _with_times(record, runs.get(record.call, NO_VALUE))
+            new_system, messages = self._input_messages(event)
+            created_ms = event.milliseconds("timestamp")
+            for value in inputs.changes_of_input(messages, created_ms, reduction):
+                if not isinstance(value, ResultRead):
+                    yield value
+                elif value.call not in answered_call_ids:
+                    answered_call_ids.add(value.call)
+                    yield _with_times(value, run_by_call.get(value.call, NO_VALUE))
             reduction = None
             if event.get("pending") is True:
                 self.report(self.file_name, "A request was not answered when the log was written.")
                 continue
-            answer = inputs.answer(self._answer(event, f"a{n + 1}", created))
-            calls += [part.id for part in answer.parts if isinstance(part, Call)]
+            answer = inputs.add_answer(self._answer(event, f"a{index + 1}", created_ms))
+            call_ids += [part.id for part in answer.parts if isinstance(part, Call)]
             yield answer
-            if new_system != system:
-                system = new_system
-                yield GapRead(OTHER_SYSTEM, message=answer.id, chars=len(new_system))
+            if new_system != system_prompt:
+                system_prompt = new_system
+                yield GapRead(OTHER_SYSTEM_SENTENCE, message=answer.id, chars=len(new_system))
             if event.get("cache") == "read":
-                yield GapRead(FROM_CACHE, message=answer.id)
-        yield from self._missing_results(calls, calls_with_result, runs)
+                yield GapRead(FROM_CACHE_SENTENCE, message=answer.id)
+        yield from self._results_without_request(call_ids, answered_call_ids, run_by_call)
 
-    def _missing_results(
-        self, calls: list[str], calls_with_result: set[str], runs: dict[str, JsonValue]
+    def _results_without_request(
+        self, call_ids: list[str], answered_call_ids: set[str], run_by_call: dict[str, JsonValue]
     ) -> Iterator[Recorded]:
-        for call in calls:
-            if call not in calls_with_result and (run := runs.get(call)):
-                calls_with_result.add(call)
+        for call_id in call_ids:
+            if call_id not in answered_call_ids and (run := run_by_call.get(call_id)):
+                answered_call_ids.add(call_id)
                 output = self._text(run.at("result")) or run.as_text("result")
-                problem = run.text("error", "message")
-                yield _with_times(ResultRead(call, problem or output, is_error=bool(problem)), run)
+                error = run.text("error", "message")
+                yield _with_times(ResultRead(call_id, error or output, is_error=bool(error)), run)
 
-    def _input(self, event: JsonValue) -> tuple[str, list[InputMessage]]:
+    def _input_messages(self, event: JsonValue) -> tuple[str, list[InputMessage]]:
         """Return the system prompt and the other messages of a request."""
         messages: list[InputMessage | str] = []
         shared_messages = self.sample.get("events_data", "messages")
-        pool = shared_messages or self.sample.get("message_pool")
-        for ref in event.list_at("input_refs") if isinstance(pool, list) else ():
-            first, end = ref if isinstance(ref, list) and len(ref) == 2 else (0, 0)
-            for n in range(JsonValue(first).count(), min(JsonValue(end).count(), len(pool))):
+        pool_messages = shared_messages or self.sample.get("message_pool")
+        for reference in event.list_at("input_refs") if isinstance(pool_messages, list) else ():
+            first, end = (
+                reference if isinstance(reference, list) and len(reference) == 2 else (0, 0)
+            )
+            for index in range(
+                JsonValue(first).count(), min(JsonValue(end).count(), len(pool_messages))
+            ):
                 if len(messages) >= MAX_INPUT_MESSAGES:
                     break
-                spend(LOOK_BYTES)
-                if n not in self.pool:
-                    self.pool[n] = self._message(JsonValue(pool[n]))
-                messages.append(self.pool[n])
+                spend(BYTES_PER_LOOK_UP)
+                if index not in self.pool:
+                    self.pool[index] = self._message(JsonValue(pool_messages[index]))
+                messages.append(self.pool[index])
         for message in event.objects("input"):
             if len(messages) < MAX_INPUT_MESSAGES:
                 messages.append(self._message(message))
         if len(messages) >= MAX_INPUT_MESSAGES:
             self.report(self.file_name, "A request has more messages than are believed.")
-        system = "\n\n".join(item for item in messages if isinstance(item, str) and item)
-        return system, [item for item in messages if isinstance(item, InputMessage)]
+        system_prompt = "\n\n".join(item for item in messages if isinstance(item, str) and item)
+        return system_prompt, [item for item in messages if isinstance(item, InputMessage)]
 
     def _message(self, message: JsonValue) -> InputMessage | str:
         """Return a message of a request's input; a system prompt as its text."""
@@ -226,12 +241,12 @@ class _InspectSample:
         if role == "system":
             return self._text(content)
         if role == "tool":
-            problem = message.text("error", "message")
+            error = message.text("error", "message")
             output = self._text(content)
             result = ResultRead(
                 message.id("tool_call_id"),
-                output or problem,
-                is_error=bool(problem),
+                output or error,
+                is_error=bool(error),
                 media=media_of(self._parts(content)),
             )
             return InputMessage("user", results=(result,))
@@ -239,26 +254,26 @@ class _InspectSample:
             return InputMessage("assistant", (*self._parts(content), *self._calls(message)))
         return InputMessage("user", tuple(self._parts(content)))
 
-    def _answer(self, event: JsonValue, default_id: str, created: int | None) -> MessageRead:
+    def _answer(self, event: JsonValue, default_id: str, created_ms: int | None) -> MessageRead:
         output = event.at("output")
         choice = output.first_entry("choices")
         message = choice.at("message")
-        problem = event.text("error") or output.text("error")
+        error = event.text("error") or output.text("error")
         finish = choice.finish("stop_reason")
-        if problem:
-            finish = "aborted" if problem.startswith(CANCELLED_PREFIX) else "error"
+        if error:
+            finish = "aborted" if error.startswith(CANCELLED_PREFIX) else "error"
         return MessageRead(
             message.id("id") or default_id,
             "assistant",
             (*self._parts(message.at("content")), *self._calls(message)),
-            created,
+            created_ms,
             completed=event.milliseconds("completed"),
             model=event.text("model"),
             effort=event.text("config", "reasoning_effort") or None,
             usage=_usage(output.at("usage")),
             cost=output.cost("usage", "total_cost"),
             finish=finish,
-            error=problem or None,
+            error=error or None,
         )
 
     def _calls(self, message: JsonValue) -> Iterator[Call]:
@@ -292,10 +307,11 @@ class _InspectSample:
             return JsonValue(value).text()
         attachment = self.sample.text("attachments", value[len(ATTACHMENT_PREFIX) :])
         self.looked_up_chars += len(attachment)
-        spend(LOOK_BYTES)
+        spend(BYTES_PER_LOOK_UP)
         if not attachment or self.looked_up_chars > MAX_LOOKED_UP_CHARS:
             self.report(
-                self.file_name, f"The attachment {value[:60]!r} is not in the log, or too large."
+                self.file_name,
+                f"The attachment {value[:MAX_SHOWN_CHARS]!r} is not in the log, or too large.",
             )
             return value
         return attachment
@@ -318,7 +334,7 @@ def _writes_summary(event: JsonValue, next_event: JsonValue) -> bool:
     )
 
 
-def _reduction(event: JsonValue, previous_event: JsonValue) -> RecordedReduction:
+def _recorded_reduction(event: JsonValue, previous_event: JsonValue) -> RecordedReduction:
     is_request = previous_event.get("event") == "model"
     is_of_summary = is_request and _writes_summary(previous_event, event)
     summary_request = previous_event if is_of_summary else NO_VALUE

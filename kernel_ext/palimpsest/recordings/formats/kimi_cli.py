@@ -17,10 +17,14 @@ from palimpsest.recordings.format_parts.kimi_contexts import (
     kimi_parts,
     message_key,
 )
-from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS_KEY, CallNames
+from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS_KEY, CallIds
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
-from palimpsest.recordings.reading.reading_budget import MAX_VALUE_BYTES, PART_BYTES, value_bytes
+from palimpsest.recordings.reading.reading_budget import (
+    BYTES_PER_PART,
+    MAX_VALUE_BYTES,
+    value_bytes,
+)
 from palimpsest.recordings.reading.recorded import (
     Call,
     CompactionRead,
@@ -53,31 +57,35 @@ SUBAGENT_FOLDER = "subagents"
 OTHER_ENTRIES = frozenset({"state.json", "tasks", "notifications", "meta.json"})
 """Entries of a session's folder that hold no messages."""
 MAX_SUBAGENTS = 200
-WINDOW_EVENTS = 200
-"""First events that are searched for the context window."""
-KEPT_MESSAGES = 2
-"""Messages of the user and of the model that a compaction keeps, where no context file says which."""
+MAX_ENTRIES = 10_000
+"""Maximum entries of a folder of subagents that are looked at."""
+MAX_SEARCHED_CHARS = 2_000
+"""Maximum characters of an output in which the id of the subagent that wrote it is searched."""
+MAX_WINDOW_EVENTS = 200
+"""Maximum events at a file's beginning that are searched for the context window."""
+KEPT_MESSAGE_COUNT = 2
+"""Number of newest messages that a compaction is taken to keep, where no context file says which."""
 CLEARED_TEXT = "The context has been cleared."
 """The program's output after ``/clear``."""
 AGENT_ID = re.compile(r"^agent_id: (\w{1,64})$", re.MULTILINE)
 EVENT_TYPES = frozenset({"TurnBegin", "StepBegin", "StatusUpdate", "ContentPart", "ToolCall"})
 
-NO_MODEL = "The model is not in the recording."
-NO_TOOLS = "The tools that were offered are not in the recording."
-NO_REMINDERS = "Reminders that the program adds to requests are not in the recording."
-NO_SUMMARY_USAGE = "The request that wrote a summary has no recorded usage."
-KEPT_UNKNOWN = "The messages that a compaction kept are not known."
+NO_MODEL_SENTENCE = "The model is not in the recording."
+NO_TOOLS_SENTENCE = "The tools that were offered are not in the recording."
+NO_REMINDERS_SENTENCE = "Reminders that the program adds to requests are not in the recording."
+NO_SUMMARY_USAGE_SENTENCE = "The request that wrote a summary has no recorded usage."
+KEPT_UNKNOWN_SENTENCE = "The messages that a compaction kept are not known."
 COMMAND_SENTENCE = "The prompt that a command stands for is not in the recording."
 RETRIED_SENTENCE = "An attempt that failed and was sent again is not in the recording."
-SIDE_QUESTION = "Requests of side questions (/btw) are not in the recording."
-WENT_BACK = (
+SIDE_QUESTION_SENTENCE = "Requests of side questions (/btw) are not in the recording."
+WENT_BACK_SENTENCE = (
     "The agent went back to an earlier state of its context; what it took back is not recorded."
 )
-TIME_TRAVEL = "SendDMail"
+TIME_TRAVEL_TOOL = "SendDMail"
 """The tool with which an agent goes back to an earlier state of its context."""
-TOO_LONG = "An answer is longer than the limit; what came after was left out."
+TOO_LONG_SENTENCE = "An answer is longer than the limit; what came after was left out."
 NESTED_SENTENCE = "The events of a subagent's own subagents were left out."
-TOO_MANY = f"It has more than {MAX_SUBAGENTS} subagents; the others were left out."
+TOO_MANY_SENTENCE = f"It has more than {MAX_SUBAGENTS} subagents; the others were left out."
 
 
 class KimiCliImporter:
@@ -101,36 +109,38 @@ class KimiCliImporter:
         return {WIRE_NAME, SUBAGENT_FOLDER, *OTHER_ENTRIES, *contexts}
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield the session, then its subagents in the order in which they began."""
+        """Yield the session's values, then its subagents' in the order in which they began."""
         wire = path / WIRE_NAME if path.is_dir() else path
         has_folder = wire.name == WIRE_NAME
-        name = recorded_name(wire.absolute().parent.name if has_folder else wire.stem)
+        session_id = recorded_name(wire.absolute().parent.name if has_folder else wire.stem)
         contexts = KimiContexts.of_folder(wire.parent, report) if has_folder else KimiContexts()
-        files = _subagent_files(wire.parent) if has_folder else {}
-        begin = SessionBegin(name, self.name, window=_window_in(_events(wire, discard_report)))
-        session = _KimiSession(begin, contexts, files)
+        file_by_agent = _subagent_files(wire.parent) if has_folder else {}
+        begin = SessionBegin(
+            session_id, self.name, window=_window_in(_events(wire, discard_report))
+        )
+        session = _KimiSession(begin, contexts, file_by_agent)
         yield from session.read(_events(wire, report))
         if not session.has_events:
             raise UserError(f"{str(path)!r} holds no event of Kimi CLI.")
-        for agent in files:
-            session.children.setdefault(agent, session.call_of_agent.get(agent))
-        for number, (child, call) in enumerate(session.children.items()):
+        for agent_id in file_by_agent:
+            session.call_by_subagent.setdefault(agent_id, session.call_by_named_agent.get(agent_id))
+        for number, (agent_id, call_id) in enumerate(session.call_by_subagent.items()):
             if number == MAX_SUBAGENTS:
-                report(wire.name, TOO_MANY)
+                report(wire.name, TOO_MANY_SENTENCE)
                 return
             begin = SessionBegin(
-                session.child_id(child),
+                session.subagent_session_id(agent_id),
                 self.name,
                 window=begin.window,
-                parent=name,
-                parent_call=call,
+                parent=session_id,
+                parent_call=call_id,
             )
-            if file := files.get(child):
-                child_report = report_beside(report, file.parent.name)
-                contexts = KimiContexts.of_folder(file.parent, child_report)
-                events = _events(file, child_report)
+            if file := file_by_agent.get(agent_id):
+                subagent_report = report_beside(report, file.parent.name)
+                contexts = KimiContexts.of_folder(file.parent, subagent_report)
+                events = _events(file, subagent_report)
             else:
-                contexts, events = KimiContexts(), _events_of_child(wire, child)
+                contexts, events = KimiContexts(), _subagent_events(wire, agent_id)
             yield from _KimiSession(begin, contexts).read(events)
 
 
@@ -144,55 +154,59 @@ def _is_wire(head: Head) -> bool:
 
 def _subagent_files(folder: Path) -> dict[str, Path]:
     """Return the subagents' files below a session's folder by the subagents' ids; links are not followed."""
-    parent = folder / SUBAGENT_FOLDER
-    if parent.is_symlink() or not parent.is_dir():
+    subagents_folder = folder / SUBAGENT_FOLDER
+    if subagents_folder.is_symlink() or not subagents_folder.is_dir():
         return {}
-    entries = sorted(entry for entry, _ in zip(parent.iterdir(), range(10_000), strict=False))
+    entries = sorted(
+        entry for entry, _ in zip(subagents_folder.iterdir(), range(MAX_ENTRIES), strict=False)
+    )
     files = ((entry.name, entry / WIRE_NAME) for entry in entries if not entry.is_symlink())
     return {
-        name: file
-        for name, file in files
+        agent_id: file
+        for agent_id, file in files
         if file.is_file() and not file.is_symlink() and file.stat().st_size
     }
 
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    kind: str
+    """An event with its time in milliseconds since 1970."""
+
+    type: str
     payload: JsonValue
-    time: int | None
+    time_ms: int | None
 
 
 def _events(path: Path, report: Report) -> Iterator[_Event]:
     for _, record in json_lines(path, report):
         message = record.at("message")
-        if kind := message.text("type"):
-            yield _Event(kind, message.at("payload"), record.time_ms("timestamp"))
+        if event_type := message.text("type"):
+            yield _Event(event_type, message.at("payload"), record.time_ms("timestamp"))
 
 
 def _window_in(events: Iterator[_Event]) -> int | None:
     """Return the context window from the first status that has it; None where no early one has."""
-    for event, _ in zip(events, range(WINDOW_EVENTS), strict=False):
+    for event, _ in zip(events, range(MAX_WINDOW_EVENTS), strict=False):
         if window := event.payload.integer("max_context_tokens"):
             return window
     return None
 
 
-def _events_of_child(path: Path, name: str) -> Iterator[_Event]:
+def _subagent_events(path: Path, agent_id: str) -> Iterator[_Event]:
     """Yield the events of one subagent from its parent's file."""
     for event in _events(path, discard_report):
-        if event.kind == "SubagentEvent" and _child_name(event.payload) == name:
+        if event.type == "SubagentEvent" and _subagent_id(event.payload) == agent_id:
             inner = event.payload.at("event")
-            yield _Event(inner.text("type"), inner.at("payload"), event.time)
+            yield _Event(inner.text("type"), inner.at("payload"), event.time_ms)
 
 
-def _parent_call(payload: JsonValue) -> str:
+def _parent_call_id(payload: JsonValue) -> str:
     return payload.id("parent_tool_call_id") or payload.id("task_tool_call_id")
 
 
-def _child_name(payload: JsonValue) -> str:
-    """Return the id of a subagent; older versions only have the id of its call."""
-    return payload.id("agent_id") or _parent_call(payload)
+def _subagent_id(payload: JsonValue) -> str:
+    """Return the id of a subagent: in older versions, which record none, the id of its call."""
+    return payload.id("agent_id") or _parent_call_id(payload)
 
 
 @dataclass(slots=True)
@@ -204,127 +218,134 @@ class _Step:
     arguments: dict[int, list[str]] = field(default_factory=dict)
     """The pieces of a call's arguments by the call's place among the parts."""
     results: list[ResultRead] = field(default_factory=list)
-    size: int = 0
+    byte_count: int = 0
 
-    def add_size(self, size: int) -> bool:
+    def add_size(self, byte_count: int) -> bool:
         """Add the size of a further part in bytes; return whether the answer stays within its limit."""
-        self.size += size + PART_BYTES
-        return self.size <= MAX_VALUE_BYTES
+        self.byte_count += byte_count + BYTES_PER_PART
+        return self.byte_count <= MAX_VALUE_BYTES
 
 
 class _KimiSession:
     """Reads the events of one session in order."""
 
     def __init__(
-        self, begin: SessionBegin, contexts: KimiContexts, agents: Container[str] = ()
+        self, begin: SessionBegin, contexts: KimiContexts, agents_with_file: Container[str] = ()
     ) -> None:
-        """``agents`` are the subagents that have a file of their own."""
+        """``agents_with_file`` are the ids of the subagents that have a file of their own."""
         self._begin = begin
         self._contexts = contexts
-        self._agents = agents
-        self._calls = CallNames()
-        self._ids: list[str] = []
+        self._agents_with_file = agents_with_file
+        self._call_ids = CallIds()
+        self._context_ids: list[str] = []
         """Ids of the messages that requests still contain."""
         self._ids_since_clear: list[str] = []
         """Ids of all messages and compactions since the context was last cleared."""
-        self._ids_by_content: dict[bytes, str] = {}
+        self._id_by_content: dict[bytes, str] = {}
         """The id of the newest message with each content."""
-        self._count = 0
-        self._cleared: RemovedRead | None = None
+        self._message_count = 0
+        self._pending_removal: RemovedRead | None = None
         """The removal of a cleared context's messages, which is yielded only when another prompt is sent."""
-        self._compactions = 0
-        self._passed_compactions = 0
-        """Number of compactions of the context files that were passed."""
+        self._compaction_count = 0
+        self._next_compaction_index = 0
+        """Index of the context files' compaction that is expected next."""
         self._prompt: tuple[JsonValue, int | None] | None = None
-        """The turn's prompt, until its first step shows that it is sent."""
+        """The turn's prompt and its time, until its first step shows that it is sent."""
         self._command_output = ""
         self._step: _Step | None = None
         self._context_tokens: int | None = None
         self._gaps = UniqueGaps()
         self.has_events = False
-        self.children: dict[str, str | None] = {}
-        """The call that started each subagent, by the subagent's id, in the order in which they began."""
-        self.call_of_agent: dict[str, str] = {}
+        self.call_by_subagent: dict[str, str | None] = {}
+        """Id of the call that started each subagent, by the subagent's id, in the order in which they began."""
+        self.call_by_named_agent: dict[str, str] = {}
+        """Id of the first call whose result names a subagent, by the subagent's id."""
 
-    def child_id(self, name: str) -> str:
+    def subagent_session_id(self, agent_id: str) -> str:
         """Return the session id of a subagent."""
-        return f"{self._begin.id}.{name}"
+        return f"{self._begin.id}.{agent_id}"
 
     def read(self, events: Iterator[_Event]) -> Iterator[Recorded]:
         """Yield the session's values."""
         for event in events:
             if not self.has_events:
                 self.has_events = True
-                yield replace(self._begin, created=event.time, system=self._contexts.system)
-                yield from (GapRead(NO_MODEL), GapRead(NO_TOOLS), GapRead(NO_REMINDERS))
-            if handler := self._handlers.get(event.kind):
-                yield from handler(self, event.payload, event.time)
+                yield replace(self._begin, created=event.time_ms, system=self._contexts.system)
+                yield from (
+                    GapRead(NO_MODEL_SENTENCE),
+                    GapRead(NO_TOOLS_SENTENCE),
+                    GapRead(NO_REMINDERS_SENTENCE),
+                )
+            if handler := self._handlers.get(event.type):
+                yield from handler(self, event.payload, event.time_ms)
         yield from self._finish_answer(None)
 
     # Turns and steps
 
-    def _begin_turn(self, payload: JsonValue, time: int | None) -> Iterator[Recorded]:
+    def _begin_turn(self, payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
         yield from self._end_turn()
-        self._prompt = payload.at("user_input"), time
+        self._prompt = payload.at("user_input"), time_ms
 
-    def _steer(self, payload: JsonValue, time: int | None) -> Iterator[Recorded]:
+    def _add_user_input(self, payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
         yield from self._finish_answer(None)
-        yield self._user(payload.at("user_input"), time)
+        yield self._user_message(payload.at("user_input"), time_ms)
 
-    def _begin_step(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
+    def _begin_step(self, _payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
         yield from self._finish_answer(None)
         yield from self._send_prompt()
-        self._step = _Step(time)
+        self._step = _Step(time_ms)
 
-    def _retry_step(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
-        self._step = _Step(time) if self._step else None
+    def _retry_step(self, _payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
+        self._step = _Step(time_ms) if self._step else None
         yield from self._gaps.once(RETRIED_SENTENCE)
 
-    def _interrupt_step(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
-        yield from self._finish_answer(time, finish="aborted")
+    def _interrupt_step(self, _payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
+        yield from self._finish_answer(time_ms, finish="aborted")
 
-    def _side_question(self, _payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
-        yield from self._gaps.once(SIDE_QUESTION)
+    def _note_side_question(self, _payload: JsonValue, _time_ms: int | None) -> Iterator[Recorded]:
+        yield from self._gaps.once(SIDE_QUESTION_SENTENCE)
 
     # Messages
 
-    def _user(self, content: JsonValue, time: int | None) -> MessageRead:
-        return self._message("user", tuple(kimi_parts(content.raw)), created=time)
+    def _user_message(self, content: JsonValue, time_ms: int | None) -> MessageRead:
+        return self._next_message("user", tuple(kimi_parts(content.raw)), created=time_ms)
 
-    def _message(self, role: Any, parts: tuple[Any, ...], **facts: Any) -> MessageRead:
-        self._count += 1
-        message = MessageRead(f"m{self._count}", role, parts, **facts)
-        self._ids.append(message.id)
+    def _next_message(self, role: Any, parts: tuple[Any, ...], **facts: Any) -> MessageRead:
+        self._message_count += 1
+        message = MessageRead(f"m{self._message_count}", role, parts, **facts)
+        self._context_ids.append(message.id)
         self._ids_since_clear.append(message.id)
-        calls = [part.id for part in parts if isinstance(part, Call)]
-        self._ids_by_content[message_key(role, text_of_parts(parts, ""), calls)] = message.id
+        call_ids = [part.id for part in parts if isinstance(part, Call)]
+        self._id_by_content[message_key(role, text_of_parts(parts, ""), call_ids)] = message.id
         return message
 
     def _send_prompt(self) -> Iterator[Recorded]:
         """Yield the turn's prompt, once its first step shows that it is sent."""
         if self._prompt is None:
             return
-        if self._cleared is not None:
-            yield self._cleared
-            self._ids, self._ids_since_clear, self._cleared = [], [], None
-        (content, time), self._prompt = self._prompt, None
-        message = self._user(content, time)
+        if self._pending_removal is not None:
+            yield self._pending_removal
+            self._context_ids, self._ids_since_clear, self._pending_removal = [], [], None
+        (content, time_ms), self._prompt = self._prompt, None
+        message = self._user_message(content, time_ms)
         yield message
         if text_of_parts(message.parts).startswith("/"):
             yield GapRead(COMMAND_SENTENCE, message=message.id)
 
     def _end_turn(
-        self, _payload: JsonValue = NO_VALUE, _time: int | None = None
+        self, _payload: JsonValue = NO_VALUE, _time_ms: int | None = None
     ) -> Iterator[Recorded]:
         """Yield the open answer; a prompt without a step is dropped, since it was a command or was blocked."""
         yield from self._finish_answer(None)
-        if self._prompt is not None and self._command_output == CLEARED_TEXT and self._ids:
-            self._cleared = RemovedRead(tuple(self._ids_since_clear), created=self._prompt[1])
+        if self._prompt is not None and self._command_output == CLEARED_TEXT and self._context_ids:
+            self._pending_removal = RemovedRead(
+                tuple(self._ids_since_clear), created=self._prompt[1]
+            )
         self._prompt, self._command_output, self._step = None, "", None
 
     # Answers
 
-    def _add_content(self, payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
+    def _add_content(self, payload: JsonValue, _time_ms: int | None) -> Iterator[Recorded]:
         parts = [*kimi_parts([payload.raw])]
         if self._step is None:
             if len(self._command_output) <= len(CLEARED_TEXT):
@@ -332,40 +353,40 @@ class _KimiSession:
         elif self._step.add_size(sum(value_bytes(part) for part in parts)):
             self._step.parts += parts
         else:
-            yield from self._gaps.once(TOO_LONG)
+            yield from self._gaps.once(TOO_LONG_SENTENCE)
 
-    def _add_call(self, payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
+    def _add_call(self, payload: JsonValue, _time_ms: int | None) -> Iterator[Recorded]:
         function = payload.at("function")
         arguments, tool = function.as_text("arguments"), function.text("name") or "unknown"
         if self._step is None:
             return
         if not self._step.add_size(len(arguments) + len(tool)):
-            yield from self._gaps.once(TOO_LONG)
+            yield from self._gaps.once(TOO_LONG_SENTENCE)
             return
-        if tool == TIME_TRAVEL:
-            yield from self._gaps.once(WENT_BACK)
+        if tool == TIME_TRAVEL_TOOL:
+            yield from self._gaps.once(WENT_BACK_SENTENCE)
         self._step.arguments[len(self._step.parts)] = [arguments]
-        self._step.parts.append(Call(self._calls.new_id(payload.id("id")), tool, {}))
+        self._step.parts.append(Call(self._call_ids.new_id(payload.id("id")), tool, {}))
 
-    def _add_arguments(self, payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
+    def _add_arguments(self, payload: JsonValue, _time_ms: int | None) -> Iterator[Recorded]:
         piece = payload.text("arguments_part")
         if self._step is None or not self._step.arguments:
             return
         if self._step.add_size(len(piece)):
             self._step.arguments[max(self._step.arguments)].append(piece)
         else:
-            yield from self._gaps.once(TOO_LONG)
+            yield from self._gaps.once(TOO_LONG_SENTENCE)
 
-    def _status(self, payload: JsonValue, time: int | None) -> Iterator[Recorded]:
+    def _read_status(self, payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
         context_tokens = payload.integer("context_tokens")
         self._context_tokens = self._context_tokens if context_tokens is None else context_tokens
         if usage := payload.at("token_usage"):
-            yield from self._finish_answer(time, usage=_usage_of(usage))
+            yield from self._finish_answer(time_ms, usage=_usage_of(usage))
         elif payload.text("message_id"):
-            yield from self._finish_answer(time)
+            yield from self._finish_answer(time_ms)
 
     def _finish_answer(
-        self, time: int | None, *, usage: Usage | None = None, finish: str | None = None
+        self, time_ms: int | None, *, usage: Usage | None = None, finish: str | None = None
     ) -> Iterator[Recorded]:
         """Yield the answer of the current step, if one is open, then the results that came before its end."""
         step, self._step = self._step, None
@@ -374,11 +395,11 @@ class _KimiSession:
         for index, pieces in step.arguments.items():
             tool_input = JsonValue("".join(pieces)).tool_input(name=ARGUMENTS_KEY)
             step.parts[index] = replace(step.parts[index], input=tool_input)
-        yield self._message(
+        yield self._next_message(
             "assistant",
             tuple(step.parts),
             created=step.begun_ms,
-            completed=time,
+            completed=time_ms,
             usage=usage,
             finish=finish or ("tool-calls" if step.arguments else "stop"),
         )
@@ -386,10 +407,10 @@ class _KimiSession:
 
     # Results
 
-    def _result(self, payload: JsonValue, time: int | None) -> Iterator[Recorded]:
+    def _add_result(self, payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
         recorded_id = payload.id("tool_call_id")
-        call = self._calls.call_of_result(recorded_id) if recorded_id else None
-        if call is None:
+        call_id = self._call_ids.take_call_of_result(recorded_id) if recorded_id else None
+        if call_id is None:
             yield GapRead("A result was recorded without its call.")
             return
         value = payload.at("return_value")
@@ -400,92 +421,96 @@ class _KimiSession:
             parts.append(Text(f"<system>{system_text}</system>"))
         parts += kimi_parts(value.get("output"))
         output = text_of_parts(parts, "")
-        match = AGENT_ID.search(output[:2_000])
-        started_agents = (child for child, caller in self.children.items() if caller == recorded_id)
-        agent = match[1] if match else next(started_agents, None)
-        is_known = agent in self.children or agent in self._agents
-        if agent:
-            self.call_of_agent.setdefault(agent, call)
+        match = AGENT_ID.search(output[:MAX_SEARCHED_CHARS])
+        agents_of_call = (
+            agent_id
+            for agent_id, caller_id in self.call_by_subagent.items()
+            if caller_id == recorded_id
+        )
+        started_id = match[1] if match else next(agents_of_call, None)
+        is_known = started_id in self.call_by_subagent or started_id in self._agents_with_file
+        if started_id:
+            self.call_by_named_agent.setdefault(started_id, call_id)
         result = ResultRead(
-            call,
+            call_id,
             output,
             is_error=is_error,
-            ended=time,
+            ended=time_ms,
             media=media_of(parts),
-            session=self.child_id(agent) if agent and is_known else None,
+            session=self.subagent_session_id(started_id) if started_id and is_known else None,
         )
         if self._step is None:
             yield result
         elif self._step.add_size(value_bytes(result)):
             self._step.results.append(result)
         else:
-            yield from self._gaps.once(TOO_LONG)
+            yield from self._gaps.once(TOO_LONG_SENTENCE)
 
-    def _subagent(self, payload: JsonValue, _time: int | None) -> Iterator[Recorded]:
+    def _add_subagent(self, payload: JsonValue, _time_ms: int | None) -> Iterator[Recorded]:
         if self._begin.parent is not None:
             yield from self._gaps.once(NESTED_SENTENCE)
             return
-        name, call = _child_name(payload), _parent_call(payload)
-        if name and len(self.children) <= MAX_SUBAGENTS:
-            self.children.setdefault(name, self._calls.newest_call(call))
+        agent_id, call_id = _subagent_id(payload), _parent_call_id(payload)
+        if agent_id and len(self.call_by_subagent) <= MAX_SUBAGENTS:
+            self.call_by_subagent.setdefault(agent_id, self._call_ids.newest_call_id(call_id))
 
     # Compactions
 
-    def _compaction(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
-        self._compactions += 1
-        name = f"c{self._compactions}"
-        recorded_compaction, keeps_from = self._recorded_compaction()
+    def _read_compaction(self, _payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
+        self._compaction_count += 1
+        compaction_id = f"c{self._compaction_count}"
+        recorded_compaction, keeps_from = self._take_recorded_compaction()
         is_command = self._prompt is not None
         yield CompactionRead(
-            name,
+            compaction_id,
             None if recorded_compaction is None else recorded_compaction.summary,
             keeps_from=keeps_from,
-            created=time,
+            created=time_ms,
             is_automatic=not is_command,
             tokens_before=self._context_tokens,
             tokens_after=None if recorded_compaction is None else recorded_compaction.tokens_after,
         )
-        yield from self._gaps.once(NO_SUMMARY_USAGE)
+        yield from self._gaps.once(NO_SUMMARY_USAGE_SENTENCE)
         if recorded_compaction is None:
-            yield from self._gaps.once(KEPT_UNKNOWN)
-        start = self._ids.index(keeps_from) if keeps_from else len(self._ids)
-        self._ids = [name, *self._ids[start:]]
-        self._ids_since_clear.append(name)
+            yield from self._gaps.once(KEPT_UNKNOWN_SENTENCE)
+        start_index = self._context_ids.index(keeps_from) if keeps_from else len(self._context_ids)
+        self._context_ids = [compaction_id, *self._context_ids[start_index:]]
+        self._ids_since_clear.append(compaction_id)
         if self._step is not None:
-            self._step.begun_ms = time
+            self._step.begun_ms = time_ms
 
-    def _recorded_compaction(self) -> tuple[KimiCompaction | None, str | None]:
-        """Return the next compaction of the context files, and the first message that it kept.
+    def _take_recorded_compaction(self) -> tuple[KimiCompaction | None, str | None]:
+        """Return the next compaction of the context files, and the id of the first message that it kept.
 
         A compaction is recognised by the messages that it kept, since a context file may be missing.
         """
         compactions = self._contexts.compactions
-        for number in range(self._passed_compactions, len(compactions)):
+        for number in range(self._next_compaction_index, len(compactions)):
             compaction = compactions[number]
-            kept_ids = (self._ids_by_content.get(key) for key in compaction.kept_keys)
-            keeps_from = next((message for message in kept_ids if message in self._ids), None)
+            kept_ids = (self._id_by_content.get(key) for key in compaction.kept_keys)
+            keeps_from = next((m for m in kept_ids if m in self._context_ids), None)
             if keeps_from or not compaction.kept_keys:
-                self._passed_compactions = number + 1
+                self._next_compaction_index = number + 1
                 return compaction, keeps_from
-        return None, next(iter(self._ids[-KEPT_MESSAGES:]), None)
+        return None, next(iter(self._context_ids[-KEPT_MESSAGE_COUNT:]), None)
 
     _handlers: ClassVar[
         dict[str, Callable[["_KimiSession", JsonValue, int | None], Iterator[Recorded]]]
     ] = {
         "TurnBegin": _begin_turn,
-        "SteerInput": _steer,
+        "SteerInput": _add_user_input,
         "StepBegin": _begin_step,
         "ContentPart": _add_content,
         "ToolCall": _add_call,
         "ToolCallPart": _add_arguments,
-        "StatusUpdate": _status,
-        "ToolResult": _result,
+        "StatusUpdate": _read_status,
+        "ToolResult": _add_result,
         "StepRetry": _retry_step,
         "StepInterrupted": _interrupt_step,
-        "CompactionEnd": _compaction,
+        "CompactionEnd": _read_compaction,
         "TurnEnd": _end_turn,
-        "SubagentEvent": _subagent,
-        "BtwEnd": _side_question,
+        "SubagentEvent": _add_subagent,
+        "BtwEnd": _note_side_question,
     }
 
 

@@ -35,15 +35,17 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
 DOCUMENT_START = re.compile(rb'\{\s*"info"\s*:\s*\{\s*"(?:exit_status|model_stats)"')
-"""The first fields of a document, in all versions that write more than the messages."""
+"""The beginning of a document, in all versions that write more than the messages."""
 TASK_END_TEXT = re.compile(r"SUBMIT_FINAL_OUTPUT|SWE_AGENT_FINAL_OUTPUT")
 """The text that ends a task in all versions; the prompt contains it."""
 CHAT_ROLES = frozenset({"system", "user", "assistant"})
 ACTION_BLOCK = re.compile(r"```bash\n.*?\n```", re.DOTALL)
 """The command in an answer of the versions without calls."""
-MESSAGE_PATHS = {"messages": "messages.item", "history": "history.item"}
-NO_TOOLS = "The tools that were offered are not in the recording."
-COUNTS_DIFFER = "The recording counts {reported} requests, but has the answers of {recorded}."
+MAX_FIRST_FIELD_BYTES = 200
+"""Maximum bytes at a file's beginning in which the document's first field is searched."""
+MESSAGE_PREFIXES = {"messages": "messages.item", "history": "history.item"}
+NO_TOOLS_SENTENCE = "The tools that were offered are not in the recording."
+COUNTS_SENTENCE = "The recording counts {reported} requests, but has the answers of {recorded}."
 
 
 class MiniSweAgentImporter:
@@ -56,10 +58,12 @@ class MiniSweAgentImporter:
     def recognises(self, head: Head) -> bool:
         """Return whether a file begins with the fields that the agent writes first, or is a list of its messages."""
         start = head.start.lstrip()
-        if DOCUMENT_START.match(start) or (b'"info"' in start[:200] and b'"mini_version"' in start):
+        if DOCUMENT_START.match(start) or (
+            b'"info"' in start[:MAX_FIRST_FIELD_BYTES] and b'"mini_version"' in start
+        ):
             return start.startswith(b"{")
         text = document_text(start)
-        return is_one_document(text) and _begin_a_run(_first_messages(text))
+        return is_one_document(text) and _are_first_of_a_run(_first_messages(text))
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a run; the file's messages are read one at a time."""
@@ -82,32 +86,32 @@ class MiniSweAgentImporter:
             model=full_model_name(config.get("model", "model_name")),
             system=text_of(first_message.get("content")) if has_system else None,
         )
-        yield GapRead(NO_TOOLS)
+        yield GapRead(NO_TOOLS_SENTENCE)
         yield from totals_of(info.at("model_stats"))
         stream = ChatStream(_answer_facts, _result_facts, text_commands=True)
-        rest = chain(() if has_system else (first_message,), messages, (NO_VALUE,))
+        chat_messages = chain(() if has_system else (first_message,), messages, (NO_VALUE,))
         answer_count = 0
-        for message, following in pairwise(rest):
-            answer_count += yield from _records_of(stream, message, following)
+        for message, next_message in pairwise(chat_messages):
+            answer_count += yield from _message_values(stream, message, next_message)
         reported_calls = info.integer("model_stats", "api_calls")
         if reported_calls is not None and reported_calls != answer_count:
-            yield GapRead(COUNTS_DIFFER.format(reported=reported_calls, recorded=answer_count))
+            yield GapRead(COUNTS_SENTENCE.format(reported=reported_calls, recorded=answer_count))
 
 
-def _records_of(
+def _message_values(
     stream: ChatStream, message: JsonValue, next_message: JsonValue
 ) -> Generator[Recorded, None, int]:
     """Yield the values of one message, and return how many answers it contains."""
     answer_count = 0
-    if failed := _failed_answer(message):
-        gaps, entry = stream.read_message(failed)
-        yield from (*gaps, entry)
-        if isinstance(entry, MessageRead):
-            yield RemovedRead((entry.id,))
+    if failed_answer := _failed_answer(message):
+        gaps, value = stream.read_message(failed_answer)
+        yield from (*gaps, value)
+        if isinstance(value, MessageRead):
+            yield RemovedRead((value.id,))
         answer_count += 1
-    gaps, entry = stream.read_message(message, next_message)
-    yield from (*gaps, entry)
-    return answer_count + (isinstance(entry, MessageRead) and entry.role == "assistant")
+    gaps, value = stream.read_message(message, next_message)
+    yield from (*gaps, value)
+    return answer_count + (isinstance(value, MessageRead) and value.role == "assistant")
 
 
 def _first_messages(text: str) -> list[JsonValue]:
@@ -115,11 +119,11 @@ def _first_messages(text: str) -> list[JsonValue]:
     if text.startswith("["):
         return list_beginning(text)
     beginning = object_beginning(text)
-    first = next(iter(beginning.fields), beginning.cut_name)
-    return beginning.objects_at(first) if first in MESSAGE_PATHS else []
+    first_field = next(iter(beginning.fields), beginning.cut_name)
+    return beginning.objects_at(first_field) if first_field in MESSAGE_PREFIXES else []
 
 
-def _begin_a_run(messages: list[JsonValue]) -> bool:
+def _are_first_of_a_run(messages: list[JsonValue]) -> bool:
     """Return whether messages are the first of a run: one of the first two contains the text that ends a task."""
     return all(message.text("role") in CHAT_ROLES for message in messages) and any(
         TASK_END_TEXT.search(text_of(message.get("content"))) for message in messages[:2]
@@ -127,7 +131,7 @@ def _begin_a_run(messages: list[JsonValue]) -> bool:
 
 
 def _with_mistakes_marked(messages: Iterator[JsonValue]) -> Iterator[JsonValue]:
-    """Yield the messages of an old version; those about an answer without exactly one command are marked."""
+    """Yield the messages of an old version; those about an answer without exactly one command are marked as errors."""
     has_command = True
     for message in messages:
         if message.get("role") == "assistant":
@@ -142,8 +146,12 @@ def _messages(path: Path, report: Report) -> Iterator[JsonValue]:
     """Yield the messages in the form of a chat, without the note on how the run ended."""
     text = document_text(head_of(path).start)
     beginning = object_beginning(text)
-    first = next(iter(beginning.fields), beginning.cut_name)
-    prefix = "item" if text.startswith("[") else MESSAGE_PATHS.get(first, MESSAGE_PATHS["messages"])
+    first_field = next(iter(beginning.fields), beginning.cut_name)
+    prefix = (
+        "item"
+        if text.startswith("[")
+        else MESSAGE_PREFIXES.get(first_field, MESSAGE_PREFIXES["messages"])
+    )
     for _, message in json_objects(path, prefix, report, "message"):
         if message.get("role") != "exit":
             yield _as_chat(message)
@@ -152,35 +160,35 @@ def _messages(path: Path, report: Report) -> Iterator[JsonValue]:
 def _as_chat(message: JsonValue) -> JsonValue:
     """Return a message of the chat or the Responses interface as a chat message."""
     extra = message.at("extra")
-    kind = "error" if extra.get("interrupt_type") else "observation"
+    message_type = "error" if extra.get("interrupt_type") else "observation"
     if message.get("type") == "function_call_output":
-        content, call = message.get("output"), message.get("call_id")
-        chat_message: Json = {"role": "tool", "content": content, "tool_call_id": call}
+        content, call_id = message.get("output"), message.get("call_id")
+        chat_message: Json = {"role": "tool", "content": content, "tool_call_id": call_id}
     elif message.get("object") == "response":
         chat_message = _response_as_chat(message)
     else:
         chat_message = message.raw
-    return JsonValue({**chat_message, "extra": extra.raw, "message_type": kind})
+    return JsonValue({**chat_message, "extra": extra.raw, "message_type": message_type})
 
 
 def _response_as_chat(response: JsonValue) -> Json:
     """Return an answer of the Responses interface as a chat message."""
     items = response.objects("output")
-    output_messages = [entry for entry in items if entry.get("type") == "message"]
+    output_messages = [item for item in items if item.get("type") == "message"]
     summaries = [
         summary_block.text("text")
-        for entry in items
-        if entry.get("type") == "reasoning"
-        for summary_block in entry.objects("summary")
+        for item in items
+        if item.get("type") == "reasoning"
+        for summary_block in item.objects("summary")
     ]
     calls = [
-        {"id": entry.get("call_id") or entry.get("id"), "function": entry.raw}
-        for entry in items
-        if entry.get("type") == "function_call"
+        {"id": item.get("call_id") or item.get("id"), "function": item.raw}
+        for item in items
+        if item.get("type") == "function_call"
     ]
     return {
         "role": "assistant",
-        "content": [part.raw for entry in output_messages for part in entry.objects("content")],
+        "content": [part.raw for item in output_messages for part in item.objects("content")],
         "tool_calls": calls,
         "reasoning_content": "\n".join(summaries),
         "usage": response.get("usage"),
@@ -209,10 +217,10 @@ def _answer_facts(message: JsonValue) -> dict[str, Any]:
     """Return the response's facts about its request; the recorded time is that of the answer's arrival."""
     extra = message.at("extra")
     response = extra.at("response")
-    created = _created_ms(message)
+    created_ms = _created_ms(message)
     return {
-        "created": created,
-        "completed": created,
+        "created": created_ms,
+        "completed": created_ms,
         "usage": usage_of(
             response.get("usage") or message.get("usage"), response.get("service_tier")
         ),
@@ -224,9 +232,9 @@ def _answer_facts(message: JsonValue) -> dict[str, Any]:
 def _result_facts(message: JsonValue) -> dict[str, Any]:
     """Return when a command ended and its exit code."""
     extra = message.at("extra")
-    code = extra.get("returncode")
+    exit_code = extra.get("returncode")
     return {
         "ended": _created_ms(message),
         "is_error": bool(extra.get("exception_info")),
-        "metadata": {"exit": code} if isinstance(code, int) else {},
+        "metadata": {"exit": exit_code} if isinstance(exit_code, int) else {},
     }

@@ -15,9 +15,10 @@ from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.interface import Store
 
 EXPORT_START = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
-STORAGE_SUBFOLDERS = frozenset({"session", "message"})
+MARKING_FOLDERS = frozenset({"session", "message"})
+"""Folders of OpenCode's storage by which it is recognised."""
 STORAGE_FOLDER = "storage"
-STORAGE_FOLDERS = STORAGE_SUBFOLDERS | {STORAGE_FOLDER, "part", "project", "session_diff", "todo"}
+STORAGE_FOLDERS = MARKING_FOLDERS | {STORAGE_FOLDER, "part", "project", "session_diff", "todo"}
 """The folders of OpenCode's storage, and the one that holds them."""
 OTHER_ENTRIES = frozenset({"auth.json", "mcp-auth.json", "bin", "snapshot", "tool-output"})
 """Entries of OpenCode's folder without sessions: keys, programs, states of files and long outputs."""
@@ -35,7 +36,7 @@ class OpenCodeImporter:
     def recognises(self, head: Head) -> bool:
         """Return whether a source is a storage folder, a database with OpenCode's tables or an export."""
         if head.path.is_dir():
-            return _database(head) is not None or _is_storage(head)
+            return _database_in(head) is not None or _is_storage_folder(head)
         if head.start.startswith(MAGIC):
             return is_opencode_database(head.path)
         return EXPORT_START.match(head.start) is not None
@@ -53,18 +54,18 @@ class OpenCodeImporter:
     ) -> ImportReport:
         """Import the sessions; from a folder with a database, those of the database, which is newer."""
         names = tuple(child.name for child in path.iterdir()) if path.is_dir() else ()
-        database = _database(Head(path, names=names))
+        database = _database_in(Head(path, names=names))
         return import_sessions(store, database or path, clock, control)
 
 
-def _is_storage(head: Head) -> bool:
-    if STORAGE_SUBFOLDERS & set(head.names):
-        return any((head.path / name).is_dir() for name in STORAGE_SUBFOLDERS)
+def _is_storage_folder(head: Head) -> bool:
+    if MARKING_FOLDERS & set(head.names):
+        return any((head.path / name).is_dir() for name in MARKING_FOLDERS)
     return STORAGE_FOLDER in head.names and (head.path / STORAGE_FOLDER / "session").is_dir()
 
 
-def _database(head: Head) -> Path | None:
-    """Return the database in OpenCode's own folder."""
+def _database_in(head: Head) -> Path | None:
+    """Return the database in OpenCode's own folder; None where there is none."""
     for name in sorted(head.names):
         path = head.path / name
         if DATABASE_NAME.fullmatch(name) and path.is_file() and is_opencode_database(path):

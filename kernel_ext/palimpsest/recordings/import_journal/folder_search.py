@@ -1,4 +1,4 @@
-"""Search a folder for recordings of any format; each is found once, and the other files are counted."""
+"""Search a folder for recordings of any format; each is found once, and the other files are listed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from palimpsest.store.project_folder.names import FOLDER
 from palimpsest.store.session_notes import NOTES_ENDING
 
 MAX_DEPTH = 6
-"""Depth to which folders are searched for recordings; Codex sorts its own by year, month and day."""
+"""Maximum levels of folders that are searched for recordings; Codex sorts its own by year, month and day."""
 MAX_ENTRIES = 10_000
 """Maximum entries of one folder that are considered."""
 COMPRESSED_SUFFIXES = frozenset({".gz", ".xz", ".bz2", ".zst", ".zip"})
@@ -31,21 +31,23 @@ class FolderContents:
     recordings: tuple[tuple[Path, AnyImporter], ...]
     unrecognised_files: tuple[Path, ...]
     """Files with the name of a recording that no importer recognises."""
-    compressed: tuple[Path, ...]
+    compressed_files: tuple[Path, ...]
     """Compressed files that may be recordings; they are not read."""
 
     def left_out(self) -> Iterator[tuple[Path, str]]:
-        """Yield the files that were left out, with a sentence; those without a recording together, by the first."""
-        yield from ((path, COMPRESSED_SENTENCE) for path in self.compressed)
+        """Yield the files that were left out, with a sentence; the unrecognised files share one, at the first of them."""
+        yield from ((path, COMPRESSED_SENTENCE) for path in self.compressed_files)
         if not self.unrecognised_files:
             return
-        first, *others = self.unrecognised_files
+        first_file, *other_files = self.unrecognised_files
         sentence = "It is no recording of a known format and was left out"
-        if others:
-            sentence += f", and so were {', '.join(path.name for path in others[:MAX_NAMED_FILES])}"
-        if len(others) > MAX_NAMED_FILES:
-            sentence += f" and {len(others) - MAX_NAMED_FILES} more"
-        yield first, f"{sentence}."
+        if other_files:
+            sentence += (
+                f", and so were {', '.join(path.name for path in other_files[:MAX_NAMED_FILES])}"
+            )
+        if len(other_files) > MAX_NAMED_FILES:
+            sentence += f" and {len(other_files) - MAX_NAMED_FILES} more"
+        yield first_file, f"{sentence}."
 
 
 def search_folder(
@@ -53,24 +55,26 @@ def search_folder(
     importer_of: Callable[[Path], AnyImporter | None],
     owner: AnyImporter | None = None,
 ) -> FolderContents:
-    """Return the recordings and other files below a folder, without links and a project's own folder.
+    """Return the recordings and other files below a folder, without links and the folders of projects.
 
     ``owner`` is the importer that reads the folder itself as a recording: its own files are left out.
     """
     if not folder.is_dir():
         return FolderContents((), (), ())
-    search = _Search(importer_of)
+    search = _FolderSearch(importer_of)
     search.add_folder(folder, MAX_DEPTH, owner)
-    beside = _files_beside(search.recordings)
-    recordings = ((path, importer) for path, importer in search.recordings if path not in beside)
-    unknown = (path for path in search.unrecognised_files if path not in beside)
+    files_beside = _files_beside(search.recordings)
+    recordings = (
+        (path, importer) for path, importer in search.recordings if path not in files_beside
+    )
+    unrecognised_files = (path for path in search.unrecognised_files if path not in files_beside)
     return FolderContents(
-        tuple(recordings), tuple(unknown), tuple(_compressed_files(folder, MAX_DEPTH))
+        tuple(recordings), tuple(unrecognised_files), tuple(_compressed_files(folder, MAX_DEPTH))
     )
 
 
 @dataclass(slots=True)
-class _Search:
+class _FolderSearch:
     """The recordings and other files that were found so far."""
 
     importer_of: Callable[[Path], AnyImporter | None]
@@ -86,7 +90,7 @@ class _Search:
             own_files = owner.own_files([path.name for path in paths])
             paths = [path for path in paths if path.name not in own_files]
         # A folder named like a recording belongs to it: it holds its subagents, for example.
-        names_passed_over = {FOLDER}
+        skipped_names = {FOLDER}
         for path in paths:
             if not _may_be_recording(path) or not path.is_file():
                 continue
@@ -94,9 +98,9 @@ class _Search:
                 self.unrecognised_files.append(path)
             else:
                 self.recordings.append((path, importer))
-                names_passed_over.add(path.stem)
+                skipped_names.add(path.stem)
         for path in paths:
-            if path.is_dir() and path.name not in names_passed_over:
+            if path.is_dir() and path.name not in skipped_names:
                 if (importer := self.importer_of(path)) is not None:
                     self.recordings.append((path, importer))
                 if depth > 1:

@@ -17,11 +17,12 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.visible_text import visible_line, visible_text
 
 LOG_NAME = "errors.log"
-MAX_BYTES = 1_000_000
-"""Size above which the log is renamed to ``errors.log.1``, and a new log is begun."""
-MAX_CHARS = 20_000
+MAX_LOG_BYTES = 1_000_000
+"""Size in bytes above which the log is renamed to ``errors.log.1``, and a new log is begun."""
+MAX_TRACEBACK_CHARS = 20_000
 """Maximum characters of one error's traceback that are logged, counted from the end."""
 MAX_LINE_CHARS = 2_000
+"""Maximum characters of each line of a traceback that are logged."""
 MAX_TITLE_CHARS = 80
 NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 """A flag for opening the log: a named pipe in its place must not block."""
@@ -50,32 +51,34 @@ def log_importer_error(
     folder: Path, importer: Recogniser, source: Path, error: BaseException
 ) -> str:
     """Append an error to the log in a folder, and return a sentence for the user that names the log."""
-    path = folder / LOG_NAME
+    log_path = folder / LOG_NAME
     try:
-        if path.is_file() and path.stat().st_size > MAX_BYTES:
-            path.replace(path.with_name(f"{LOG_NAME}.1"))
-        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NOFOLLOW | NONBLOCK, 0o600)
+        if log_path.is_file() and log_path.stat().st_size > MAX_LOG_BYTES:
+            log_path.replace(log_path.with_name(f"{LOG_NAME}.1"))
+        descriptor = os.open(
+            log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NOFOLLOW | NONBLOCK, 0o600
+        )
         try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(errno.EINVAL, "It is no file")
-            write_fully(fd, _entry(importer, source, error).encode("utf-8", "replace"))
+            write_fully(descriptor, _entry(importer, source, error).encode("utf-8", "replace"))
         finally:
-            os.close(fd)
-        where = f"is in {str(path)!r}"
-    except OSError as unwritten:
-        where = f"could not be written to {str(path)!r}: {disk_reason(unwritten)}"
-    return ERROR_SENTENCE.format(title=_name_of(importer), kind=type(error).__name__, where=where)
+            os.close(descriptor)
+        where = f"is in {str(log_path)!r}"
+    except OSError as write_error:
+        where = f"could not be written to {str(log_path)!r}: {disk_reason(write_error)}"
+    return ERROR_SENTENCE.format(title=_title_of(importer), kind=type(error).__name__, where=where)
 
 
-def _name_of(importer: Recogniser) -> str:
+def _title_of(importer: Recogniser) -> str:
     return visible_line(str(getattr(importer, "title", type(importer).__name__)), MAX_TITLE_CHARS)
 
 
 def _entry(importer: Recogniser, source: Path, error: BaseException) -> str:
     logged_at = datetime.now(UTC).isoformat(timespec="seconds")
-    head = ENTRY_HEAD.format(
-        at=logged_at, version=__version__, name=_name_of(importer), path=str(source)
+    heading = ENTRY_HEAD.format(
+        at=logged_at, version=__version__, name=_title_of(importer), path=str(source)
     )
     # A long message must not push the lines of code out of the log.
     lines = "".join(line[:MAX_LINE_CHARS] for line in traceback.format_exception(error))
-    return visible_text(scrub(f"{head}{lines[-MAX_CHARS:]}\n"))
+    return visible_text(scrub(f"{heading}{lines[-MAX_TRACEBACK_CHARS:]}\n"))

@@ -15,7 +15,7 @@ from palimpsest.recordings.reading.importer import CaptureImporter, Importer, Lo
 from palimpsest.recordings.reading.json_fields import NUMBER_NOTES
 from palimpsest.recordings.reading.reading_budget import (
     MAX_VALUE_BYTES,
-    Counted,
+    CountedValue,
     MakesTooMuch,
     reading_within_budget,
     spend,
@@ -47,13 +47,15 @@ from palimpsest.transcript.visible_text import visible_line
 
 MAX_PROBLEMS = 1_000
 """Maximum problems that are listed; a file with only broken lines may have millions."""
+MAX_COMPARED_PROBLEMS = 50
+"""Maximum newest problems with which a new one is compared, since the same one may be reported twice."""
 MAX_COUNTED_FILES = 100_000
 """Maximum files of a folder whose sizes are added."""
-TOO_LONG = (
-    "It comes to {size:,} MB, which is more than the "
+TOO_LONG_SENTENCE = (
+    "It comes to {megabytes:,} MB, which is more than the "
     f"{MAX_VALUE_BYTES // 1_000_000} MB that one may have, and was left out."
 )
-_RECORD_NOUNS = {
+_VALUE_NOUNS = {
     MessageRead: "message",
     ResultRead: "result",
     UsageRead: "usage",
@@ -77,15 +79,18 @@ class ImportLog:
 
     def add(self, session: Imported) -> None:
         """Add a session; where a source was read twice, the first result counts."""
-        before = self.sessions.get(session.id)
-        if before is None or before.outcome == "same":
+        earlier_result = self.sessions.get(session.id)
+        if earlier_result is None or earlier_result.outcome == "same":
             self.sessions[session.id] = session
 
     def report(self, place: str, sentence: str) -> None:
-        """Add a problem unless it was added before."""
-        # Both may hold the name of a file, which may hold anything.
+        """Add a problem, unless it is among the newest ones."""
+        # Place and sentence may contain the name of a file, which may contain anything.
         problem = Problem(visible_line(place), visible_line(sentence))
-        if len(self.problems) < MAX_PROBLEMS and problem not in self.problems[-50:]:
+        if (
+            len(self.problems) < MAX_PROBLEMS
+            and problem not in self.problems[-MAX_COMPARED_PROBLEMS:]
+        ):
             self.problems.append(problem)
 
     def import_report(self) -> ImportReport:
@@ -109,43 +114,49 @@ class RecordingImport:
     _control: ImportControl
     _without_subagents: bool
     """Whether subagents in separate recordings are left out, since they are imported separately."""
-    _captured: CapturedAnswers
+    _captured_answers: CapturedAnswers
     """The captured requests of recordings that are imported together."""
-    _copies: dict[str, int] = field(default_factory=dict)
-    """For each recorded session id, the number of earlier imports from which this recording differs."""
+    _differing_imports: dict[str, int] = field(default_factory=dict)
+    """Number of earlier imports from which this recording differs, by the recorded session id."""
     _journal: SessionJournal | None = None
     _recorded_id: str = ""
-    _numbers: dict[str, int] = field(default_factory=dict)
+    _count_by_noun: dict[str, int] = field(default_factory=dict)
+    """Number of the session's values of each type so far, for the place of a value in a report."""
     _request_count: int = 0
-    """Answers of the session so far."""
-    _answers: set[str] = field(default_factory=set)
-    """The names of the answers that were read of a capture: another capture may hold the same exchanges."""
-    _counted: Counted = field(default_factory=lambda: (0, []))
-    """The bytes that were counted for the newest value, and what it is made of."""
+    """Number of the session's answers so far."""
+    _capture_answer_names: set[str] = field(default_factory=set)
+    """Surest names of the answers that were read of a capture: another capture may hold the same exchanges."""
+    _counted_value: CountedValue = field(default_factory=lambda: (0, []))
+    """The bytes that were counted for the newest value, and the texts, numbers and types of which it is made."""
     _early_problems: list[tuple[str, str]] = field(default_factory=list)
     """Problems found before the first session begins."""
 
     def run(self) -> None:
         """Import all sessions of the recording; raises UserError where nothing of it can be read."""
         while True:
-            size = size_of(self._path)
-            with reading_within_budget(size), counted_bytes(size, self._control.progress) as count:
-                self._answers.clear()
+            source_bytes = size_of(self._path)
+            with (
+                reading_within_budget(source_bytes),
+                counted_bytes(source_bytes, self._control.progress) as report_progress,
+            ):
+                self._capture_answer_names.clear()
                 try:
-                    self._read_recording(count)
+                    self._read_recording(report_progress)
                 except Differs:
-                    self._copies[self._recorded_id] = self._copies.get(self._recorded_id, 0) + 1
+                    self._differing_imports[self._recorded_id] = (
+                        self._differing_imports.get(self._recorded_id, 0) + 1
+                    )
                 else:
-                    self._captured.joined_answers |= self._answers
+                    self._captured_answers.joined_answers |= self._capture_answer_names
                     return
                 finally:
                     self._close()
 
-    def _read_recording(self, count: Callable[[int], None]) -> None:
+    def _read_recording(self, report_progress: Callable[[int], None]) -> None:
         values = self._values()
-        while (value := self._next_record(values)) is not None:
+        while (value := self._next_value(values)) is not None:
             # A document that is read as a whole also reports progress while its messages are written.
-            count(0)
+            report_progress(0)
             if self._control.is_cancelled():
                 self._log.is_stopped = True
                 self._report("", STOPPED)
@@ -158,14 +169,16 @@ class RecordingImport:
         self._finish(is_complete=not self._log.is_stopped)
 
     def _values(self) -> Iterator[Recorded]:
-        importer, captured = self._importer, self._captured
+        importer, captured_answers = self._importer, self._captured_answers
         if isinstance(importer, CaptureImporter):
-            for value in importer.read_rest(self._path, self._report, captured.joined_answers):
+            for value in importer.read_rest(
+                self._path, self._report, captured_answers.joined_answers
+            ):
                 if isinstance(value, MessageRead) and value.role == "assistant":
-                    self._answers.update(answer_names(value)[:1])
+                    self._capture_answer_names.update(answer_names(value)[:1])
                 yield value
-        elif captured:
-            yield from captured.joined_values(self._recorded_values(), self._report)
+        elif captured_answers:
+            yield from captured_answers.joined_values(self._recorded_values(), self._report)
         else:
             yield from self._recorded_values()
 
@@ -176,14 +189,14 @@ class RecordingImport:
         else:
             yield from importer.read(self._path, self._report)
 
-    def _next_record(self, values: Iterator[Recorded]) -> Recorded | None:
+    def _next_value(self, values: Iterator[Recorded]) -> Recorded | None:
         notes: list[str] = []
         token = NUMBER_NOTES.set(notes)
         try:
             value = next(values, None)
             if value is not None:
-                self._counted = value_leaves(value)
-                spend(self._counted[0])
+                self._counted_value = value_leaves(value)
+                spend(self._counted_value[0])
         except MakesTooMuch as error:
             self._report("", str(error))
             return None
@@ -212,13 +225,13 @@ class RecordingImport:
 
     def _begin_session(self, value: SessionBegin) -> None:
         self._recorded_id = value.id
-        self._numbers = {}
+        self._count_by_noun = {}
         try:
             self._journal = SessionJournal(
                 self._store,
                 self._path.name,
                 value,
-                copy=self._copies.get(value.id, 0),
+                copy=self._differing_imports.get(value.id, 0),
                 is_kept=self._control.is_kept,
                 clock=self._clock,
                 report=self._report,
@@ -228,20 +241,20 @@ class RecordingImport:
         except (ValueError, TypeError, AttributeError):
             self._report(str(value.id), "It is no session: a field of it is not what it should be.")
         else:
-            for location, what in self._early_problems:
-                self._journal.add_problem(location, what)
+            for location, sentence in self._early_problems:
+                self._journal.add_problem(location, sentence)
             self._early_problems = []
 
     def _add_value(self, journal: SessionJournal, value: Recorded) -> None:
-        kind = _RECORD_NOUNS.get(type(value), "value")
-        self._numbers[kind] = self._numbers.get(kind, 0) + 1
-        place = f"{kind} {self._numbers[kind]}"
-        size = self._counted[0]
-        if size > MAX_VALUE_BYTES:
-            self._report(place, TOO_LONG.format(size=size // 1_000_000))
+        noun = _VALUE_NOUNS.get(type(value), "value")
+        self._count_by_noun[noun] = self._count_by_noun.get(noun, 0) + 1
+        place = f"{noun} {self._count_by_noun[noun]}"
+        value_byte_count = self._counted_value[0]
+        if value_byte_count > MAX_VALUE_BYTES:
+            self._report(place, TOO_LONG_SENTENCE.format(megabytes=value_byte_count // 1_000_000))
             return
         try:
-            journal.add_value(value, place, self._counted)
+            journal.add_value(value, place, self._counted_value)
         except SessionHeld:
             self._report(self._recorded_id, SESSION_OPEN.format(id=self._recorded_id))
             self._close()
@@ -275,7 +288,7 @@ def counted_bytes(
 ) -> Iterator[Callable[[int], None]]:
     """Report the progress of reading a source of ``total_bytes`` bytes; a file that is read twice is counted once.
 
-    The returned function is called with the number of bytes of each piece; 0 reports the same progress again.
+    The yielded function is called with the number of bytes of each piece; 0 reports the same progress again.
     """
     done_bytes = 0
 
@@ -292,7 +305,7 @@ def counted_bytes(
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of a file, or of the files below a folder."""
+    """Return the size in bytes of a file, or of all files below a folder."""
     if not path.is_dir():
         return path.stat().st_size
     files = (file for file, _ in zip(path.rglob("*"), range(MAX_COUNTED_FILES), strict=False))

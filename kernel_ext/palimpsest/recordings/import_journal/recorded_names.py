@@ -11,8 +11,8 @@ HASH_CHARS = 26
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedNames:
-    """The ids of one session of a recording."""
+class DerivedIds:
+    """Derives the ids of one recorded session, its messages, parts and decisions."""
 
     format: str
     recorded_id: str
@@ -20,36 +20,36 @@ class RecordedNames:
     copy: int = 0
     """Number of a further import of a recording that changed before its end; 0 for the first import."""
 
-    session: str = field(init=False)
+    session_id: str = field(init=False)
     """The derived id of the session."""
 
     def __post_init__(self) -> None:
-        session = _session_id(self.format, self.recorded_id, self.copy)
-        object.__setattr__(self, "session", session)
+        session_id = _session_id(self.format, self.recorded_id, self.copy)
+        object.__setattr__(self, "session_id", session_id)
 
-    def other_session(self, recorded_id: str | None) -> str | None:
+    def other_session_id(self, recorded_id: str | None) -> str | None:
         """Return the derived id of another session of the same recording; None for None."""
-        return None if recorded_id is None else RecordedNames(self.format, recorded_id).session
+        return None if recorded_id is None else DerivedIds(self.format, recorded_id).session_id
 
-    def message(self, recorded_id: str) -> str:
+    def message_id(self, recorded_id: str) -> str:
         """Return the derived id of a message."""
-        return _hashed_id("msg", self.session, recorded_id)
+        return _hashed_id("msg", self.session_id, recorded_id)
 
-    def part(self, message_id: str, position: str) -> str:
+    def part_id(self, message_id: str, position: str) -> str:
         """Return the derived id of a part, by its position in a message with a derived id."""
         return _hashed_id("prt", message_id, position)
 
-    def decision(self, part_id: str, number: int) -> str:
+    def decision_id(self, part_id: str, number: int) -> str:
         """Return the derived id of the session's decision ``number``, about a part."""
         return _hashed_id("dec", part_id, str(number))
 
 
 @lru_cache(maxsize=64)
 def _session_id(format_name: str, recorded_id: str, copy: int) -> str:
-    copy_number = (str(copy),) if copy else ()
-    return _hashed_id("ses", format_name, recorded_id, *copy_number)
+    copy_piece = (str(copy),) if copy else ()
+    return _hashed_id("ses", format_name, recorded_id, *copy_piece)
 
 
-def _hashed_id(prefix: str, *text: str) -> str:
-    content = "\0".join(text).encode("utf-8", "surrogatepass")
+def _hashed_id(prefix: str, *pieces: str) -> str:
+    content = "\0".join(pieces).encode("utf-8", "surrogatepass")
     return f"{prefix}_{hashlib.sha256(content).hexdigest()[:HASH_CHARS]}"

@@ -25,7 +25,7 @@ from palimpsest.store.session_notes import NOTES_ENDING
 from palimpsest.transcript.errors import NotFound, UserError
 
 ENTRY_POINT_GROUP = "palimpsest.importers"
-NOTES_ALONE = "{path!r} holds notes on a recording, not the recording itself; name {recording!r}, and they come along."
+NOTES_ALONE_SENTENCE = "{path!r} holds notes on a recording, not the recording itself; name {recording!r}, and they come along."
 LOGGER = logging.getLogger(__name__)
 
 FailureHandler = Callable[[AnyImporter, Exception], None]
@@ -42,8 +42,8 @@ class ImporterRegistry:
         """``other_importers`` returns the third-party importers; tests pass their own."""
         self._built_in = built_in
         self._other_importers = installed_importers if other_importers is None else other_importers
-        self._broken: set[int] = set()
-        """Ids of the importers whose own error was logged, so that it is logged once."""
+        self._ids_of_failed: set[int] = set()
+        """The ``id()`` of each importer whose own error was logged, so that it is logged once."""
 
     def recognise(self, path: Path, on_failure: FailureHandler | None = None) -> AnyImporter | None:
         """Return the importer of a path, or None; an error of an importer is passed to ``on_failure`` or logged once."""
@@ -54,8 +54,8 @@ class ImporterRegistry:
         return importer
 
     def _log_once(self, importer: AnyImporter, error: Exception) -> None:
-        if id(importer) not in self._broken:
-            self._broken.add(id(importer))
+        if id(importer) not in self._ids_of_failed:
+            self._ids_of_failed.add(id(importer))
             LOGGER.warning("The importer %r cannot recognise files.", importer, exc_info=error)
 
     def titles(self) -> str:
@@ -75,21 +75,25 @@ class ImporterRegistry:
     ) -> ImportReport:
         """Import the sessions at a path; raises UserError with one sentence where there are none.
 
-        A folder that is no recording itself is searched for recordings. With ``without_subagents`` nothing else is imported than the
-        recording itself; without it, the other recordings in its folder are. In a folder, as with ``without_subagents``, subagents in
-        separate recordings are not searched for. ``captured`` is a capture of the recording's requests, with which it is
+        A folder that is no recording itself is searched for recordings. With ``without_subagents`` only the recording
+        itself is imported; otherwise the other recordings in its folder are, too. Of the recordings in a folder, as with
+        ``without_subagents``, subagents in separate recordings are not searched for. ``captured`` is a capture of the recording's requests, with which it is
         joined; in a folder, recordings are joined with the captures there. ``errors_in`` returns the folder in whose
         ``errors.log`` an importer's own error is written; by default that of the store's project.
         """
-        _check_source(path)
+        _check_is_source(path)
         log = ImportLog(errors_in or partial(errors_folder, store))
         importer = self.recognise(path, partial(_report_failure, log, path))
         has_failed = bool(log.problems)
         contents = search_folder(path, self._importer_of, importer)
         if captured is not None:
-            contents = replace(contents, recordings=(*contents.recordings, self._capture(captured)))
-        answers = _captured_answers(contents, importer, log)
-        task = _ImportTask(store, clock, log, control or ImportControl(), answers, contents)
+            contents = replace(
+                contents, recordings=(*contents.recordings, self._capture_with_importer(captured))
+            )
+        captured_answers = _captured_answers(contents, importer, log)
+        task = _ImportTask(
+            store, clock, log, control or ImportControl(), captured_answers, contents
+        )
         if importer is not None:
             task.import_recording(importer, path, without_subagents=without_subagents)
         elif is_compressed(path):
@@ -97,17 +101,17 @@ class ImporterRegistry:
         elif not task.import_contents():
             if has_failed:
                 return log.import_report()
-            if contents.compressed:
+            if contents.compressed_files:
                 raise UserError(
                     f"{str(path)!r} holds no session that can be imported, but compressed files such as "
-                    f"{contents.compressed[0].name!r}: unpack them, and import what comes out."
+                    f"{contents.compressed_files[0].name!r}: unpack them, and import what comes out."
                 )
             raise UserError(
                 f"{str(path)!r} holds no session that can be imported; what can be: {self.titles()}."
             )
         return log.import_report()
 
-    def _capture(self, path: Path) -> tuple[Path, AnyImporter]:
+    def _capture_with_importer(self, path: Path) -> tuple[Path, AnyImporter]:
         """Return a capture with its importer; raises UserError where the path is not a capture."""
         if not path.exists():
             raise NotFound(f"There is no {str(path)!r}.")
@@ -133,13 +137,13 @@ class ImporterRegistry:
             return None
 
 
-def _check_source(path: Path) -> None:
+def _check_is_source(path: Path) -> None:
     """Raise UserError for a path that cannot be a recording."""
     if not path.exists():
         raise NotFound(f"There is no {str(path)!r}.")
     if path.name.endswith(NOTES_ENDING):
-        recording = str(path).removesuffix(NOTES_ENDING)
-        raise UserError(NOTES_ALONE.format(path=str(path), recording=recording))
+        recording_path = str(path).removesuffix(NOTES_ENDING)
+        raise UserError(NOTES_ALONE_SENTENCE.format(path=str(path), recording=recording_path))
     if path.is_file() and path.stat().st_size == 0:
         raise UserError(f"{str(path)!r} is empty: it holds no session.")
 
@@ -175,7 +179,7 @@ class _ImportTask:
     clock: Callable[[], int]
     log: ImportLog
     control: ImportControl
-    captured: CapturedAnswers
+    captured_answers: CapturedAnswers
     contents: FolderContents
 
     def import_recording(
@@ -183,7 +187,7 @@ class _ImportTask:
     ) -> None:
         """Import a recording, and the others beside it; raises UserError where nothing can be imported."""
         try:
-            self._import_one(importer, path, without_subagents=without_subagents)
+            self._import_recording(importer, path, without_subagents=without_subagents)
         except UserError as error:
             if without_subagents or not self.import_contents():
                 raise
@@ -193,13 +197,13 @@ class _ImportTask:
                 self.import_contents()
 
     def import_contents(self) -> bool:
-        """Import recordings, captures after those that they are joined with; returns False where there is none."""
+        """Import recordings, captures after those that they are joined with; return whether there are any."""
         recordings = self.contents.recordings
         for path, importer in sorted(
             recordings, key=lambda recording: isinstance(recording[1], CaptureImporter)
         ):
             try:
-                self._import_one(importer, path, without_subagents=True)
+                self._import_recording(importer, path, without_subagents=True)
             except UserError as error:
                 self.log.report(path.name, str(error))
             if self.log.is_stopped:
@@ -208,11 +212,13 @@ class _ImportTask:
             self.log.report(path.name, sentence)
         return bool(recordings)
 
-    def _import_one(self, importer: AnyImporter, path: Path, *, without_subagents: bool) -> None:
+    def _import_recording(
+        self, importer: AnyImporter, path: Path, *, without_subagents: bool
+    ) -> None:
         store, clock, log, control = self.store, self.clock, self.log, self.control
         if not isinstance(importer, WholeImporter):
             RecordingImport(
-                store, importer, path, clock, log, control, without_subagents, self.captured
+                store, importer, path, clock, log, control, without_subagents, self.captured_answers
             ).run()
             return
         try:
@@ -252,13 +258,13 @@ def installed_importers() -> Sequence[AnyImporter]:
     The metadata of all distributions are read once, and again when something was installed or removed: they are
     hundreds of files, and this function is called for each file of a folder of recordings.
     """
-    return _importers_in(tuple((entry, _modified_time(entry)) for entry in sys.path))
+    return _importers_in(tuple((s, _modified_ns(s)) for s in sys.path))
 
 
-def _modified_time(entry: str) -> int | None:
-    """Return the time at which an entry of the search path was changed; None where it does not exist."""
+def _modified_ns(search_entry: str) -> int | None:
+    """Return when an entry of the search path was changed, in nanoseconds since 1970; None where it does not exist."""
     try:
-        return os.stat(entry or ".").st_mtime_ns  # noqa: PTH116 - an entry may be no path
+        return os.stat(search_entry or ".").st_mtime_ns  # noqa: PTH116 - an entry may be no path
     except (OSError, ValueError):
         return None
 
@@ -268,9 +274,9 @@ def _importers_in(_entries: tuple[tuple[str, int | None], ...]) -> tuple[AnyImpo
     from importlib.metadata import entry_points
 
     importers: list[AnyImporter] = []
-    for point in entry_points(group=ENTRY_POINT_GROUP):
+    for entry_point in entry_points(group=ENTRY_POINT_GROUP):
         try:
-            importers.append(point.load())
+            importers.append(entry_point.load())
         except Exception:
-            LOGGER.warning("The importer %r cannot be loaded.", point.name, exc_info=True)
+            LOGGER.warning("The importer %r cannot be loaded.", entry_point.name, exc_info=True)
     return tuple(importers)

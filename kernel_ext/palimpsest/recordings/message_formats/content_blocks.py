@@ -1,4 +1,4 @@
-"""Read blocks of a message's content in the form of Anthropic's messages, which several programs record."""
+"""Convert content blocks in the form of Anthropic's messages, which several programs record, into parts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.recorded import Call, Media, MessagePart, Text, Thinking
 
-AT_PROVIDER = frozenset({"server_tool_use", "mcp_tool_use"})
+PROVIDER_CALL_TYPES = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
 def block_part(block: JsonValue) -> MessagePart | None:
-    """Return a block as a part; None for another kind of block, such as a result."""
+    """Return a block as a part; None for a block of another type, such as a result."""
     match block.get("type"):
         case "text":
             return Text(block.text("text"))
@@ -20,12 +20,12 @@ def block_part(block: JsonValue) -> MessagePart | None:
             return Thinking(thought, encrypted=bool(signature) and not thought)
         case "redacted_thinking":
             return Thinking("", encrypted=True)
-        case "tool_use" | "toolCall" | "server_tool_use" | "mcp_tool_use" as kind:
+        case "tool_use" | "toolCall" | "server_tool_use" | "mcp_tool_use" as block_type:
             return Call(
                 block.id("id"),
                 block.text("name") or "unknown",
                 block.either("input", "arguments").tool_input(),
-                at_provider=kind in AT_PROVIDER,
+                at_provider=block_type in PROVIDER_CALL_TYPES,
             )
         case "image" | "document":
             mime = block.text("source", "media_type") or block.text("mimeType")

@@ -29,34 +29,39 @@ CHANGED_SENTENCE = "A later request shows this message in another form, which is
 INSERTED_SENTENCE = (
     "A request shows a message before others that were sent earlier; it was left out."
 )
-LOOK_AHEAD = 64
-"""Number of messages in which a moved message is searched for."""
+MAX_MESSAGES_AHEAD = 64
+"""Maximum messages after a position in which a moved message is searched."""
 
 
 @dataclass(slots=True)
 class SentMessage:
-    """A message that was sent: its imported id, and its text as last sent."""
+    """A message that was sent, as it was sent last."""
 
-    key: bytes
+    content_hash: bytes
+    """The hash of the content as last sent; empty for a result that is left out."""
     role: str
-    ids: tuple[str, ...]
-    name: str
+    call_ids: tuple[str, ...]
+    """The recorded ids of the calls of which it is the result."""
+    imported_id: str
+    """The imported id of the message, or of the call of which it is the result."""
     is_result: bool
     whole_text: str
+    """The unshortened output of a result; empty for a message."""
     shown_text: str
+    """The text as last sent."""
 
 
 @dataclass(slots=True)
-class Changes:
+class RequestChanges:
     """A request's changes to the messages of earlier requests."""
 
     remaining_messages: list[SentMessage] = field(default_factory=list)
     reductions: list[ReducedRead] = field(default_factory=list)
-    removed_names: list[str] = field(default_factory=list)
+    removed_ids: list[str] = field(default_factory=list)
     gaps: list[GapRead] = field(default_factory=list)
 
 
-def message_key(message: JsonValue) -> bytes:
+def message_hash(message: JsonValue) -> bytes:
     """Return the hash of a message's content as sent, without marks for a provider's cache."""
     parts = [
         part.text if isinstance(part, Text) else [part.mime, part.data, part.name]
@@ -75,137 +80,149 @@ class RequestComparison:
         self._rule = rule
         self._sent_messages: list[SentMessage] = []
 
-    def request(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
-        """Yield a request's new messages, of which the last ``answers`` assistant messages answer requests, then its changes."""
-        message_keys = list(map(message_key, messages))
-        changes, position = Changes(), 0
+    def read_request(
+        self, messages: list[JsonValue], answer_count: int | None = None
+    ) -> Iterator[Recorded]:
+        """Yield a request's new messages, then its changes; the last ``answer_count`` new answers belong to requests."""
+        message_hashes = list(map(message_hash, messages))
+        changes, position = RequestChanges(), 0
         for index, sent_message in enumerate(self._sent_messages):
-            position = self._skip_inserted(sent_message, message_keys, position, changes)
-            next_keys = message_keys[position : position + 2]
-            if next_keys and self._is_same(index, messages[position], next_keys):
-                self._show_again(sent_message, messages[position], message_keys[position], changes)
+            position = self._skip_inserted(sent_message, message_hashes, position, changes)
+            next_hashes = message_hashes[position : position + 2]
+            if next_hashes and self._is_same(index, messages[position], next_hashes):
+                self._keep_message(
+                    sent_message, messages[position], message_hashes[position], changes
+                )
                 position += 1
             else:
-                self._leave_out(sent_message, changes)
+                self._leave_out_message(sent_message, changes)
         self._sent_messages = changes.remaining_messages
-        yield from self._add_messages(messages[position:], message_keys[position:], answers)
+        yield from self._add_messages(messages[position:], message_hashes[position:], answer_count)
         yield from changes.gaps
         yield from changes.reductions
-        if changes.removed_names:
-            yield RemovedRead(tuple(changes.removed_names))
+        if changes.removed_ids:
+            yield RemovedRead(tuple(changes.removed_ids))
 
-    def rest_of_history(self, unrequested: int = 0) -> Iterator[Recorded]:
-        """Yield the history after the last request; its last ``unrequested`` answers belong to no recorded request."""
+    def read_rest_of_history(self, unrequested_count: int = 0) -> Iterator[Recorded]:
+        """Yield the rest of the history; its last ``unrequested_count`` answers belong to no recorded request."""
         remaining_messages = list(reversed(self._history))
         answer_indexes = _answer_indexes(remaining_messages)
         requested_end = len(remaining_messages)
-        if 0 < unrequested <= len(answer_indexes):
-            requested_end = answer_indexes[-unrequested]
-        yield from self.end(remaining_messages[:requested_end])
-        yield from self.end(remaining_messages[requested_end:], 0)
+        if 0 < unrequested_count <= len(answer_indexes):
+            requested_end = answer_indexes[-unrequested_count]
+        yield from self.read_end(remaining_messages[:requested_end])
+        yield from self.read_end(remaining_messages[requested_end:], 0)
 
-    def end(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
+    def read_end(
+        self, messages: list[JsonValue], answer_count: int | None = None
+    ) -> Iterator[Recorded]:
         """Yield messages that follow the last recorded request."""
-        yield from self._add_messages(messages, list(map(message_key, messages)), answers)
+        yield from self._add_messages(messages, list(map(message_hash, messages)), answer_count)
 
     def _skip_inserted(
-        self, sent: SentMessage, message_keys: list[bytes], position: int, changes: Changes
+        self, sent: SentMessage, message_hashes: list[bytes], position: int, changes: RequestChanges
     ) -> int:
-        """Return the position of a message that was sent before, skipping messages that were inserted before it."""
-        if position >= len(message_keys) or message_keys[position] == sent.key:
+        """Return the position of a message that was sent before, after messages that were inserted before it."""
+        if position >= len(message_hashes) or message_hashes[position] == sent.content_hash:
             return position
-        if any(sent_message.key == message_keys[position] for sent_message in self._sent_messages):
+        if any(s.content_hash == message_hashes[position] for s in self._sent_messages):
             return position
-        keys_ahead = message_keys[position + 1 : position + 1 + LOOK_AHEAD]
-        if sent.is_result or sent.key not in keys_ahead:
+        hashes_ahead = message_hashes[position + 1 : position + 1 + MAX_MESSAGES_AHEAD]
+        if sent.is_result or sent.content_hash not in hashes_ahead:
             return position
-        changes.gaps.append(GapRead(INSERTED_SENTENCE, message=sent.name))
-        return position + 1 + keys_ahead.index(sent.key)
+        changes.gaps.append(GapRead(INSERTED_SENTENCE, message=sent.imported_id))
+        return position + 1 + hashes_ahead.index(sent.content_hash)
 
-    def _is_same(self, index: int, message: JsonValue, message_keys: list[bytes]) -> bool:
+    def _is_same(self, index: int, message: JsonValue, message_hashes: list[bytes]) -> bool:
         """Return whether a message is the same as the one sent at an index, even in another form."""
         sent, following_messages = (
             self._sent_messages[index],
-            self._sent_messages[index + 1 : index + 1 + LOOK_AHEAD],
+            self._sent_messages[index + 1 : index + 1 + MAX_MESSAGES_AHEAD],
         )
-        if message_keys[0] == sent.key:
+        if message_hashes[0] == sent.content_hash:
             return True
         if message.get("role") != sent.role or any(
-            later.key == message_keys[0] for later in following_messages
+            later_message.content_hash == message_hashes[0] for later_message in following_messages
         ):
             return False
         has_same_follower = (
             bool(following_messages)
-            and len(message_keys) > 1
-            and message_keys[1] == following_messages[0].key
+            and len(message_hashes) > 1
+            and message_hashes[1] == following_messages[0].content_hash
         )
         if not sent.is_result:
             return has_same_follower
-        ids = result_ids(message)
-        return ids == sent.ids and (bool(ids) or has_same_follower or not following_messages)
+        call_ids = result_ids(message)
+        return call_ids == sent.call_ids and (
+            bool(call_ids) or has_same_follower or not following_messages
+        )
 
-    def _show_again(
-        self, sent: SentMessage, message: JsonValue, key: bytes, changes: Changes
+    def _keep_message(
+        self, sent: SentMessage, message: JsonValue, content_hash: bytes, changes: RequestChanges
     ) -> None:
         changes.remaining_messages.append(sent)
-        if key == sent.key:
+        if content_hash == sent.content_hash:
             return
-        sent.key = key
-        shown_now = text_of(message.get("content"))
+        sent.content_hash = content_hash
+        new_text = text_of(message.get("content"))
         if not sent.is_result:
-            changes.gaps.append(GapRead(CHANGED_SENTENCE, message=sent.name))
-        elif shown_now != sent.shown_text:
-            sent.shown_text = shown_now
-            is_restored = shown_now == sent.whole_text
+            changes.gaps.append(GapRead(CHANGED_SENTENCE, message=sent.imported_id))
+        elif new_text != sent.shown_text:
+            sent.shown_text = new_text
+            is_restored = new_text == sent.whole_text
             changes.reductions.append(
-                ReducedRead(sent.name, shown_now, self._rule, restored=is_restored)
+                ReducedRead(sent.imported_id, new_text, self._rule, restored=is_restored)
             )
 
-    def _leave_out(self, sent: SentMessage, changes: Changes) -> None:
+    def _leave_out_message(self, sent: SentMessage, changes: RequestChanges) -> None:
         if not sent.is_result:
-            changes.removed_names.append(sent.name)
+            changes.removed_ids.append(sent.imported_id)
             return
         changes.remaining_messages.append(sent)  # a result may be shown again
-        if sent.key:
-            sent.key, sent.shown_text = b"", ""
-            changes.reductions.append(ReducedRead(sent.name, "", self._rule))
+        if sent.content_hash:
+            sent.content_hash, sent.shown_text = b"", ""
+            changes.reductions.append(ReducedRead(sent.imported_id, "", self._rule))
 
     def _add_messages(
-        self, messages: list[JsonValue], message_keys: list[bytes], answers: int | None
+        self, messages: list[JsonValue], message_hashes: list[bytes], answer_count: int | None
     ) -> Iterator[Recorded]:
         answer_indexes = _answer_indexes(messages)
-        if answers is not None:
-            answer_indexes = answer_indexes[len(answer_indexes) - answers :]
-        recorded_answers = set(answer_indexes)
+        if answer_count is not None:
+            answer_indexes = answer_indexes[len(answer_indexes) - answer_count :]
+        recorded_answer_indexes = set(answer_indexes)
         for index, message in enumerate(messages):
-            whole_message = self._from_history(message, message_keys[index])
-            following = messages[index + 1] if index + 1 < len(messages) else NO_VALUE
-            is_answer = index in recorded_answers and not message.get("is_demo")
-            gaps, entry = self._stream.read_message(whole_message, following, is_answer=is_answer)
+            whole_message = self._take_from_history(message, message_hashes[index])
+            next_message = messages[index + 1] if index + 1 < len(messages) else NO_VALUE
+            is_answer = index in recorded_answer_indexes and not message.get("is_demo")
+            gaps, value = self._stream.read_message(
+                whole_message, next_message, is_answer=is_answer
+            )
             shown_text = text_of(message.get("content"))
-            result = entry if isinstance(entry, ResultRead) else None
+            result = value if isinstance(value, ResultRead) else None
             self._sent_messages.append(
                 SentMessage(
-                    key=message_keys[index],
+                    content_hash=message_hashes[index],
                     role=str(message.get("role")),
-                    ids=result_ids(message),
-                    name=entry.call if isinstance(entry, ResultRead) else entry.id,
+                    call_ids=result_ids(message),
+                    imported_id=value.call if isinstance(value, ResultRead) else value.id,
                     is_result=result is not None,
                     whole_text=result.output if result else "",
                     shown_text=shown_text,
                 )
             )
-            yield from (*gaps, entry)
+            yield from (*gaps, value)
             if result and shown_text != result.output:
                 yield ReducedRead(result.call, shown_text, self._rule)
 
-    def _from_history(self, message: JsonValue, key: bytes) -> JsonValue:
-        """Return a new message as the history has it; the message itself where it is not the history's next message."""
+    def _take_from_history(self, message: JsonValue, content_hash: bytes) -> JsonValue:
+        """Return a new message as the history has it, and take it from there; the message itself if it is not the next."""
         if not self._history:
             return message
         next_message = self._history[-1]
-        ids = result_ids(message)
-        if message_key(next_message) == key or (ids and ids == result_ids(next_message)):
+        call_ids = result_ids(message)
+        if message_hash(next_message) == content_hash or (
+            call_ids and call_ids == result_ids(next_message)
+        ):
             return self._history.pop()
         return message
 

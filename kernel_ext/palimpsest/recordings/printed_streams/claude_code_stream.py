@@ -29,7 +29,7 @@ from palimpsest.recordings.printed_streams.claude_code_stream_index import (
     StreamIndex,
     StreamThread,
     is_list,
-    node_of,
+    message_id_of,
     printed_records,
 )
 from palimpsest.recordings.printed_streams.printed_totals import ClaudeTotals
@@ -54,16 +54,18 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.timeline import NO_TOTALS
 from palimpsest.transcript.values import Usage
 
-NOT_PRINTED = "The system prompt and the descriptions of the tools are not in the recording."
-NO_PROMPT = "The prompt is not in the recording."
-OUTPUT_BEGUN = (
+NOT_PRINTED_SENTENCE = (
+    "The system prompt and the descriptions of the tools are not in the recording."
+)
+NO_PROMPT_SENTENCE = "The prompt is not in the recording."
+OUTPUT_BEGUN_SENTENCE = (
     "The output tokens of this answer, and of others that are recorded like it, are those counted when it began; the "
     "recorded totals count whole answers."
 )
-CALLS_ONLY = "Of its answers only the calls were printed, and the last answer: texts beside calls are not in the recording."
-WITH_SUBAGENTS = "The recorded totals count the requests of its subagents, too."
-NO_SUMMARY = "The summary of a compaction is not in the recording."
-ONLY_RESULT = "Only the last answer of the session is in the recording."
+CALLS_ONLY_SENTENCE = "Of its answers only the calls were printed, and the last answer: texts beside calls are not in the recording."
+WITH_SUBAGENTS_SENTENCE = "The recorded totals count the requests of its subagents, too."
+NO_SUMMARY_SENTENCE = "The summary of a compaction is not in the recording."
+ONLY_RESULT_SENTENCE = "Only the last answer of the session is in the recording."
 OWN_FIELDS = (b'"parent_tool_use_id"', b'"tools"', b'"total_cost_usd"')
 """Fields that only Claude Code prints: in its messages, its first record and its result."""
 _STREAM_START = re.compile(rb'\s*(\[\s*)?\{\s*"type"\s*:\s*"system"\s*,\s*"subtype"\s*:\s*"init"')
@@ -71,7 +73,7 @@ _STREAM_START = re.compile(rb'\s*(\[\s*)?\{\s*"type"\s*:\s*"system"\s*,\s*"subty
 
 def is_printed_by_claude(head: Head) -> bool:
     """Return whether a file begins with messages that ``claude -p`` printed; other programs lack its fields."""
-    if b'"session_id"' not in head.start or not any(mark in head.start for mark in OWN_FIELDS):
+    if b'"session_id"' not in head.start or not any(name in head.start for name in OWN_FIELDS):
         return False
     if _STREAM_START.match(head.start) or is_list(head):
         return True
@@ -99,105 +101,112 @@ class _ThreadReader:
     _index: StreamIndex
     _thread: StreamThread
     _model: str = ""
-    _has_message: bool = False
+    _has_prompt: bool = False
     _has_answer: bool = False
     _has_text: bool = False
     """Whether an answer with text was printed."""
     _awaits_answer: bool = True
     """Whether the newest answer has calls, so that another one follows."""
     _compaction: CompactionRead | None = None
-    _turn: list[tuple[str, Usage | None]] = field(default_factory=list)
-    """The first two answers of the turn, each with its usage when it began; None where its final usage is known."""
+    _turn_answers: list[tuple[str, Usage | None]] = field(default_factory=list)
+    """Ids of the turn's first two answers, each with its usage when it began; None where the final usage is known."""
     _gaps: UniqueGaps = field(default_factory=UniqueGaps)
     _totals: ClaudeTotals = field(default_factory=ClaudeTotals)
     _answers: UnfinishedAnswers = field(init=False)
 
     def __post_init__(self) -> None:
-        self._answers = UnfinishedAnswers(self._answer)
+        self._answers = UnfinishedAnswers(self._make_answer)
 
     def read(self, path: Path) -> Iterator[Recorded]:
-        thread, begin = self._thread, self._index.begins[self._thread.session]
+        thread, begin = self._thread, self._index.begin_by_session[self._thread.session_id]
         self._model = begin.model
-        if thread.call:
+        if thread.call_id:
             begin = SessionBegin(
-                thread.name,
+                thread.own_session_id,
                 FORMAT,
                 begin.format_version,
                 directory=begin.directory,
                 created=begin.created,
-                parent=self._index.parent_of(thread),
-                parent_call=thread.call,
+                parent=self._index.parent_session_id_of(thread),
+                parent_call=thread.call_id,
             )
         yield begin
-        yield GapRead(NOT_PRINTED)
-        for number, record in printed_records(path, discard_report, thread.records):
-            if self._index.session_and_call(record) == (thread.session, thread.call):
-                yield from self._record(number, record)
-            elif number == thread.result_record:
+        yield GapRead(NOT_PRINTED_SENTENCE)
+        for number, record in printed_records(path, discard_report, thread.record_numbers):
+            if self._index.session_and_call_ids(record) == (thread.session_id, thread.call_id):
+                yield from self._read_record(number, record)
+            elif number == thread.result_record_number:
                 yield from self._last_answer(record)
         yield from self._answers.finish()
         if self._compaction is not None:
             yield self._compaction
 
-    def _record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
+    def _read_record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
         match record.get("type"):
             case "assistant":
-                yield from self._assistant(number, record)
+                yield from self._read_answer_record(number, record)
             case "user":
-                yield from self._answers.in_order(*self._user(number, record))
+                yield from self._answers.in_order(*self._read_user_record(number, record))
             case "system":
-                yield from self._answers.in_order(*self._boundary(number, record))
-            case "result" if not self._thread.call:
-                yield from self._answers.in_order(*self._result(number, record))
+                yield from self._answers.in_order(*self._read_boundary(number, record))
+            case "result" if not self._thread.call_id:
+                yield from self._answers.in_order(*self._read_result(number, record))
             case _:
-                pass  # the progress of tasks, hooks and parts of answers that are printed whole, too
+                pass  # progress of tasks, hooks, and pieces of answers, which are also printed whole
 
     # Answers
 
-    def _assistant(self, number: int, record: JsonValue) -> Iterator[Recorded]:
-        yield from self._answers.in_order(*self._missing_summary())
-        if not self._has_message:
-            yield from self._answers.in_order(*self._gaps.once(NO_PROMPT))
-        node = node_of(number, record)
-        self._answers.add(node, record)
-        if number >= self._thread.last_records.get(node, 0):
-            yield from self._answers.complete(node)
-            if len(self._turn) < 2:
-                self._turn.append((node, self._usage_at_begin(node, record)))
-            if self._thread.call or len(self._turn) > 1:
-                yield from self._unknown_output()
+    def _read_answer_record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
+        yield from self._answers.in_order(*self._compaction_without_summary())
+        if not self._has_prompt:
+            yield from self._answers.in_order(*self._gaps.once(NO_PROMPT_SENTENCE))
+        message_id = message_id_of(number, record)
+        self._answers.add(message_id, record)
+        if number >= self._thread.last_record_by_answer.get(message_id, 0):
+            yield from self._answers.complete(message_id)
+            if len(self._turn_answers) < 2:
+                self._turn_answers.append((message_id, self._usage_at_begin(message_id, record)))
+            if self._thread.call_id or len(self._turn_answers) > 1:
+                yield from self._unknown_output_gap()
 
-    def _usage_at_begin(self, node: str, record: JsonValue) -> Usage | None:
+    def _usage_at_begin(self, message_id: str, record: JsonValue) -> Usage | None:
         """Return the usage that was counted when an answer began; None where its final usage is known."""
         message = record.at("message")
-        is_known = node in self._thread.answer_ends or bool(message.get("stop_reason"))
+        is_known = message_id in self._thread.end_by_answer or bool(message.get("stop_reason"))
         return None if is_known else usage_of(message.at("usage"))
 
-    def _unknown_output(self) -> Iterator[Recorded]:
+    def _unknown_output_gap(self) -> Iterator[Recorded]:
         """Yield, once, the gap about answers whose end was not printed."""
-        node = next((node for node, usage in self._turn if usage is not None), None)
-        if node is not None:
-            yield from self._gaps.once(OUTPUT_BEGUN, node)
+        message_id = next(
+            (message_id for message_id, usage in self._turn_answers if usage is not None), None
+        )
+        if message_id is not None:
+            yield from self._gaps.once(OUTPUT_BEGUN_SENTENCE, message_id)
 
     def _end_turn(self, usage: Usage | None) -> Iterator[Recorded]:
-        """Yield the usage of a turn as that of its only request, if both count the same tokens of the prompt."""
-        names = ("input", "cache_read", "cache_write")
-        node, first_usage = self._turn[0] if len(self._turn) == 1 else ("", None)
+        """End a turn; yield its usage as that of its only request, if both count the same tokens of the prompt."""
+        fields = ("input", "cache_read", "cache_write")
+        message_id, first_usage = (
+            self._turn_answers[0] if len(self._turn_answers) == 1 else ("", None)
+        )
         if (
             usage
             and first_usage
-            and all(getattr(usage, name) == getattr(first_usage, name) for name in names)
+            and all(
+                getattr(usage, field_name) == getattr(first_usage, field_name)
+                for field_name in fields
+            )
         ):
-            yield UsageRead(node, usage)
+            yield UsageRead(message_id, usage)
         else:
-            yield from self._unknown_output()
-        self._turn = []
+            yield from self._unknown_output_gap()
+        self._turn_answers = []
 
-    def _answer(self, node: str, records: list[JsonValue]) -> MessageRead:
+    def _make_answer(self, message_id: str, records: list[JsonValue]) -> MessageRead:
         self._model = model_of(records[-1].at("message")) or self._model
-        answer = answer_of(node, records, self._model)
+        answer = answer_of(message_id, records, self._model)
         has_calls = any(isinstance(part, Call) and not part.at_provider for part in answer.parts)
-        usage, finish = self._thread.answer_ends.get(node, (answer.usage, None))
+        usage, finish = self._thread.end_by_answer.get(message_id, (answer.usage, None))
         self._has_answer, self._awaits_answer = True, has_calls
         self._has_text = self._has_text or any(isinstance(part, Text) for part in answer.parts)
         finish = answer.finish or finish or ("tool-calls" if has_calls else None)
@@ -211,10 +220,10 @@ class _ThreadReader:
             return
         yield from self._answers.finish()
         if self._has_answer and not self._has_text:
-            yield from self._gaps.once(CALLS_ONLY)
+            yield from self._gaps.once(CALLS_ONLY_SENTENCE)
         model = result.text("resolvedModel")
         yield MessageRead(
-            f"{self._thread.call}/answer",
+            f"{self._thread.call_id}/answer",
             "assistant",
             parts,
             record.time_ms("timestamp"),
@@ -225,13 +234,17 @@ class _ThreadReader:
 
     # User messages, compactions and totals
 
-    def _user(self, number: int, record: JsonValue) -> Iterator[Recorded]:
-        content, time = record.get("message", "content"), record.time_ms("timestamp")
+    def _read_user_record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
+        content, time_ms = record.get("message", "content"), record.time_ms("timestamp")
         blocks = result_blocks(record.at("message"))
         facts = record.small_facts("tool_use_result") if len(blocks) == 1 else {}
         for block in blocks:
-            subagent = self._index.started_by(self._thread.session, block.text("tool_use_id"))
-            yield from result_of(block, time, facts, None if subagent is None else subagent.name)
+            subagent = self._index.thread_of_call(
+                self._thread.session_id, block.text("tool_use_id")
+            )
+            yield from result_of(
+                block, time_ms, facts, None if subagent is None else subagent.own_session_id
+            )
         parts = texts_and_media(content)
         if not parts:
             return
@@ -240,37 +253,39 @@ class _ThreadReader:
             yield replace(self._compaction, summary=text_of_parts(parts))
             self._compaction = None
             return
-        first = next((part.text for part in parts if isinstance(part, Text)), "")
-        is_by_program = is_synthetic or bool(blocks) or first.lstrip().startswith(PROGRAM_TEXT)
-        self._has_message = self._has_message or not is_by_program
+        first_text = next((part.text for part in parts if isinstance(part, Text)), "")
+        is_by_program = is_synthetic or bool(blocks) or first_text.lstrip().startswith(PROGRAM_TEXT)
+        self._has_prompt = self._has_prompt or not is_by_program
         yield MessageRead(
             record.text("uuid") or f"m{number}",
             "user",
             parts,
-            time,
+            time_ms,
             model=self._model,
             by_program=is_by_program,
         )
 
-    def _boundary(self, number: int, record: JsonValue) -> Iterator[Recorded]:
-        yield from self._missing_summary()
+    def _read_boundary(self, number: int, record: JsonValue) -> Iterator[Recorded]:
+        yield from self._compaction_without_summary()
         metadata = record.at("compact_metadata")
-        first_kept = metadata.text("preserved_segment", "head_uuid")
-        node = record.text("uuid") or f"m{number}"
-        self._compaction = compaction_of(record, node, self._index.message_of(first_kept), None)
+        first_kept_uuid = metadata.text("preserved_segment", "head_uuid")
+        message_id = record.text("uuid") or f"m{number}"
+        self._compaction = compaction_of(
+            record, message_id, self._index.message_id_of_record(first_kept_uuid), None
+        )
 
-    def _missing_summary(self) -> Iterator[Recorded]:
+    def _compaction_without_summary(self) -> Iterator[Recorded]:
         if self._compaction is not None:
             yield self._compaction
-            yield GapRead(NO_SUMMARY)
+            yield GapRead(NO_SUMMARY_SENTENCE)
             self._compaction = None
 
-    def _result(self, number: int, record: JsonValue) -> Iterator[Recorded]:
+    def _read_result(self, number: int, record: JsonValue) -> Iterator[Recorded]:
         text = record.text("result")
         has_failed = record.get("is_error") is True
         if not self._has_answer and (text or has_failed):
             self._has_answer = True
-            yield from self._gaps.once(NO_PROMPT if has_failed else ONLY_RESULT)
+            yield from self._gaps.once(NO_PROMPT_SENTENCE if has_failed else ONLY_RESULT_SENTENCE)
             yield MessageRead(
                 record.text("uuid") or f"m{number}",
                 "assistant",
@@ -285,7 +300,7 @@ class _ThreadReader:
             return
         yield TotalsRead(totals)
         if any(
-            thread.call and thread.session == self._thread.session
+            thread.call_id and thread.session_id == self._thread.session_id
             for thread in self._index.threads.values()
         ):
-            yield from self._gaps.once(WITH_SUBAGENTS)
+            yield from self._gaps.once(WITH_SUBAGENTS_SENTENCE)

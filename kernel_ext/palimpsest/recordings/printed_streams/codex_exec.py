@@ -34,9 +34,11 @@ EVENT_TYPES = frozenset({"turn.started", "item.started", "item.updated", "item.c
 IGNORED_ITEM_TYPES = frozenset({"error"})
 """Types of items that are for the screen only."""
 PLAN_TYPE = "todo_list"
-NO_PROMPTS = "The prompts, the model, the system prompt and the tools are not in the recording."
-NO_REQUESTS = "The requests are not recorded as such, nor their tokens; one is taken to begin where a text or a call follows a result."
-WHOLE_THREAD = (
+NO_PROMPTS_SENTENCE = (
+    "The prompts, the model, the system prompt and the tools are not in the recording."
+)
+NO_REQUESTS_SENTENCE = "The requests are not recorded as such, nor their tokens; one is taken to begin where a text or a call follows a result."
+WHOLE_THREAD_SENTENCE = (
     "The recorded totals are those of the whole thread: earlier runs of it are counted, too."
 )
 
@@ -44,19 +46,19 @@ WHOLE_THREAD = (
 def is_printed_by_codex(head: Head) -> bool:
     """Return whether a file begins with events that ``codex exec --json`` printed."""
     record = first_object(head)
-    kind = record.text("type")
-    if kind in BEGIN_EVENTS:
+    record_type = record.text("type")
+    if record_type in BEGIN_EVENTS:
         return bool(_thread_id(record))
-    return (kind in EVENT_TYPES and (kind == "turn.started" or "item" in record)) or is_old_event(
-        record
-    )
+    return (
+        record_type in EVENT_TYPES and (record_type == "turn.started" or "item" in record)
+    ) or is_old_event(record)
 
 
 def printed_threads(path: Path, report: Report) -> Iterator[Recorded]:
     """Yield each printed thread as a session."""
     is_old = next((is_old_event(record) for _, record in json_lines(path, discard_report)), False)
-    name = recorded_name(path.stem)
-    events = OldEvents(name, path) if is_old else _ThreadEvents(name, report)
+    default_id = recorded_name(path.stem)
+    events = OldEvents(default_id, path) if is_old else _ThreadEvents(default_id, report)
     for number, record in json_lines(path, report):
         yield from events.read_event(number, record)
     yield from events.finish()
@@ -69,12 +71,12 @@ def _thread_id(record: JsonValue) -> str:
 class _ThreadEvents:
     """Reads the events of threads that were printed one after the other."""
 
-    def __init__(self, name: str, report: Report) -> None:
-        """``name`` is the id of a thread whose first event is missing."""
-        self._name = name
+    def __init__(self, default_id: str, report: Report) -> None:
+        """``default_id`` is the id of a thread whose first event is missing."""
+        self._default_id = default_id
         self._report = report
-        self._thread = ""
-        self._run = 0
+        self._current_thread_id = ""
+        self._run_count = 0
         """Number of runs of ``codex exec`` that began."""
         self._answers = PrintedAnswers()
         self._open_calls: dict[str, None] = {}
@@ -84,12 +86,14 @@ class _ThreadEvents:
 
     def read_event(self, number: int, record: JsonValue) -> Iterator[Recorded]:
         """Yield the values of the next event."""
-        kind = record.text("type")
-        if kind in BEGIN_EVENTS or not self._thread:
-            yield from self._begin_session(_thread_id(record) if kind in BEGIN_EVENTS else "")
-        match kind:
+        record_type = record.text("type")
+        if record_type in BEGIN_EVENTS or not self._current_thread_id:
+            yield from self._begin_session(
+                _thread_id(record) if record_type in BEGIN_EVENTS else ""
+            )
+        match record_type:
             case "item.started" | "item.updated" | "item.completed":
-                yield from self._read_item(record.at("item"), kind, f"line {number}")
+                yield from self._read_item(record.at("item"), record_type, f"line {number}")
             case "turn.completed":
                 yield from self._answers.complete_answer()
                 yield from self._read_totals(record.at("usage"))
@@ -103,17 +107,17 @@ class _ThreadEvents:
         """Yield the answer that nothing follows."""
         yield from self._answers.complete_answer()
 
-    def _begin_session(self, thread: str) -> Iterator[Recorded]:
+    def _begin_session(self, thread_id: str) -> Iterator[Recorded]:
         yield from self._answers.complete_answer()
-        self._run += 1
+        self._run_count += 1
         self._open_calls = {}
-        if self._thread and self._thread == thread:
+        if self._current_thread_id and self._current_thread_id == thread_id:
             return  # the thread was resumed
-        self._thread = thread or self._name
+        self._current_thread_id = thread_id or self._default_id
         self._answers, self._has_totals = PrintedAnswers(), False
-        yield SessionBegin(self._thread, FORMAT)
-        yield GapRead(NO_PROMPTS)
-        yield GapRead(NO_REQUESTS)
+        yield SessionBegin(self._current_thread_id, FORMAT)
+        yield GapRead(NO_PROMPTS_SENTENCE)
+        yield GapRead(NO_REQUESTS_SENTENCE)
 
     def _read_totals(self, usage: JsonValue) -> Iterator[Recorded]:
         totals = RecordedTotals(
@@ -126,35 +130,41 @@ class _ThreadEvents:
         yield TotalsRead(totals)
         if not self._has_totals:
             self._has_totals = True
-            yield GapRead(WHOLE_THREAD)
+            yield GapRead(WHOLE_THREAD_SENTENCE)
 
-    def _read_item(self, item: JsonValue, event: str, place: str) -> Iterator[Recorded]:
-        kind = item.text("type") or item.text("item_type")
+    def _read_item(self, item: JsonValue, event_type: str, place: str) -> Iterator[Recorded]:
+        item_type = item.text("type") or item.text("item_type")
         text = item.text("text")
-        if kind == PLAN_TYPE:
-            yield from self._read_plan(item, event)
-        elif kind in ("agent_message", "assistant_message", "plan", "reasoning"):
-            if event == "item.completed":
-                part = Thinking(text) if kind == "reasoning" else Text(text)
+        if item_type == PLAN_TYPE:
+            yield from self._read_plan(item, event_type)
+        elif item_type in ("agent_message", "assistant_message", "plan", "reasoning"):
+            if event_type == "item.completed":
+                part = Thinking(text) if item_type == "reasoning" else Text(text)
                 yield from self._answers.add(part)
-        elif (call := _call_of(item, kind, f"{self._run}.{item.id('id') or place}")) is not None:
-            yield from self._read_call(call, item, kind, event)
-        elif kind not in IGNORED_ITEM_TYPES:
-            unknown = f"It is of the kind {kind!r}, which is not known, and was left out."
-            self._report(place, unknown)
+        elif (
+            call := _call_of(item, item_type, f"{self._run_count}.{item.id('id') or place}")
+        ) is not None:
+            yield from self._read_call(call, item, item_type, event_type)
+        elif item_type not in IGNORED_ITEM_TYPES:
+            unknown_sentence = (
+                f"It is of the kind {item_type!r}, which is not known, and was left out."
+            )
+            self._report(place, unknown_sentence)
 
-    def _read_call(self, call: Call, item: JsonValue, kind: str, event: str) -> Iterator[Recorded]:
+    def _read_call(
+        self, call: Call, item: JsonValue, item_type: str, event_type: str
+    ) -> Iterator[Recorded]:
         if call.id not in self._open_calls:
             self._open_calls[call.id] = None
             yield from self._answers.add(call)
-        if event == "item.completed":
+        if event_type == "item.completed":
             del self._open_calls[call.id]
-            result, is_recorded = _result_of(item, kind, call.id)
+            result, is_recorded = _result_of(item, item_type, call.id)
             yield from self._answers.add_result(result, is_recorded=is_recorded)
 
-    def _read_plan(self, item: JsonValue, event: str) -> Iterator[Recorded]:
+    def _read_plan(self, item: JsonValue, event_type: str) -> Iterator[Recorded]:
         """Yield the call that made or changed the plan; it is printed once more when the turn ends."""
-        if event == "item.completed":
+        if event_type == "item.completed":
             return
         self._plan_count += 1
         call = Call(f"plan.{self._plan_count}", "update_plan", {"items": item.list_at("items")})
@@ -162,9 +172,9 @@ class _ThreadEvents:
         yield from self._answers.add_result(ResultRead(call.id, ""), is_recorded=False)
 
 
-def _call_of(item: JsonValue, kind: str, call_id: str) -> Call | None:
+def _call_of(item: JsonValue, item_type: str, call_id: str) -> Call | None:
     """Return the call that an item is; None for another item."""
-    match kind:
+    match item_type:
         case "command_execution":
             return Call(call_id, "shell", {"command": item.text("command")})
         case "file_change":
@@ -177,17 +187,17 @@ def _call_of(item: JsonValue, kind: str, call_id: str) -> Call | None:
                 "prompt": item.text("prompt"),
                 "agents": item.list_at("receiver_thread_ids"),
             }
-            return Call(call_id, item.text("tool") or kind, arguments)
+            return Call(call_id, item.text("tool") or item_type, arguments)
         case "web_search":
-            return Call(call_id, kind, {"query": item.text("query")}, at_provider=True)
+            return Call(call_id, item_type, {"query": item.text("query")}, at_provider=True)
         case _:
             return None
 
 
-def _result_of(item: JsonValue, kind: str, call_id: str) -> tuple[ResultRead, bool]:
+def _result_of(item: JsonValue, item_type: str, call_id: str) -> tuple[ResultRead, bool]:
     """Return the result of a call, and whether its output was printed."""
     has_failed = item.text("status") in ("failed", "declined")
-    match kind:
+    match item_type:
         case "command_execution":
             exit_code = item.get("exit_code")
             facts = {"exit_code": exit_code} if isinstance(exit_code, int) else {}
@@ -203,4 +213,4 @@ def _result_of(item: JsonValue, kind: str, call_id: str) -> tuple[ResultRead, bo
             output = JsonValue(states).as_text()
             return ResultRead(call_id, output, is_error=has_failed), True
         case _:
-            return ResultRead(call_id, "", is_error=has_failed), kind == "web_search"
+            return ResultRead(call_id, "", is_error=has_failed), item_type == "web_search"

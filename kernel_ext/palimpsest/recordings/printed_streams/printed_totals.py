@@ -21,43 +21,43 @@ class ClaudeTotals:
     _newest_totals: RecordedTotals = NO_TOTALS
 
     def totals_after(self, result: JsonValue) -> RecordedTotals:
-        """Return the totals with the newest result."""
+        """Add the newest result, and return the totals up to it."""
         cost = result.cost("total_cost_usd")
         turn_usage = usage_of(result.at("usage"))
-        turn = totals_of_usages([turn_usage] if turn_usage else [])
-        models = [JsonValue(value) for value in result.fields("modelUsage").values()]
+        turn_totals = totals_of_usages([turn_usage] if turn_usage else [])
+        model_counts = [JsonValue(value) for value in result.fields("modelUsage").values()]
         usages = [
             Usage(
-                input=model.tokens("inputTokens"),
-                output=model.tokens("outputTokens"),
-                cache_read=model.tokens("cacheReadInputTokens"),
-                cache_write=model.tokens("cacheCreationInputTokens"),
+                input=counts.tokens("inputTokens"),
+                output=counts.tokens("outputTokens"),
+                cache_read=counts.tokens("cacheReadInputTokens"),
+                cache_write=counts.tokens("cacheCreationInputTokens"),
             )
-            for model in models
+            for counts in model_counts
         ]
         newest_totals = totals_of_usages(usages, cost) if usages else NO_TOTALS
-        if self._is_of_another_run(newest_totals, turn, cost):
+        if self._is_of_another_run(newest_totals, turn_totals, cost):
             self._totals_before = sum_of_totals(self._totals_before, self._newest_totals)
             self._newest_totals = NO_TOTALS
         if not usages:
-            newest_totals = sum_of_totals(self._newest_totals, turn)._replace(cost=cost)
+            newest_totals = sum_of_totals(self._newest_totals, turn_totals)._replace(cost=cost)
         self._newest_totals = newest_totals
         return sum_of_totals(self._totals_before, self._newest_totals)
 
     def _is_of_another_run(
-        self, newest: RecordedTotals, turn: RecordedTotals, cost: float | None
+        self, newest_totals: RecordedTotals, turn_totals: RecordedTotals, cost: float | None
     ) -> bool:
-        """Return whether the newest totals are of another run: the cost fell, or they grew by less than the turn."""
-        totals_before = self._newest_totals
-        if cost is not None and cost < (totals_before.cost or 0):
+        """Return whether the newest totals are another run's: the cost fell, or they grew by less than the turn's."""
+        earlier_totals = self._newest_totals
+        if cost is not None and cost < (earlier_totals.cost or 0):
             return True
-        if NO_TOTALS in (totals_before, newest):
+        if NO_TOTALS in (earlier_totals, newest_totals):
             return False
-        names = ("input", "cached", "output")
+        fields = ("input", "cached", "output")
         return any(
-            (getattr(newest, name) or 0) - (getattr(totals_before, name) or 0)
-            < (getattr(turn, name) or 0)
-            for name in names
+            (getattr(newest_totals, field) or 0) - (getattr(earlier_totals, field) or 0)
+            < (getattr(turn_totals, field) or 0)
+            for field in fields
         )
 
 
@@ -72,7 +72,7 @@ def totals_of_usages(usages: Sequence[Usage], cost: float | None = None) -> Reco
 
 
 def sum_of_totals(first: RecordedTotals, second: RecordedTotals) -> RecordedTotals:
-    """Return the totals of two runs together; what neither has is unknown."""
+    """Return the totals of two runs together; a total that neither has is unknown."""
     pairs: Iterator[tuple[Any, Any]] = zip(first, second, strict=True)
     known_pairs = ([total for total in pair if total is not None] for pair in pairs)
-    return RecordedTotals(*(sum(known) if known else None for known in known_pairs))
+    return RecordedTotals(*(sum(k) if k else None for k in known_pairs))

@@ -18,7 +18,7 @@ from typing import Any
 from palimpsest.import_guard import optional_module
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.reading_budget import spend
-from palimpsest.recordings.reading.sources import too_deep
+from palimpsest.recordings.reading.sources import is_too_deep
 from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 from palimpsest.store.disk import open_regular
 from palimpsest.transcript.errors import UserError
@@ -26,12 +26,12 @@ from palimpsest.transcript.errors import UserError
 MAX_MEMBERS = 100_000
 MAX_MEMBER_BYTES = 128_000_000
 """Maximum unpacked size of a member; its bytes, text and values take about four times as much memory."""
-MAX_BYTES = 4_000_000_000
+MAX_ALL_BYTES = 4_000_000_000
 """Maximum unpacked size of all members together."""
 MAX_RATIO = 200
 """Maximum ratio of a large member's size to its compressed size; recorded sessions have about 30."""
-SMALL_BYTES = 10_000_000
-"""Size up to which a member may have any ratio: repeated text compresses well, and small members do no harm."""
+MAX_FREE_RATIO_BYTES = 10_000_000
+"""Maximum size of a member that may have any ratio: repeated text compresses well, and small members do no harm."""
 ZSTANDARD_METHOD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
@@ -47,7 +47,8 @@ class JsonArchive:
     file: FileIO
     archive: zipfile.ZipFile
     report: Report
-    remaining_bytes: int = MAX_BYTES
+    remaining_bytes: int = MAX_ALL_BYTES
+    """Bytes that may still be unpacked."""
 
     @property
     def names(self) -> list[str]:
@@ -59,7 +60,7 @@ class JsonArchive:
         if name not in self.archive.NameToInfo:
             return None
         try:
-            member_value = json_value(self._content(self.archive.NameToInfo[name]))
+            member_value = json_value(self._member_content(self.archive.NameToInfo[name]))
         except (UnreadableMember, BuildsTooMuch) as error:
             self.report(name, str(error))
         except (ValueError, RecursionError):
@@ -67,15 +68,17 @@ class JsonArchive:
         except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError):
             self.report(name, "It is damaged or packed in an unknown way, and was left out.")
         else:
-            if not too_deep(member_value):
+            if not is_too_deep(member_value):
                 return member_value
             self.report(name, "It is nested too deeply and was left out.")
         return None
 
-    def _content(self, member: zipfile.ZipInfo) -> bytes:
-        limit = min(MAX_MEMBER_BYTES, self.remaining_bytes)
+    def _member_content(self, member: zipfile.ZipInfo) -> bytes:
+        max_bytes = min(MAX_MEMBER_BYTES, self.remaining_bytes)
         ratio = member.file_size / max(1, member.compress_size)
-        if member.file_size > limit or (member.file_size > SMALL_BYTES and ratio > MAX_RATIO):
+        if member.file_size > max_bytes or (
+            member.file_size > MAX_FREE_RATIO_BYTES and ratio > MAX_RATIO
+        ):
             raise UnreadableMember("It would unpack to more than is believed, and was left out.")
         if member.flag_bits & 1:
             raise UnreadableMember("It is encrypted and was left out.")
@@ -87,17 +90,17 @@ class JsonArchive:
             raise UnreadableMember("It is longer than its archive says, and was left out.")
         return content
 
-    def _unpack(self, member: zipfile.ZipInfo, limit: int) -> bytes:
+    def _unpack(self, member: zipfile.ZipInfo, max_bytes: int) -> bytes:
         if member.compress_type != ZSTANDARD_METHOD:
-            with self.archive.open(member) as content:
-                return content.read(limit)
+            with self.archive.open(member) as unpacked_file:
+                return unpacked_file.read(max_bytes)
         self.file.seek(member.header_offset)
         header = self.file.read(_LOCAL_HEADER.size) or b""
         if len(header) < _LOCAL_HEADER.size:
             raise UnreadableMember("It is damaged and was left out.")
         *_, name_length, extra_length = _LOCAL_HEADER.unpack(header)
         self.file.seek(name_length + extra_length, os.SEEK_CUR)
-        return _unpacked_zstandard(self.file.read(member.compress_size) or b"", limit)
+        return _unpacked_zstandard(self.file.read(member.compress_size) or b"", max_bytes)
 
 
 @contextmanager
@@ -108,10 +111,16 @@ def opened_archive(path: Path, report: Report) -> Iterator[JsonArchive]:
     except OSError as error:
         raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
     with file:
-        unreadable = (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OSError)
+        archive_errors = (
+            zipfile.BadZipFile,
+            ValueError,
+            NotImplementedError,
+            struct.error,
+            OSError,
+        )
         try:
             archive = zipfile.ZipFile(file)
-        except unreadable as error:
+        except archive_errors as error:
             raise UserError(f"{str(path)!r} is no zip file that can be read.") from error
         with archive:
             if len(archive.NameToInfo) > MAX_MEMBERS:
@@ -119,7 +128,7 @@ def opened_archive(path: Path, report: Report) -> Iterator[JsonArchive]:
             yield JsonArchive(file, archive, report)
 
 
-def _unpacked_zstandard(packed_bytes: bytes, limit: int) -> bytes:
+def _unpacked_zstandard(packed_bytes: bytes, max_bytes: int) -> bytes:
     zstandard: Any = optional_module("zstandard")
     if zstandard is None:
         raise UserError(
@@ -128,7 +137,7 @@ def _unpacked_zstandard(packed_bytes: bytes, limit: int) -> bytes:
     try:
         with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
             packed_bytes
-        ) as content:
-            return bytes(content.read(limit))
+        ) as unpacked_file:
+            return bytes(unpacked_file.read(max_bytes))
     except zstandard.ZstdError as error:
         raise UnreadableMember("It is damaged and was left out.") from error

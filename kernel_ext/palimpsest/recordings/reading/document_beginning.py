@@ -19,10 +19,12 @@ class Beginning:
 
     fields: Json = field(default_factory=dict)
     cut_name: str = ""
+    """Name of the field whose value breaks off; empty where none does."""
     cut_text: str = ""
+    """The text of that value, as far as it is there."""
 
     def value(self, name: str) -> JsonValue:
-        """Return a whole value; one without content for any other field."""
+        """Return a field's value; one without content where the field is missing or its value breaks off."""
         return JsonValue(self.fields.get(name))
 
     def cut_text_of(self, name: str) -> str:
@@ -61,9 +63,9 @@ def object_beginning(text: str) -> Beginning:
         return Beginning()
     position = _after_blanks(text, 1)
     while text[position : position + 1] == '"':
-        name, end = _decoded(text, position)
+        name, end = _value_and_end(text, position)
         position = _after_blanks(text, _after_blanks(text, end) + 1)
-        value, end = _decoded(text, position)
+        value, end = _value_and_end(text, position)
         if not isinstance(name, str) or text[end : end + 1] == "":
             rest = text[position:]
             if rest and isinstance(name, str):
@@ -84,7 +86,7 @@ def list_beginning(text: str) -> list[JsonValue]:
         return values
     position = _after_blanks(text, 1)
     while text[position : position + 1] == "{":
-        value, end = _decoded(text, position)
+        value, end = _value_and_end(text, position)
         if not isinstance(value, dict):
             break
         values.append(JsonValue(value))
@@ -92,7 +94,7 @@ def list_beginning(text: str) -> list[JsonValue]:
     return values
 
 
-def _decoded(text: str, position: int) -> tuple[object, int]:
+def _value_and_end(text: str, position: int) -> tuple[object, int]:
     """Return the value at a position and its end; the end of the text where the value breaks off."""
     try:
         return _DECODER.raw_decode(text, position)

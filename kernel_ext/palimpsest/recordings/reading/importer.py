@@ -21,9 +21,9 @@ class Head:
     path: Path
     """A file or a folder."""
     names: tuple[str, ...] = ()
-    """For a folder: the names in it, at most 1,000, sorted."""
+    """For a folder: the first names in it, sorted; at most ``MAX_HEAD_NAMES`` of ``sources.py``."""
     start: bytes = b""
-    """For a file: its first 64 KiB."""
+    """For a file: its first bytes, at most ``MAX_HEAD_BYTES`` of ``sources.py``."""
 
 
 Report = Callable[[str, str], None]
@@ -92,8 +92,10 @@ class CaptureImporter(Importer, Protocol):
     def sent_requests(self, path: Path) -> Iterator[tuple[tuple[str, ...], SentRead]]:
         """Yield the names of each request's answer, the most reliable first, and the request's other contents."""
 
-    def read_rest(self, path: Path, report: Report, joined: Collection[str]) -> Iterator[Recorded]:
-        """Yield the sessions in which no answer has its first name in ``joined``."""
+    def read_rest(
+        self, path: Path, report: Report, joined_names: Collection[str]
+    ) -> Iterator[Recorded]:
+        """Yield the sessions in which no answer has its first name in ``joined_names``."""
 
 
 AnyImporter = Importer | WholeImporter

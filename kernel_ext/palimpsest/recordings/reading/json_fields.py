@@ -21,14 +21,21 @@ MAX_DOLLARS = 1_000_000_000
 MAX_NUMBER_NOTES = 100
 """Maximum wrong numbers that are reported for one value."""
 MAX_SHOWN_CHARS = 40
+MAX_SHOWN_INTEGER = 10**30
+"""Largest integer whose digits are shown in a report; larger ones are shown as floating-point numbers."""
+MAX_ID_CHARS = 512
+MAX_ADDRESS_CHARS = 200
+"""Maximum characters of an address that names a file which has no other name."""
+MAX_TIME_DIGITS, MAX_TIME_CHARS = 24, 40
+"""Maximum digits of a time that is a number in a text, and maximum characters of ISO text."""
 NUMBER_NOTES: ContextVar[list[str] | None] = ContextVar("NUMBER_NOTES", default=None)
 """Collects a sentence for each usage number that is left out; the caller adds the request."""
-SECONDS_BELOW = 100_000_000_000
-"""Times below this number are in seconds, larger ones in milliseconds."""
-MAX_FACTS = 20
+MIN_MILLISECOND_NUMBER = 100_000_000_000
+"""Times below this number are in seconds, those from it on in milliseconds."""
+MAX_SMALL_FACTS = 20
 MAX_FACT_CHARS = 200
-LATEST_MILLISECONDS = 253_402_300_799_000
-"""The end of the year 9999."""
+MAX_TIME_MS = 253_402_300_799_000
+"""The end of the year 9999, in milliseconds since 1970."""
 FINISH_REASONS = {
     "stop": "stop",
     **dict.fromkeys(("end_turn", "stop_sequence", "pause_turn"), "stop"),
@@ -107,7 +114,7 @@ class JsonValue:
         value = self.get(*names)
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < MAX_TOKENS:
             return str(value)
-        return JsonValue(value).text()[:512]
+        return JsonValue(value).text()[:MAX_ID_CHARS]
 
     def integer(self, *names: str) -> int | None:
         """Return a non-negative integer; None for anything else."""
@@ -135,28 +142,28 @@ class JsonValue:
         Most programs write 0 where they do not know the price, so 0 becomes None, unless ``may_be_free`` is set.
         """
         value = self.get(*names)
-        amount = _number(value)
-        if value is not None and (amount is None or not 0 <= amount <= MAX_DOLLARS):
+        dollars = _number(value)
+        if value is not None and (dollars is None or not 0 <= dollars <= MAX_DOLLARS):
             _report_number(names, value, "amount of money")
             return None
-        return amount if may_be_free else amount or None
+        return dollars if may_be_free else dollars or None
 
     def milliseconds(self, *names: str, round_number: Callable[[float], int] = int) -> int | None:
         """Return a time in milliseconds since 1970, from a number or from ISO text, by default in UTC."""
-        return _milliseconds(self.get(*names), round_number)
+        return _time_ms(self.get(*names), round_number)
 
     def time_ms(self, *names: str) -> int | None:
         """Return a time in milliseconds since 1970, from ISO text or a number; a number below 100 billion is in seconds."""
         value = self.get(*names)
         number = _number(value)
-        is_in_seconds = number is not None and abs(number) < SECONDS_BELOW
-        return _milliseconds(number * 1_000 if number is not None and is_in_seconds else value)
+        is_in_seconds = number is not None and abs(number) < MIN_MILLISECOND_NUMBER
+        return _time_ms(number * 1_000 if number is not None and is_in_seconds else value)
 
     def small_facts(self, *names: str) -> Json:
         """Return the numbers and short texts of an object, such as an exit code, without long texts."""
         return {
             name: value
-            for name, value in list(self.fields(*names).items())[:MAX_FACTS]
+            for name, value in list(self.fields(*names).items())[:MAX_SMALL_FACTS]
             if isinstance(value, bool | int | float)
             or (isinstance(value, str) and len(value) <= MAX_FACT_CHARS)
         }
@@ -203,12 +210,12 @@ class JsonValue:
 
 
 NO_VALUE = JsonValue(None)
-_NUMBERS = (int, float)
+_NUMBER_TYPES = (int, float)
 
 
 def _number(value: Any) -> float | None:
     """Return a finite number, or None."""
-    if not isinstance(value, _NUMBERS) or isinstance(value, bool):
+    if not isinstance(value, _NUMBER_TYPES) or isinstance(value, bool):
         return None
     try:
         number = float(value)
@@ -225,18 +232,23 @@ def _count_in(value: Any) -> int | None:
     return int(number) if number is not None and 0 <= number <= MAX_TOKENS else None
 
 
-def _milliseconds(value: Any, round_number: Callable[[float], int] = int) -> int | None:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 25:
+def _time_ms(value: Any, round_number: Callable[[float], int] = int) -> int | None:
+    if (
+        isinstance(value, str)
+        and value.isascii()
+        and value.isdigit()
+        and len(value) <= MAX_TIME_DIGITS
+    ):
         value = int(value)
     if isinstance(value, str):
         try:
-            time = datetime.fromisoformat(value[:40])
-            moment = time.replace(tzinfo=time.tzinfo or UTC).timestamp() * 1_000
+            parsed_time = datetime.fromisoformat(value[:MAX_TIME_CHARS])
+            time_ms = parsed_time.replace(tzinfo=parsed_time.tzinfo or UTC).timestamp() * 1_000
         except (ValueError, OverflowError, OSError):
             return None
     else:
-        moment = _number(value) or 0
-    return round_number(moment) if 0 < moment <= LATEST_MILLISECONDS else None
+        time_ms = _number(value) or 0
+    return round_number(time_ms) if 0 < time_ms <= MAX_TIME_MS else None
 
 
 def _parse_json(value: Any) -> Any:
@@ -248,32 +260,40 @@ def _parse_json(value: Any) -> Any:
         return value
 
 
-def _report_number(names: Sequence[str], value: Any, noun: str) -> None:
+def _report_number(field_path: Sequence[str], value: Any, noun: str) -> None:
     notes = NUMBER_NOTES.get()
     if notes is not None and len(notes) < MAX_NUMBER_NOTES:
-        description = f"{'.'.join(names)} is {_short_text(value)}"
+        description = f"{'.'.join(field_path)} is {_short_text(value)}"
         notes.append(f"{description}, which is no {noun}: it was left out.")
 
 
 def _short_text(value: Any) -> str:
     """Return a short text for an untrusted value; a list or object is given by its type."""
     if isinstance(value, bool | float | int):
-        return str(_number(value)) if isinstance(value, int) and abs(value) > 10**30 else str(value)
+        return (
+            str(_number(value))
+            if isinstance(value, int) and abs(value) > MAX_SHOWN_INTEGER
+            else str(value)
+        )
     if isinstance(value, str):
         return repr(JsonValue(value).text()[:MAX_SHOWN_CHARS])
     return "a list" if isinstance(value, list) else "an object"
 
 
 def normalised_usage(
-    prompt: int, answer: int, cache_read: int = 0, cache_written: int = 0, reasoning: int = 0
+    prompt_tokens: int,
+    answer_tokens: int,
+    cache_read: int = 0,
+    cache_written: int = 0,
+    reasoning: int = 0,
 ) -> Usage:
-    """Return usage without double counting; a subset that is larger than its total is reduced to the total."""
-    cache_read = min(cache_read, prompt)
-    cache_written = min(cache_written, prompt - cache_read)
-    reasoning = min(reasoning, answer)
+    """Return usage without double counting, given totals of prompt and answer; a part is at most its total."""
+    cache_read = min(cache_read, prompt_tokens)
+    cache_written = min(cache_written, prompt_tokens - cache_read)
+    reasoning = min(reasoning, answer_tokens)
     return Usage(
-        input=prompt - cache_read - cache_written,
-        output=answer - reasoning,
+        input=prompt_tokens - cache_read - cache_written,
+        output=answer_tokens - reasoning,
         reasoning=reasoning,
         cache_read=cache_read,
         cache_write=cache_written,
@@ -281,14 +301,19 @@ def normalised_usage(
 
 
 def usage_of_whole_prompt(
-    prompt: int, answer: int, *, cache_read: int = 0, cache_written: int = 0, reasoning: int = 0
+    prompt_tokens: int,
+    answer_tokens: int,
+    *,
+    cache_read: int = 0,
+    cache_written: int = 0,
+    reasoning: int = 0,
 ) -> Usage | None:
     """Return usage, given a prompt that includes cached tokens and an answer that includes reasoning; None if all is 0."""
-    if not (prompt or answer or cache_read or cache_written):
+    if not (prompt_tokens or answer_tokens or cache_read or cache_written):
         return None
     return Usage(
-        input=max(0, prompt - cache_read - cache_written),
-        output=max(0, answer - reasoning),
+        input=max(0, prompt_tokens - cache_read - cache_written),
+        output=max(0, answer_tokens - reasoning),
         reasoning=reasoning,
         cache_read=cache_read,
         cache_write=cache_written,
@@ -296,12 +321,12 @@ def usage_of_whole_prompt(
 
 
 def media_at(address: Any, mime: str = "", name: str | None = None) -> Media:
-    """Return an image or file at an address: with the content of a data URI, else by name only."""
+    """Return the image or file at an address: with the content of a data URI, else by its name only."""
     address_text, mime = JsonValue(address).text(), mime or "application/octet-stream"
-    head, comma, data = address_text.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64"):
-        return Media(head[5:-7] or mime, data, name)
-    return Media(mime, None, name or address_text[:200] or None)
+    data_header, separator, data = address_text.partition(",")
+    if separator and data_header.startswith("data:") and data_header.endswith(";base64"):
+        return Media(data_header.removeprefix("data:").removesuffix(";base64") or mime, data, name)
+    return Media(mime, None, name or address_text[:MAX_ADDRESS_CHARS] or None)
 
 
 def fingerprint(text: str) -> bytes:

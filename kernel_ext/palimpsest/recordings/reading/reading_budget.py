@@ -21,27 +21,27 @@ FREE_BYTES = 16_000_000
 BUDGET_PER_BYTE = 100
 """Bytes of budget for each byte on the disk; compressed recordings need about 30."""
 MAX_VALUE_BYTES = 64_000_000
-"""Limit for one message or result, equal to that for a line."""
-VALUE_BYTES = 1_500
-"""Bytes that are counted for a value beside its texts, since each value takes time."""
-PART_BYTES = 1_000
+"""Maximum bytes of one message or result, equal to that for a line."""
+BYTES_PER_VALUE = 1_500
+"""Bytes that are counted for a value besides its texts, since each value takes time."""
+BYTES_PER_PART = 1_000
 """Bytes that are counted for each part of a message, which is stored and shown separately."""
-LOOK_BYTES = 100
+BYTES_PER_LOOK_UP = 100
 """Bytes that are counted for a repeated look-up of a message, and for a field inside a value."""
-TOO_MUCH = (
+TOO_MUCH_SENTENCE = (
     "It is {size:,} kB on the disk and comes to over {most:,} MB, which is more than is read of a file of that size: what "
     "was read until there is kept. If you trust it, unpack it or save fewer sessions in one file with the program that "
     "made it."
 )
-_WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
-_LISTS = (list, tuple)
+_TYPES_WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
+_LIST_TYPES = (list, tuple)
 _SPEND_BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_SPEND_BUDGET", default=None)
 
 _SPENT_BYTES: ContextVar[list[int] | None] = ContextVar("_SPENT_BYTES", default=None)
 
 
-Counted = tuple[int, list[Hashable]]
-"""See ``value_leaves``."""
+CountedValue = tuple[int, list[Hashable]]
+"""The bytes that are counted for a value, and its leaves; returned by ``value_leaves``."""
 
 
 class MakesTooMuch(UserError):
@@ -49,16 +49,16 @@ class MakesTooMuch(UserError):
 
 
 @contextmanager
-def reading_within_budget(size: int) -> Iterator[None]:
-    """Limit the work on a recording while the block runs; ``size`` is its size on the disk in bytes."""
-    bytes_left = limit = FREE_BYTES + BUDGET_PER_BYTE * size
+def reading_within_budget(disk_bytes: int) -> Iterator[None]:
+    """Limit the work on a recording while the block runs; ``disk_bytes`` is its size on the disk in bytes."""
+    bytes_left = budget_bytes = FREE_BYTES + BUDGET_PER_BYTE * disk_bytes
 
-    def spend_bytes(total_size: int) -> None:
+    def spend_bytes(spent: int) -> None:
         nonlocal bytes_left
-        bytes_left -= total_size
+        bytes_left -= spent
         if bytes_left < 0:
-            kilobytes, megabytes = max(1, size // 1_000), max(1, limit // 1_000_000)
-            raise MakesTooMuch(TOO_MUCH.format(size=kilobytes, most=megabytes))
+            kilobytes, megabytes = max(1, disk_bytes // 1_000), max(1, budget_bytes // 1_000_000)
+            raise MakesTooMuch(TOO_MUCH_SENTENCE.format(size=kilobytes, most=megabytes))
 
     token = _SPEND_BUDGET.set(spend_bytes)
     try:
@@ -68,22 +68,22 @@ def reading_within_budget(size: int) -> Iterator[None]:
 
 
 @contextmanager
-def counting() -> Iterator[Callable[[], int]]:
-    """Count the bytes that recordings come to while the block runs; the yielded function returns how many so far."""
-    total = [0]
-    token = _SPENT_BYTES.set(total)
+def counted_spending() -> Iterator[Callable[[], int]]:
+    """Count the bytes that are spent on recordings while the block runs; the yielded function returns their number so far."""
+    spent_total = [0]
+    token = _SPENT_BYTES.set(spent_total)
     try:
-        yield lambda: total[0]
+        yield lambda: spent_total[0]
     finally:
         _SPENT_BYTES.reset(token)
 
 
-def spend(size: int) -> None:
+def spend(byte_count: int) -> None:
     """Subtract bytes from the budget of the current recording, if there is one; raises MakesTooMuch."""
-    if (total := _SPENT_BYTES.get()) is not None:
-        total[0] += size
+    if (spent_total := _SPENT_BYTES.get()) is not None:
+        spent_total[0] += byte_count
     if (spend_bytes := _SPEND_BUDGET.get()) is not None:
-        spend_bytes(size)
+        spend_bytes(byte_count)
 
 
 def value_bytes(value: Any) -> int:
@@ -91,41 +91,44 @@ def value_bytes(value: Any) -> int:
     return value_leaves(value)[0]
 
 
-def value_leaves(value: Any) -> Counted:
-    """Return the bytes that are counted for a yielded value, and all of which it is made: texts, numbers, names and types."""
-    size, open_values = VALUE_BYTES + PART_BYTES * len(getattr(value, "parts", ())), [value]
+def value_leaves(value: Any) -> CountedValue:
+    """Return the bytes that are counted for a yielded value, and its leaves: the texts, numbers, names and types in it."""
+    byte_count = BYTES_PER_VALUE + BYTES_PER_PART * len(getattr(value, "parts", ()))
+    open_values = [value]
     leaves: list[Hashable] = []
     while open_values:
         inner = open_values.pop()
-        kind: Any = type(inner)
-        if kind in _WITHOUT_TEXT:
-            leaves.append(inner if inner == inner else "nan")  # each nan has a hash of its own
+        value_type: Any = type(inner)
+        if value_type in _TYPES_WITHOUT_TEXT:
+            leaves.append(inner if inner == inner else "nan")  # every nan has another hash
         elif isinstance(inner, str):
-            size += len(inner)
+            byte_count += len(inner)
             leaves.append(inner)
         elif isinstance(inner, dict):
-            size += LOOK_BYTES * len(inner) + sum(
+            byte_count += BYTES_PER_LOOK_UP * len(inner) + sum(
                 [len(key) for key in inner if isinstance(key, str)]
             )
             leaves.extend(inner)
             open_values.extend(inner.values())
-        elif isinstance(inner, _LISTS):
-            size += LOOK_BYTES * len(inner)
+        elif isinstance(inner, _LIST_TYPES):
+            byte_count += BYTES_PER_LOOK_UP * len(inner)
             leaves.append(len(inner))
             open_values.extend(inner)
         else:
-            leaves.append(kind)
-            open_values.extend(values_of(kind)(inner))
-    return size, leaves
+            leaves.append(value_type)
+            open_values.extend(values_of(value_type)(inner))
+    return byte_count, leaves
 
 
 @cache
-def values_of(kind: type) -> Callable[[Any], Sequence[Any]]:
+def values_of(value_type: type) -> Callable[[Any], Sequence[Any]]:
     """Return a function that returns the fields of a dataclass or a model in their order; none of any other type."""
-    if issubclass(kind, BaseModel):
-        names = tuple(kind.model_fields)
+    if issubclass(value_type, BaseModel):
+        field_names = tuple(value_type.model_fields)
     else:
-        names = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda value: [getattr(value, name) for name in names]
+        field_names = (
+            tuple(field.name for field in fields(value_type)) if is_dataclass(value_type) else ()
+        )
+    if len(field_names) > 1:
+        return attrgetter(*field_names)
+    return lambda value: [getattr(value, field_name) for field_name in field_names]

@@ -3,6 +3,7 @@
 The values come in the recording's order, so that a log of any size is read in one pass. Times are milliseconds since
 1970, None where the recording has none; texts are whole, as recorded. Ids are the recording's own and unique within a
 session; where there are none, the importer numbers the values (``m1``, ``m2``, ...).
+Fields named ``message``, ``call``, ``session``, ``parent`` and the like hold ids.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -42,15 +43,15 @@ class SessionBegin:
     permissions: str = ""
     """What the agent was allowed to do without asking, in the recording's own word."""
     parent: str | None = None
-    """The session in the same recording that started this one as a subagent."""
+    """Id of the session in the same recording that started this one as a subagent."""
     parent_call: str | None = None
     """Id of the parent's tool call that started this session."""
     branch_of: str | None = None
-    """The session off which this one branches, in the same recording or in a file beside it."""
+    """Id of the session off which this one branches, in the same recording or in a file beside it."""
     branch_at: str | None = None
-    """The last message that both branches have in common."""
+    """Id of the last message that both branches have in common."""
     copied_messages: Collection[str] = frozenset()
-    """The messages and compactions that the other branch also has; they are only counted there."""
+    """Ids of the messages and compactions that the other branch also has; they are only counted there."""
 
 
 @with_direct_init
@@ -70,7 +71,7 @@ class Thinking:
     text: str
     encrypted: bool = False
     tokens: int | None = None
-    """Length of the reasoning, where it was recorded."""
+    """Length of the reasoning in tokens, where it was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ class MessageRead:
     is_summary: bool = False
     """Whether the answer is the summary of the compaction before it."""
     session: str | None = None
-    """For a user message: the subagent's session in the same recording whose result it contains."""
+    """For a user message: id of the subagent's session in the same recording whose result it contains."""
     captured_request: SentRead | None = None
     """For an answer: the other parts of its captured request; None where the request was not captured."""
 
@@ -195,7 +196,7 @@ class ResultRead:
     metadata: Json = field(default_factory=dict)
     """Small facts about the result, such as an exit code, without a copy of its text."""
     session: str | None = None
-    """The session in the same recording to which the call gave work."""
+    """Id of the session in the same recording to which the call gave work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +216,9 @@ class CompactionRead:
     summary: str | None
     """The summary's text; None where the recording has it only in encrypted form."""
     keeps_from: str | None = None
-    """The first message that stayed word for word; None where none did."""
+    """Id of the first message that stayed word for word; None where none did."""
     replaced_messages: tuple[str, ...] | None = None
-    """The replaced messages, where the format lists them; None means all before ``keeps_from``."""
+    """Ids of the replaced messages, where the format lists them; None means all before ``keeps_from``."""
     created: int | None = None
     is_automatic: bool = True
     tokens_before: int | None = None
@@ -225,7 +226,7 @@ class CompactionRead:
     usage: Usage | None = None
     """Usage of the call that wrote the summary."""
     written_by: str | None = None
-    """The session in the same recording whose last request wrote the summary."""
+    """Id of the session in the same recording whose last request wrote the summary."""
     model: str = ""
 
 

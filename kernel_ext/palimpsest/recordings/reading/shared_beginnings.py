@@ -1,6 +1,6 @@
-"""Find the earlier session in a recording's folder that was resumed or forked into it, so that both begin alike.
+"""Find the earlier session, in a recording's folder, from which the recording was resumed or forked: both begin alike.
 
-Such recordings are sorted by the time of their last record; a message belongs to the first one that contains it.
+Recordings that begin alike are sorted by the time of their last record; a message belongs to the first one that contains it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -24,6 +24,7 @@ class SessionBeginning(NamedTuple):
     """The session and the first answer of a recording, by which recordings that begin alike are found."""
 
     session: str
+    """Id of the session; empty where none is recorded."""
     first_answer: str
     """What identifies the first answer across recordings: its id, time and usage; empty where there is none."""
 
@@ -45,9 +46,9 @@ class SharedBeginning(NamedTuple):
     """The messages that a recording shares with an earlier one."""
 
     session: str
-    """The earlier session."""
+    """Id of the earlier session."""
     messages: Sequence[str]
-    """The shared messages, in order."""
+    """Ids of the shared messages, in order."""
 
 
 def shared_beginning(
@@ -59,10 +60,14 @@ def shared_beginning(
     """
     longest_beginning: SharedBeginning | None = None
     for file in earlier_recordings(path, importer):
-        other_messages = _message_ids(importer, file, _stamp(file))
-        shared = [message for message in messages if message in other_messages]
-        if shared and (longest_beginning is None or len(shared) > len(longest_beginning.messages)):
-            longest_beginning = SharedBeginning(importer.session_beginning(file).session, shared)
+        other_ids = _message_ids(importer, file, _file_version(file))
+        shared_ids = [message_id for message_id in messages if message_id in other_ids]
+        if shared_ids and (
+            longest_beginning is None or len(shared_ids) > len(longest_beginning.messages)
+        ):
+            longest_beginning = SharedBeginning(
+                importer.session_beginning(file).session, shared_ids
+            )
     return longest_beginning
 
 
@@ -74,20 +79,22 @@ def earlier_recordings(path: Path, importer: object) -> Sequence[Path]:
     if not isinstance(importer, ResumedFormat):
         return ()
     folder = path.parent
-    beginnings = _beginnings(importer, folder, modified_time(folder), path.suffix)
+    beginnings = _beginnings(importer, folder, modified_ns(folder), path.suffix)
     own_beginning = beginnings.get(path.name)
     if own_beginning is None or not own_beginning.first_answer:
         return ()
     other_names = [
         name
-        for name, (session, first_answer) in beginnings.items()
-        if first_answer == own_beginning.first_answer and session != own_beginning.session
+        for name, (session_id, first_answer) in beginnings.items()
+        if first_answer == own_beginning.first_answer and session_id != own_beginning.session
     ]
     if not other_names:
         return ()
-    end = (_last_time(path, _stamp(path)), path.name)
-    ends = sorted((_last_time(folder / name, _stamp(folder / name)), name) for name in other_names)
-    return tuple(folder / name for time, name in ends if (time, name) < end)
+    own_end = (_last_time_ms(path, _file_version(path)), path.name)
+    ends = sorted(
+        (_last_time_ms(folder / name, _file_version(folder / name)), name) for name in other_names
+    )
+    return tuple(folder / name for time_ms, name in ends if (time_ms, name) < own_end)
 
 
 def first_records(path: Path) -> Iterator[JsonValue]:
@@ -97,9 +104,9 @@ def first_records(path: Path) -> Iterator[JsonValue]:
 
 @lru_cache(maxsize=8)
 def _beginnings(
-    importer: ResumedFormat, folder: Path, _modified: int, suffix: str
+    importer: ResumedFormat, folder: Path, _modified_ns: int, suffix: str
 ) -> dict[str, SessionBeginning]:
-    """Return the beginnings of an importer's files in a folder, by file name; a new ``_modified`` reads them again."""
+    """Return the beginnings of an importer's files in a folder, by file name; a new ``_modified_ns`` reads them again."""
     files = (
         file
         for file in sorted(folder.glob(f"*{suffix}"))
@@ -115,11 +122,11 @@ def _beginnings(
     return beginnings
 
 
-_Stamp = tuple[int, int]
-"""Time of a file's newest change, and its size."""
+_FileVersion = tuple[int, int]
+"""Time of a file's newest change in nanoseconds, and its size in bytes; zeros where it cannot be read."""
 
 
-def _stamp(file: Path) -> _Stamp:
+def _file_version(file: Path) -> _FileVersion:
     try:
         status = file.stat()
     except OSError:
@@ -128,7 +135,7 @@ def _stamp(file: Path) -> _Stamp:
 
 
 @lru_cache(maxsize=64)
-def _message_ids(importer: ResumedFormat, file: Path, _unchanged: _Stamp) -> Collection[str]:
+def _message_ids(importer: ResumedFormat, file: Path, _version: _FileVersion) -> Collection[str]:
     try:
         return frozenset(importer.message_ids(file))
     except (OSError, UserError):
@@ -136,7 +143,7 @@ def _message_ids(importer: ResumedFormat, file: Path, _unchanged: _Stamp) -> Col
 
 
 @lru_cache(maxsize=1_024)
-def _last_time(file: Path, _unchanged: _Stamp) -> int:
+def _last_time_ms(file: Path, _version: _FileVersion) -> int:
     """Return the newest time of a file's records, in milliseconds since 1970; 0 where it cannot be read."""
     times = (record.time_ms("timestamp") or 0 for _, record in json_lines(file, discard_report))
     try:
@@ -145,6 +152,6 @@ def _last_time(file: Path, _unchanged: _Stamp) -> int:
         return 0
 
 
-def modified_time(folder: Path) -> int:
+def modified_ns(folder: Path) -> int:
     """Return the time at which a folder was changed, in nanoseconds; 0 where it cannot be read."""
-    return _stamp(folder)[0]
+    return _file_version(folder)[0]

@@ -23,14 +23,17 @@ from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
 from palimpsest.transcript.errors import UserError
 
 MAX_LINE_BYTES = 64_000_000
-TOO_LONG = f"It is longer than {MAX_LINE_BYTES // 1_000_000} MB and was left out."
+TOO_LONG_SENTENCE = f"It is longer than {MAX_LINE_BYTES // 1_000_000} MB and was left out."
 MAX_DOCUMENT_BYTES = 64_000_000
 """Largest document that is read as a whole; ``json_items`` reads larger ones."""
-HEAD_BYTES = 65_536
+MAX_HEAD_BYTES = 65_536
+"""Maximum bytes at a file's beginning by which its format is recognised."""
+MAX_HEAD_NAMES = 1_000
+"""Maximum names in a folder by which its format is recognised."""
 MAX_SEARCHED_LINES = 3
-"""First lines of a file that are searched for one that can be read."""
+"""Maximum lines at a file's beginning that are searched for one that can be read."""
 MAX_DEPTH = 100
-"""Levels of nesting that are read; recorded sessions have about ten."""
+"""Maximum levels of nesting that are read; recorded sessions have about ten."""
 _PIECE_BYTES = 1 << 20
 _IJSON_PIECE_BYTES = 1 << 16
 _BLANKS = re.compile(r"[ \t\n\r]*+")
@@ -40,29 +43,31 @@ COUNT_BYTES: ContextVar[Callable[[int], None] | None] = ContextVar("COUNT_BYTES"
 """Called with the bytes of each piece that is read, for the progress of an import."""
 
 
-def discard_report(_place: str, _what: str) -> None:
+def discard_report(_place: str, _sentence: str) -> None:
     """Ignore a report: another pass over the file reports the same problem."""
 
 
 def report_beside(report: Report, name: str) -> Report:
     """Return a report function that adds a file's name, for a file that belongs to another recording."""
-    return lambda place, what: report(f"{name}, {place}" if place else name, what)
+    return lambda place, sentence: report(f"{name}, {place}" if place else name, sentence)
 
 
 def head_of(path: Path) -> Head:
     """Return the beginning of a source; raises UserError where it is neither file nor folder."""
     if path.is_dir():
-        names = sorted(child.name for child, _ in zip(path.iterdir(), range(1_000), strict=False))
+        names = sorted(
+            child.name for child, _ in zip(path.iterdir(), range(MAX_HEAD_NAMES), strict=False)
+        )
         return Head(path, names=tuple(names))
     try:
         with open_regular(path, follow=True) as file:
-            return Head(path, start=file.read(HEAD_BYTES) or b"")
+            return Head(path, start=file.read(MAX_HEAD_BYTES) or b"")
     except OSError as error:
         raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
 
 
 def first_object(head: Head) -> JsonValue:
-    """Return the first line of a file that is a JSON object; the lines before it were cut off or broken."""
+    """Return the first of a file's first lines that is a JSON object; NO_VALUE where none is."""
     for line in head.start.split(b"\n")[:MAX_SEARCHED_LINES]:
         value = JsonValue(line).decoded()
         if isinstance(value.raw, dict):
@@ -95,7 +100,7 @@ def json_lines(
             continue
         if not isinstance(value, dict):
             report(f"line {number}", "It is no JSON object and was left out.")
-        elif line.count(b"{") + line.count(b"[") > MAX_DEPTH and too_deep(value):
+        elif line.count(b"{") + line.count(b"[") > MAX_DEPTH and is_too_deep(value):
             report(f"line {number}", "It is nested too deeply and was left out.")
         else:
             yield number, JsonValue(value)
@@ -105,30 +110,30 @@ def file_lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file with their numbers, from 1; a line that is too long is reported and left out."""
     with open_regular(path, follow=True) as file:
         pieces: list[bytes] = []
-        number, length = 1, 0
+        number, byte_count = 1, 0
         while piece := _count_bytes(file.read(_PIECE_BYTES)):
-            *ended, unfinished_line = piece.split(b"\n")
-            for end in ended:
-                line, is_too_long = b"".join((*pieces, end)), length > MAX_LINE_BYTES
-                pieces, length = [], 0
+            *ended_pieces, unfinished_line = piece.split(b"\n")
+            for line_end in ended_pieces:
+                line, is_too_long = b"".join((*pieces, line_end)), byte_count > MAX_LINE_BYTES
+                pieces, byte_count = [], 0
                 if is_too_long or len(line) > MAX_LINE_BYTES:
-                    report(f"line {number}", TOO_LONG)
+                    report(f"line {number}", TOO_LONG_SENTENCE)
                 else:
                     yield number, line
                 number += 1
-            length += len(unfinished_line)
-            if unfinished_line and length <= MAX_LINE_BYTES:
+            byte_count += len(unfinished_line)
+            if unfinished_line and byte_count <= MAX_LINE_BYTES:
                 pieces.append(unfinished_line)
-        if length > MAX_LINE_BYTES:
-            report(f"line {number}", TOO_LONG)
+        if byte_count > MAX_LINE_BYTES:
+            report(f"line {number}", TOO_LONG_SENTENCE)
         elif pieces:
             yield number, b"".join(pieces)
 
 
 def _count_bytes(piece: bytes | None) -> bytes:
-    count, content = COUNT_BYTES.get(), piece or b""
-    if count is not None and content:
-        count(len(content))
+    count_bytes, content = COUNT_BYTES.get(), piece or b""
+    if count_bytes is not None and content:
+        count_bytes(len(content))
     return content
 
 
@@ -151,7 +156,7 @@ def json_document(path: Path, *, follow: bool = True) -> JsonValue:
         raise UserError(f"{str(path)!r} cannot be read whole: {error}") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{str(path)!r} holds no JSON that can be read.") from error
-    if too_deep(value):
+    if is_too_deep(value):
         raise UserError(f"{str(path)!r} is nested too deeply to be a recorded session.")
     return JsonValue(value)
 
@@ -166,11 +171,11 @@ def json_items(
     """
     try:
         with open_regular(path, follow=True) as file:
-            levels = 0 if share_limit else len(prefix.split("."))
-            limited = NestingLimit(
-                lambda size: _count_bytes(file.read(size)), MAX_DEPTH, value_level=levels
+            value_level = 0 if share_limit else len(prefix.split("."))
+            limited_file = NestingLimit(
+                lambda size: _count_bytes(file.read(size)), MAX_DEPTH, value_level=value_level
             )
-            yield from _items_of(limited, prefix, path)
+            yield from _items_of(limited_file, prefix, path)
     except NestedTooDeeply:
         report(prefix, "The document is nested too deeply here; what follows was left out.")
     except BuildsTooMuch as error:
@@ -210,9 +215,9 @@ def _items_in_text(content: NestingLimit, prefix: str, path: Path) -> Iterator[A
         text = content_bytes.decode()
     except UnicodeDecodeError as error:
         text = content_bytes[: error.start].decode()
-    names = prefix.split(".")
+    prefix_names = prefix.split(".")
     try:
-        end = yield from _values_at(text, _after_blanks(text, 0), names, len(names))
+        end = yield from _values_at(text, _after_blanks(text, 0), prefix_names, len(prefix_names))
     except ValueError as error:
         if limit_error is None:
             raise
@@ -222,18 +227,18 @@ def _items_in_text(content: NestingLimit, prefix: str, path: Path) -> Iterator[A
 
 
 def _values_at(
-    text: str, start: int, names: Sequence[str] | None, levels: int
+    text: str, start: int, path_names: Sequence[str] | None, levels: int
 ) -> Generator[Any, None, int]:
     """Yield the values at a path inside the value at ``start``; return where that value and its blanks end.
 
     With None for the names nothing is yielded. Values deeper than ``levels`` are parsed as a whole.
     """
     first_char = text[start : start + 1]
-    if names == [] or levels == 0 or first_char not in ("{", "["):
+    if path_names == [] or levels == 0 or first_char not in ("{", "["):
         value, end = _DECODER.raw_decode(text, start)
         if isinstance(value, int | float) and text[end : end + 1] in (".", "e", "E"):
             raise ValueError(f"The number at {start} breaks off.")
-        if names == []:
+        if path_names == []:
             yield value
         return _after_blanks(text, end)
     position = _after_blanks(text, start + 1)
@@ -244,8 +249,8 @@ def _values_at(
         name = "item"
         if first_char == "{":
             name, position = _name_at(text, position)
-        inner = names[1:] if names and names[0] == name else None
-        position = yield from _values_at(text, position, inner, levels - 1)
+        inner_names = path_names[1:] if path_names and path_names[0] == name else None
+        position = yield from _values_at(text, position, inner_names, levels - 1)
         separator, position = text[position : position + 1], _after_blanks(text, position + 1)
         if separator == closing:
             return position
@@ -267,21 +272,21 @@ def _after_blanks(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON.")
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON.")
 
 
-def _finite(number: str) -> float:
+def _finite_number(number: str) -> float:
     value = float(number)
-    return value if isfinite(value) else _refuse(number)
+    return value if isfinite(value) else _refuse_constant(number)
 
 
-_DECODER = JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+_DECODER = JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite_number)
 
 
-def json_field(path: Path, name: str, report: Report = discard_report) -> JsonValue:
-    """Return the value at a prefix of a document of any size."""
-    return JsonValue(next(json_items(path, name, report), None))
+def json_field(path: Path, prefix: str, report: Report = discard_report) -> JsonValue:
+    """Return the first value at a prefix of a document of any size; one without content where there is none."""
+    return JsonValue(next(json_items(path, prefix, report), None))
 
 
 def json_objects(
@@ -295,7 +300,7 @@ def json_objects(
             report(f"{noun} {number}", "It is no JSON object and was left out.")
 
 
-def too_deep(value: Any, levels: int = MAX_DEPTH) -> bool:
+def is_too_deep(value: Any, levels: int = MAX_DEPTH) -> bool:
     """Return whether a value is nested more deeply than the limit."""
     layer = [value]
     for _ in range(levels):

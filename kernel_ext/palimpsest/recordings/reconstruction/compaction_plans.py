@@ -30,7 +30,7 @@ from palimpsest.transcript.values import ModelInfo
 
 PLAN_RULE: OwnRule = "compact/plan"
 """Rule for the beginning of a tail, which is recorded in the marker and not in a decision."""
-NO_REQUEST = "no request for the summary tells which model and policy held"
+NO_REQUEST_REASON = "no request for the summary tells which model and policy held"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,79 +56,92 @@ class CompactionRedecision:
         self._policy_of = policy_of
         self._read_blob = read_blob
         self._pending: list[_PendingDecision] = []
-        self._model: ModelInfo | None = None
-        """The model of the newest step, for which compactions are planned and checked, even if another model writes them."""
-        self._stages: StageProgress | None = None
-        """The progress of a summary in stages."""
+        self._step_model: ModelInfo | None = None
+        """The newest step's model, for which compactions are planned and checked, even if another model writes them."""
+        self._stage_progress: StageProgress | None = None
+        """The progress of a summary that is written in stages; None where none is being written."""
 
     def add_marker(self, seq: int, part: CompactionPart, view: View) -> None:
         """Store a marker, which contains the tail's beginning, to be decided again."""
         decision = _tail_decision(part.message_id, part.tail_start_id)
         self._pending.append(_PendingDecision(seq, view, decision))
 
-    def add_choice(self, seq: int, decision: Decision, view: View, facts: Facts | None) -> None:
+    def add_content_decision(
+        self, seq: int, decision: Decision, view: View, facts: Facts | None
+    ) -> None:
         """Store a decision about a request's content, to be decided again."""
         self._pending.append(_PendingDecision(seq, view, decision, facts))
 
     def decide_pending(
         self, request: StepRequest, newest_request: StepRequest | None
     ) -> Iterator[DecisionPoint]:
-        """Make the pending decisions for a request again; ``newest_request`` is the request before it."""
+        """Make the decisions that wait for a request again; ``newest_request`` is the request before it."""
         if request.purpose == "step":
-            yield from self.unsent_decisions(newest_request)
-            self._model = request.model
+            yield from self.decide_unsent(newest_request)
+            self._step_model = request.model
             return
         if request.purpose != "compaction":
             return
-        pending, self._pending = self._pending, []
-        for decision in pending:
-            yield self._decided_point(decision, request)
-        stage = SummaryStage.from_numbers(pending[-1].decision.numbers) if pending else None
-        if self._stages is not None and stage is not None:
-            self._stages = self._stages.after_request(stage, request.id)
+        pending_decisions, self._pending = self._pending, []
+        for pending_decision in pending_decisions:
+            yield self._decided_point(pending_decision, request)
+        stage = (
+            SummaryStage.from_numbers(pending_decisions[-1].decision.numbers)
+            if pending_decisions
+            else None
+        )
+        if self._stage_progress is not None and stage is not None:
+            self._stage_progress = self._stage_progress.after_request(stage, request.id)
 
     def check_summary(
         self, seq: int, decision: Decision, view: View, request: StepRequest | None
     ) -> DecisionPoint:
-        """Check a summary again; ``request`` wrote it."""
-        infos = (message.info for message in view.messages if message.id == decision.message_id)
-        info = next(infos, None)
-        if request is None or not isinstance(info, AssistantMessage):
-            return DecisionPoint("compact", seq, "", (decision,), (), NO_REQUEST)
-        policy, model = self._policy_of(request), self._session_model(view, info.parent_id, request)
+        """Check a summary again, under the policy of the request that wrote it."""
+        summary_infos = (m.info for m in view.messages if m.id == decision.message_id)
+        summary_info = next(summary_infos, None)
+        if request is None or not isinstance(summary_info, AssistantMessage):
+            return DecisionPoint("compact", seq, "", (decision,), (), NO_REQUEST_REASON)
+        policy, model = (
+            self._policy_of(request),
+            self._session_model(view, summary_info.parent_id, request),
+        )
         count = self._counter(policy.estimator)
-        # Another view loads the texts; the view after the summary no longer needs them.
-        own_messages = messages_before(view.messages, info.parent_id)
-        earlier = View.of(own_messages, view.decisions, self._read_blob)
-        tokens_before = messages_tokens(earlier, policy, model, count)
+        # Another view loads the texts, which the view after the summary does not contain.
+        covered_messages = messages_before(view.messages, summary_info.parent_id)
+        earlier_view = View.of(covered_messages, view.decisions, self._read_blob)
+        tokens_before = messages_tokens(earlier_view, policy, model, count)
         # In older sessions, whose summaries were not graded, the report is different.
         is_graded = "recent" in decision.numbers
         if is_graded:
             # Grading needs the texts that the summary covers.
-            view = View(view.messages, view.decisions, {**view.texts, **earlier.texts})
+            view = View(view.messages, view.decisions, {**view.texts, **earlier_view.texts})
         # Older sessions, in which the rules for names had no version, contain none.
-        version = decision.numbers.get("names")
-        report_again = summary_report(
+        names_version = decision.numbers.get("names")
+        new_report = summary_report(
             view,
-            info,
+            summary_info,
             policy,
             model,
             count,
             tokens_before,
             decision.id,
             is_graded=is_graded,
-            names_version=version if isinstance(version, int) else 1,
+            names_version=names_version if isinstance(names_version, int) else 1,
             has_kept_numbers="kept" in decision.numbers,
         )
-        redecided = (report_again,) if isinstance(report_again, Decision) else ()
-        return DecisionPoint("compact", seq, request.id, (decision,), redecided)
+        new_decisions = (new_report,) if isinstance(new_report, Decision) else ()
+        return DecisionPoint("compact", seq, request.id, (decision,), new_decisions)
 
-    def unsent_decisions(self, newest_request: StepRequest | None) -> Iterator[DecisionPoint]:
+    def decide_unsent(self, newest_request: StepRequest | None) -> Iterator[DecisionPoint]:
         """Repeat the decisions for requests that were never sent, under the policy of the newest request."""
-        pending, self._pending = self._pending, []
-        for decision in pending:
-            point = self._decided_point(decision, newest_request)
-            yield point if point.is_same else replace(point, new_decisions=(), problem=NO_REQUEST)
+        pending_decisions, self._pending = self._pending, []
+        for pending_decision in pending_decisions:
+            point = self._decided_point(pending_decision, newest_request)
+            yield (
+                point
+                if point.is_same
+                else replace(point, new_decisions=(), problem=NO_REQUEST_REASON)
+            )
 
     def _decided_point(
         self, pending: _PendingDecision, request: StepRequest | None
@@ -150,16 +163,18 @@ class CompactionRedecision:
             model = self._session_model(pending.view, marker_id, request)
             plan = plan_at(pending.view, marker_id, policy, model, self._counter)
             return _tail_decision(marker_id, plan.tail_start_id)
-        system: list[str] = json.loads(self._read_blob(request.system.sha256))
+        system_blocks: list[str] = json.loads(self._read_blob(request.system.sha256))
         facts = pending.facts or request.facts
         count = self._counter(facts.estimator)
         selector = StageSelector(
-            marker_id, tuple(system), request.model, policy, count, facts.calibration
+            marker_id, tuple(system_blocks), request.model, policy, count, facts.calibration
         )
-        numbers = self._numbers(pending, selector)
+        numbers = self._content_numbers(pending, selector)
         return None if numbers is None else selector.decision(pending.decision.id, numbers)
 
-    def _numbers(self, pending: _PendingDecision, selector: StageSelector) -> dict[str, Any] | None:
+    def _content_numbers(
+        self, pending: _PendingDecision, selector: StageSelector
+    ) -> dict[str, Any] | None:
         """Return the numbers of the decision about the request's content."""
         view, numbers = pending.view, pending.decision.numbers
         if "lacks" in numbers:
@@ -169,23 +184,23 @@ class CompactionRedecision:
             if whole_history.fits_one_request or not selector.policy.compact.serialize:
                 return whole_history.numbers
             result_chars = whole_history.result_chars
-            self._stages = selector.stage_progress(view, result_chars)
-            return selector.next_stage_numbers(view, result_chars, self._stages)
-        if self._stages is None:
+            self._stage_progress = selector.stage_progress(view, result_chars)
+            return selector.next_stage_numbers(view, result_chars, self._stage_progress)
+        if self._stage_progress is None:
             return None
-        return selector.next_stage_numbers(view, int(numbers["result_chars"]), self._stages)
+        return selector.next_stage_numbers(view, int(numbers["result_chars"]), self._stage_progress)
 
     def _session_model(self, view: View, marker_id: str, request: StepRequest) -> ModelInfo:
         """Return the session's model at a marker; another model may write the summary."""
         info = next((message.info for message in view.messages if message.id == marker_id), None)
         marker_model = info.model if isinstance(info, UserMessage) else None
-        if request.model.ref == marker_model or self._model is None:
+        if request.model.ref == marker_model or self._step_model is None:
             return request.model
-        return self._model
+        return self._step_model
 
 
 def _repeated_request_numbers(view: View, selector: StageSelector) -> dict[str, Any]:
-    """Return the numbers of a repeated request for a summary: the earlier ones, and what was missing in the rejected text."""
+    """Return the numbers of a repeated request for a summary: the earlier ones, and what the rejected text lacks."""
     policy, marker_id = selector.policy, selector.marker_id
     history = messages_seen_at(view, marker_id, policy)
     rejected_summary = rejected_text(view.messages, marker_id)

@@ -1,4 +1,4 @@
-"""Results of deciding a recorded session again: for each decision point, the recorded and the new decisions."""
+"""The results of deciding a recorded session again: the recorded and the new decisions of each decision point."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class DecisionPoint:
     seq: int
     """Sequence number of the first decision's record, or, without a decision, of the record at which the decider ran."""
     request_id: str
-    """The request whose policy was in effect; empty where none is known."""
+    """Id of the request whose policy was in effect; empty where none is known."""
     recorded_decisions: tuple[Decision, ...]
     new_decisions: tuple[Decision, ...]
     """The decisions that today's code makes from the recorded facts, with the recorded ids."""
@@ -40,6 +40,7 @@ class Redecision:
 
     session_id: str
     occasions: tuple[DecisionPoint, ...]
+    """The decision points, in the order of the log."""
     recorded_version: str
     """Version of the software that began the session."""
     version: str
@@ -66,16 +67,16 @@ class Redecision:
         """The result as a few lines of text."""
         checked_points = [point for point in self.occasions if point.decider != "hook"]
         decision_count = sum(len(point.recorded_decisions) for point in checked_points)
-        head = f"{decision_count:,} decisions on {len(checked_points):,} occasions"
+        beginning = f"{decision_count:,} decisions on {len(checked_points):,} occasions"
         if self.is_same:
-            by_hooks = f" {self.hook_decisions:,} more were given by hooks, and are taken as given."
-            return (
-                f"{head}: all decided again, bit for bit.{by_hooks if self.hook_decisions else ''}"
+            hook_sentence = (
+                f" {self.hook_decisions:,} more were given by hooks, and are taken as given."
             )
-        lines = [f"{head}: {len(self.differences):,} occasions differ."]
+            return f"{beginning}: all decided again, bit for bit.{hook_sentence if self.hook_decisions else ''}"
+        lines = [f"{beginning}: {len(self.differences):,} occasions differ."]
         if self.recorded_version != self.version:
-            versions = f"{self.recorded_version}, decided again by {self.version}"
-            lines.append(f"Recorded by version {versions}.")
+            version_text = f"{self.recorded_version}, decided again by {self.version}"
+            lines.append(f"Recorded by version {version_text}.")
         lines += [
             f"- record {point.seq}, {point.decider}: {_difference_text(point)}"
             for point in self.differences

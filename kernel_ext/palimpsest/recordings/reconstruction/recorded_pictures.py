@@ -18,31 +18,39 @@ from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, Req
 
 def recorded_pictures(decisions: Iterable[Decision], read_blob: Callable[[str], bytes]) -> Shrink:
     """Return a function from a picture to the version that was sent; raises NotFound where its content is gone."""
-    versions = {
+    version_by_picture = {
         (decision.part_id, index): version
         for decision in decisions
         for index, version in pictures_of(decision).items()
     }
 
-    def shrink(picture: SentPicture, _side: int, _most_bytes: int | None) -> ShrunkPicture | None:
-        version = versions.get((picture.part_id, str(picture.index_in_part)), {})
-        url, mime, size = version.get("url"), version.get("mime"), version.get("to")
-        if not (isinstance(url, str) and isinstance(mime, str) and isinstance(size, list | tuple)):
+    def shrink(picture: SentPicture, _side: int, _max_bytes: int | None) -> ShrunkPicture | None:
+        version = version_by_picture.get((picture.part_id, str(picture.index_in_part)), {})
+        url, mime, width_and_height = version.get("url"), version.get("mime"), version.get("to")
+        if not (
+            isinstance(url, str)
+            and isinstance(mime, str)
+            and isinstance(width_and_height, list | tuple)
+        ):
             return None
         content = read_blob(url.removeprefix("blob:"))
-        length = len(f"data:{mime};base64,") + 4 * -(-len(content) // 3)
-        width, height = (int(side) for side in size[:2])
-        return ShrunkPicture(url, mime, (width, height), length)
+        url_chars = len(f"data:{mime};base64,") + 4 * -(-len(content) // 3)
+        width, height = (int(side) for side in width_and_height[:2])
+        return ShrunkPicture(url, mime, (width, height), url_chars)
 
     return shrink
 
 
 def refused_limits(decisions: Iterable[Decision]) -> RequestLimits:
     """Return the limits in a provider's refusal that led to these decisions; no limits without a refusal."""
-    names = {field.name for field in fields(RequestLimits)}
+    limit_names = {field.name for field in fields(RequestLimits)}
     for decision in decisions:
         limits = decision.numbers.get(LEARNED_KEY)
         if isinstance(limits, dict):
-            numbers = {str(k): v for k, v in limits.items() if k in names and isinstance(v, int)}
+            numbers = {
+                str(name): limit
+                for name, limit in limits.items()
+                if name in limit_names and isinstance(limit, int)
+            }
             return RequestLimits(**numbers)
     return NO_LIMITS

@@ -52,9 +52,9 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.hook_values import HOOK_RULE_PREFIX as HOOK
 
 TRUNCATE = "truncate"
-NO_FACTS = "the facts were not recorded"
-NO_POLICY = "no request tells which policy held"
-NO_TEXT = "the whole output is not kept any more"
+NO_FACTS_REASON = "the facts were not recorded"
+NO_POLICY_REASON = "no request tells which policy held"
+NO_TEXT_REASON = "the whole output is not kept any more"
 UNRECORDED_ID = "dec_0"
 """Id of a decision that was not recorded."""
 
@@ -66,8 +66,8 @@ def redecide(store: Store, session_id: str, *, counter: CounterOf = tokenizer) -
     replay = _LogReplay(store, counter)
     points = tuple(replay.decision_points(store.read(session_id)))
     session = replay.state.session
-    recorded = session.version if session is not None else ""
-    return Redecision(session_id, points, recorded, __version__)
+    recorded_version = session.version if session is not None else ""
+    return Redecision(session_id, points, recorded_version, __version__)
 
 
 def redecide_all(
@@ -78,7 +78,7 @@ def redecide_all(
 
 
 @dataclass(slots=True)
-class _Batch:
+class _DecisionBatch:
     """Decisions that a decider made in one run, with the view and facts that it used."""
 
     decider: Decider
@@ -104,33 +104,33 @@ class _LogReplay:
         self.state = State()
         self._counter = counter
         blobs = RecordedBlobs(store)
-        self._read_blob, self._policy = blobs.read, blobs.policy
-        self._request_of_answer: dict[str, StepRequest] = {}
-        """Requests, by the message of their answer."""
+        self._read_blob, self._policy_of = blobs.read, blobs.policy
+        self._request_by_answer: dict[str, StepRequest] = {}
+        """Requests, by the id of their answer's message."""
         self._newest_request: StepRequest | None = None
         self._ended_calls: dict[str, _EndedCall] = {}
-        self._batches: list[_Batch] = []
-        self._view_before: View | None = None
-        """The view of a decider that runs before the next request."""
+        self._batches: list[_DecisionBatch] = []
+        self._view_before_deciders: View | None = None
+        """The view of deciders that run before the next request; None where none is known yet."""
         self._is_turn_open = False
         """Whether a request was sent since the deciders that run after turns last ran."""
-        self._plans = CompactionRedecision(counter, self._policy, self._read_blob)
+        self._compactions = CompactionRedecision(counter, self._policy_of, self._read_blob)
 
     def decision_points(self, records: Iterable[Record]) -> Iterator[DecisionPoint]:
         """Yield the decision points of the records."""
         for record in records:
-            yield from self._points_before(record)
+            yield from self._points_before_record(record)
             self.state.apply(record)
             if isinstance(record.event, StepRequested) and _runs_deciders(record.event.request):
                 self._handle_request(record.event.request)
-        yield from self._truncated_outputs()
+        yield from self._truncation_points()
         yield from self._points_before_request(None)
-        yield from self._plans.unsent_decisions(self._newest_request)
+        yield from self._compactions.decide_unsent(self._newest_request)
 
-    def _points_before(self, record: Record) -> Iterator[DecisionPoint]:
+    def _points_before_record(self, record: Record) -> Iterator[DecisionPoint]:
         match record.event:
             case DecisionMade(decision=decision) if decision.rule == COMPACT:
-                yield from self._compaction(record.seq, decision, record.event.facts)
+                yield from self._compaction_points(record.seq, decision, record.event.facts)
             case DecisionMade(decision=decision) if decision.rule.startswith(HOOK):
                 # A hook decided; it is not called again.
                 yield DecisionPoint("hook", record.seq, "", (decision,), (decision,))
@@ -144,18 +144,18 @@ class _LogReplay:
             case SessionStatus(status=status) if status.type == "idle":
                 yield from self._points_after_turn(record.seq)
             case StepRequested(request=request) if _runs_deciders(request):
-                yield from self._truncated_outputs()
+                yield from self._truncation_points()
                 yield from self._points_before_request(request, record.seq)
-                yield from self._plans.decide_pending(request, self._newest_request)
+                yield from self._compactions.decide_pending(request, self._newest_request)
             case _:
                 pass
 
     def _points_before_message(self, seq: int, info: MessageInfo) -> Iterator[DecisionPoint]:
-        """Handle a message that is about to appear."""
+        """Yield the decision points before a message appears, and store the view for the next request's deciders."""
         if isinstance(info, AssistantMessage):
-            self._view_before = self._view_before or self._view()
+            self._view_before_deciders = self._view_before_deciders or self._view()
             return
-        self._view_before = None
+        self._view_before_deciders = None
         if not info.by_engine and not info.joins:
             yield from self._points_after_turn(seq)
 
@@ -168,14 +168,14 @@ class _LogReplay:
             ):
                 self._ended_calls[part.id] = _EndedCall(seq, part)
         elif isinstance(part, CompactionPart) and part_before is not None:
-            self._plans.add_marker(seq, part, self._view())
+            self._compactions.add_marker(seq, part, self._view())
 
     def _handle_request(self, request: StepRequest) -> None:
         self._newest_request = request
-        self._view_before = None
+        self._view_before_deciders = None
         self._is_turn_open = True
         if request.message_id is not None:
-            self._request_of_answer[request.message_id] = request
+            self._request_by_answer[request.message_id] = request
 
     def _store_decision(self, seq: int, decision: Decision, facts: Facts | None) -> None:
         """Store a recorded decision; where it begins a batch, also store the view before it."""
@@ -183,45 +183,49 @@ class _LogReplay:
             self._ended_calls[decision.part_id].decision = decision
             return
         rule = decision.rule
-        decider = _DECIDERS.get(PRUNE_RULE if rule.startswith(PRUNE_RULE) else rule)
+        decider = _DECIDER_OF_RULE.get(PRUNE_RULE if rule.startswith(PRUNE_RULE) else rule)
         if decider is None:
             return
         if facts is not None or not self._batches or self._batches[-1].decider != decider:
             view = self._view()
-            self._view_before = self._view_before or view
-            self._batches.append(_Batch(decider, seq, view, facts))
+            self._view_before_deciders = self._view_before_deciders or view
+            self._batches.append(_DecisionBatch(decider, seq, view, facts))
         self._batches[-1].decisions.append(decision)
 
-    def _compaction(
+    def _compaction_points(
         self, seq: int, decision: Decision, facts: Facts | None
     ) -> Iterator[DecisionPoint]:
         if "retention" in decision.numbers:
-            request = self._request_of_answer.get(decision.message_id or "")
-            yield self._plans.check_summary(seq, decision, self._view(), request)
+            request = self._request_by_answer.get(decision.message_id or "")
+            yield self._compactions.check_summary(seq, decision, self._view(), request)
         elif "result_chars" in decision.numbers:
-            self._plans.add_choice(seq, decision, self._view(), facts)
+            self._compactions.add_content_decision(seq, decision, self._view(), facts)
 
     # Tools
 
-    def _truncated_outputs(self) -> Iterator[DecisionPoint]:
+    def _truncation_points(self) -> Iterator[DecisionPoint]:
         ended_calls, self._ended_calls = self._ended_calls, {}
-        for call in ended_calls.values():
-            part, seq, recorded = call.part, call.seq, call.decision
-            recorded_decisions = () if recorded is None else (recorded,)
-            request = self._request_of_answer.get(part.message_id)
+        for ended_call in ended_calls.values():
+            part, seq, recorded_decision = ended_call.part, ended_call.seq, ended_call.decision
+            recorded_decisions = () if recorded_decision is None else (recorded_decision,)
+            request = self._request_by_answer.get(part.message_id)
             if request is None:
-                if recorded_decisions or not _metadata(part).get("truncated"):
-                    yield DecisionPoint("truncate", seq, "", recorded_decisions, (), NO_POLICY)
+                if recorded_decisions or not _result_metadata(part).get("truncated"):
+                    yield DecisionPoint(
+                        "truncate", seq, "", recorded_decisions, (), NO_POLICY_REASON
+                    )
                 continue
-            policy = self._policy(request).truncate
-            if is_shortened_by_tool(_metadata(part), policy):
+            policy = self._policy_of(request).truncate
+            if is_shortened_by_tool(_result_metadata(part), policy):
                 continue
             whole_output = whole_result(part, self._read_blob)
             if whole_output is None:
-                yield DecisionPoint("truncate", seq, request.id, recorded_decisions, (), NO_TEXT)
+                yield DecisionPoint(
+                    "truncate", seq, request.id, recorded_decisions, (), NO_TEXT_REASON
+                )
                 continue
             decision = truncate(
-                UNRECORDED_ID if recorded is None else recorded.id,
+                UNRECORDED_ID if recorded_decision is None else recorded_decision.id,
                 part.id,
                 part.message_id,
                 whole_output,
@@ -240,18 +244,18 @@ class _LogReplay:
         """Make the decisions before a request again; ``request`` is None at the end of the journal."""
         batches, self._batches = self._batches, []
         for batch in batches:
-            yield self._decide_again(batch, request or self._newest_request)
-        if request is None or request.purpose != "step" or self._view_before is None:
+            yield self._redecide(batch, request or self._newest_request)
+        if request is None or request.purpose != "step" or self._view_before_deciders is None:
             return
-        policy = self._policy(request)
-        decided_again = {batch.decider for batch in batches}
-        if pruning_function(policy.prune.rule).when == "request" and "prune" not in decided_again:
-            yield self._decide_again(
-                _Batch("prune", seq, self._view_before, request.facts), request
+        policy = self._policy_of(request)
+        redecided = {batch.decider for batch in batches}
+        if pruning_function(policy.prune.rule).when == "request" and "prune" not in redecided:
+            yield self._redecide(
+                _DecisionBatch("prune", seq, self._view_before_deciders, request.facts), request
             )
-        if "remind" not in decided_again:
-            batch = _Batch("remind", seq, self._view_before, request.facts)
-            point = self._decide_again(batch, request)
+        if "remind" not in redecided:
+            batch = _DecisionBatch("remind", seq, self._view_before_deciders, request.facts)
+            point = self._redecide(batch, request)
             # Only a difference is reported: in nearly all turns no prompt was sent meanwhile.
             if not point.is_same:
                 yield point
@@ -262,26 +266,26 @@ class _LogReplay:
         if request is None or not self._is_turn_open:
             return
         self._is_turn_open = False
-        if pruning_function(self._policy(request).prune.rule).when == "request":
+        if pruning_function(self._policy_of(request).prune.rule).when == "request":
             return
         batches = [batch for batch in self._batches if batch.decider == "prune"]
         self._batches = [batch for batch in self._batches if batch.decider != "prune"]
-        for batch in batches or [_Batch("prune", seq, self._view(), request.facts)]:
-            yield self._decide_again(batch, request)
+        for batch in batches or [_DecisionBatch("prune", seq, self._view(), request.facts)]:
+            yield self._redecide(batch, request)
 
-    def _decide_again(self, batch: _Batch, request: StepRequest | None) -> DecisionPoint:
+    def _redecide(self, batch: _DecisionBatch, request: StepRequest | None) -> DecisionPoint:
         """Decide a batch again under the policy of a request."""
         decider, seq, recorded_decisions = batch.decider, batch.seq, tuple(batch.decisions)
         if request is None:
-            return DecisionPoint(decider, seq, "", recorded_decisions, (), NO_POLICY)
+            return DecisionPoint(decider, seq, "", recorded_decisions, (), NO_POLICY_REASON)
         if decider == "limit":
-            return self._decide_pictures_again(batch, request)
+            return self._redecide_pictures(batch, request)
         if batch.facts is None:
-            return DecisionPoint(decider, seq, request.id, recorded_decisions, (), NO_FACTS)
-        new_decisions = self._decide(batch, batch.facts, self._policy(request))
+            return DecisionPoint(decider, seq, request.id, recorded_decisions, (), NO_FACTS_REASON)
+        new_decisions = self._new_decisions(batch, batch.facts, self._policy_of(request))
         return DecisionPoint(decider, seq, request.id, recorded_decisions, new_decisions)
 
-    def _decide_pictures_again(self, batch: _Batch, request: StepRequest) -> DecisionPoint:
+    def _redecide_pictures(self, batch: _DecisionBatch, request: StepRequest) -> DecisionPoint:
         """Make the decisions about a request's pictures again; smaller versions of pictures are the stored ones."""
         recorded_decisions = tuple(batch.decisions)
         session = self.state.session
@@ -298,10 +302,14 @@ class _LogReplay:
                 refused_limits(recorded_decisions),
             )
         except NotFound:
-            return DecisionPoint("limit", batch.seq, request.id, recorded_decisions, (), NO_TEXT)
+            return DecisionPoint(
+                "limit", batch.seq, request.id, recorded_decisions, (), NO_TEXT_REASON
+            )
         return DecisionPoint("limit", batch.seq, request.id, recorded_decisions, new_decisions)
 
-    def _decide(self, batch: _Batch, facts: Facts, policy: Policy) -> tuple[Decision, ...]:
+    def _new_decisions(
+        self, batch: _DecisionBatch, facts: Facts, policy: Policy
+    ) -> tuple[Decision, ...]:
         new_id, count = _recorded_ids(batch), self._counter(facts.estimator)
         if batch.decider == "shorten":
             outputs = MessageOutputs(batch.view, policy, count)
@@ -316,13 +324,13 @@ class _LogReplay:
         return View.of(messages, decisions, self._read_blob)
 
 
-def _recorded_ids(batch: _Batch) -> Callable[[], str]:
+def _recorded_ids(batch: _DecisionBatch) -> Callable[[], str]:
     """Return a function that returns the ids of the recorded decisions one after the other."""
-    names = iter([decision.id for decision in batch.decisions])
-    return lambda: next(names, UNRECORDED_ID)
+    recorded_ids = iter([decision.id for decision in batch.decisions])
+    return lambda: next(recorded_ids, UNRECORDED_ID)
 
 
-def _metadata(part: ToolPart) -> Mapping[str, Any]:
+def _result_metadata(part: ToolPart) -> Mapping[str, Any]:
     return part.state.metadata if isinstance(part.state, ToolCompleted) else {}
 
 
@@ -331,7 +339,7 @@ def _runs_deciders(request: StepRequest) -> bool:
     return request.purpose not in BESIDE_PURPOSES
 
 
-_DECIDERS: dict[str, Decider] = {
+_DECIDER_OF_RULE: dict[str, Decider] = {
     PRUNE_RULE: "prune",
     OVERSIZED: "shorten",
     STEERED_RULE: "remind",

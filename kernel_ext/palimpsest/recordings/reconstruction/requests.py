@@ -49,7 +49,7 @@ class Rebuilt:
 
 
 def requests(store: Store, session_id: str) -> tuple[StepRequest, ...]:
-    """List the requests of a session, in order."""
+    """Return the requests of a session, in order."""
     return tuple(
         record.event.request
         for record in store.read(session_id)
@@ -69,7 +69,7 @@ def rebuild(store: Store, session_id: str, request_id: str) -> Rebuilt:
 
 
 def rebuild_all(store: Store, session_id: str, records: Iterable[Record]) -> Iterator[Rebuilt]:
-    """Rebuild every request in one pass over the journal."""
+    """Rebuild every request in one pass over the journal's records, and yield them in order."""
     state = State()
     for record in records:
         state.apply(record)
@@ -77,36 +77,48 @@ def rebuild_all(store: Store, session_id: str, records: Iterable[Record]) -> Ite
             yield _rebuilt_request(store, session_id, state, record.event.request)
 
 
-def _rebuilt_request(store: Store, session_id: str, state: State, record: StepRequest) -> Rebuilt:
-    if record.projection not in VERSIONS:
+def _rebuilt_request(
+    store: Store, session_id: str, state: State, recorded_request: StepRequest
+) -> Rebuilt:
+    if recorded_request.projection not in VERSIONS:
         raise UserError(
-            f"Request {record.id} was made by projection {record.projection}, and this version "
+            f"Request {recorded_request.id} was made by projection {recorded_request.projection}, and this version "
             f"of Palimpsest knows {', '.join(map(str, VERSIONS))}. Open it with a newer version."
         )
     read_blob, view = store.get_blob, View(state.messages(), state.decisions, {})
-    if record.opaque is None:
+    if recorded_request.opaque is None:
         view = View.of(view.messages, view.decisions, read_blob)
-    inputs = recorded_inputs(record, view, read_blob, lambda _: len, session_id, state.session)
-    neutral: NeutralMessages = ()
-    if record.opaque is not None:
+    inputs = recorded_inputs(
+        recorded_request, view, read_blob, lambda _: len, session_id, state.session
+    )
+    neutral_messages: NeutralMessages = ()
+    if recorded_request.opaque is not None:
         # The hook's request is stored whole, since it is not recorded how the hook made it.
-        sent_messages = marked_messages = tuple(json.loads(read_blob(record.opaque.sha256)))
+        sent_messages = marked_messages = tuple(
+            json.loads(read_blob(recorded_request.opaque.sha256))
+        )
     else:
-        neutral = project_inputs(inputs).messages
-        profile = profile_at(record.model.ref, record.projection)
-        sent_messages = to_provider(neutral, record.model, profile)
-        marked_messages = with_marks(sent_messages, record.marks)
+        neutral_messages = project_inputs(inputs).messages
+        profile = profile_at(recorded_request.model.ref, recorded_request.projection)
+        sent_messages = to_provider(neutral_messages, recorded_request.model, profile)
+        marked_messages = with_marks(sent_messages, recorded_request.marks)
     request = ModelRequest(
-        model=record.model,
+        model=recorded_request.model,
         messages=marked_messages,
         tools=inputs.tools,
-        parameters=dict(record.parameters),
+        parameters=dict(recorded_request.parameters),
         session_id=session_id,
-        purpose=record.purpose,
+        purpose=recorded_request.purpose,
         refusals=inputs.policy.overflow.refusals,
     )
     sha256 = request_hash(tuple(map(message_hash, sent_messages)))
-    return Rebuilt(record, request, sha256 == record.sha256, record.opaque_by, neutral)
+    return Rebuilt(
+        recorded_request,
+        request,
+        sha256 == recorded_request.sha256,
+        recorded_request.opaque_by,
+        neutral_messages,
+    )
 
 
 class RecordedBlobs:
@@ -115,15 +127,15 @@ class RecordedBlobs:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.read: Callable[[str], bytes] = cache(store.get_blob)
-        """Returns a blob by its hash."""
+        """Returns a blob, given its hash."""
         self._policies: dict[str, Policy] = {}
 
     def policy(self, request: StepRequest) -> Policy:
         """Return the policy under which a request was made."""
-        key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
-        if key not in self._policies:
-            self._policies[key] = policy_of(self._store, request)
-        return self._policies[key]
+        policy_key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
+        if policy_key not in self._policies:
+            self._policies[policy_key] = policy_of(self._store, request)
+        return self._policies[policy_key]
 
 
 def whole_result(part: ToolPart, read_blob: Callable[[str], bytes]) -> str | None:
@@ -139,6 +151,6 @@ def whole_result(part: ToolPart, read_blob: Callable[[str], bytes]) -> str | Non
     return whole_output(part, {blob.sha256: content.decode("utf-8", "surrogatepass")})
 
 
-def policy_of(store: Store, record: StepRequest) -> Policy:
+def policy_of(store: Store, recorded_request: StepRequest) -> Policy:
     """Return the context policy under which a request was made."""
-    return recorded_policy(record, store.get_blob)
+    return recorded_policy(recorded_request, store.get_blob)

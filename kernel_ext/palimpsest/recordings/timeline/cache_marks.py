@@ -14,15 +14,17 @@ from palimpsest.transcript.context_values.decisions import BESIDE_PURPOSES, Cont
 from palimpsest.transcript.visible_text import visible_line
 
 MAX_MARKS, MAX_MARK_CHARS = 100, 60
-UNKNOWN_ITEM = -1
+"""Maximum marks of a request, and maximum characters of each of a mark's fields."""
+NO_ITEM = -1
+"""In place of an item's index, where a mark's item is not known."""
 
 
 class PlacedMark(NamedTuple):
     """A cache mark with its place."""
 
     text: str
-    item: int
-    """The item that it stands after; -1 where that is not known."""
+    item_index: int
+    """Index of the item after which it stands; ``NO_ITEM`` where that is not known."""
 
 
 class SentMessages:
@@ -32,7 +34,7 @@ class SentMessages:
         self._messages: list[ContextItem] = []
 
     def add_request(self, request: StepRequest) -> None:
-        """Take the messages of the next request."""
+        """Take the messages of the next request, unless the request is no step of the conversation."""
         if request.purpose not in BESIDE_PURPOSES:
             del self._messages[request.same :]
             self._messages.extend(request.items)
@@ -40,56 +42,58 @@ class SentMessages:
     def placed_marks(self, request: StepRequest, items: ItemList) -> tuple[PlacedMark, ...]:
         """Return the cache marks of the newest request, in the order of the prompt."""
         return tuple(
-            PlacedMark(f"message {position + 1}", self._item_at(position, items))
+            PlacedMark(f"message {position + 1}", self._item_of_message(position, items))
             for position in sorted(set(request.marks))[:MAX_MARKS]
         )
 
-    def _item_at(self, position: int, items: ItemList) -> int:
+    def _item_of_message(self, position: int, items: ItemList) -> int:
         if not 0 <= position < len(self._messages):
-            return UNKNOWN_ITEM
+            return NO_ITEM
         message = self._messages[position]
         if message.role == "system":
-            return items.section("system")
-        names = (
-            f"{part}{RESULT_SUFFIX}" if message.role == "tool" else part
-            for part in message.part_ids
+            return items.section_index("system")
+        part_names = (
+            f"{part_id}{RESULT_SUFFIX}" if message.role == "tool" else part_id
+            for part_id in message.part_ids
         )
-        return items.last_of_parts(names)
+        return items.last_index_of_parts(part_names)
 
 
 def captured_marks(sent: JsonValue, items: ItemList) -> tuple[PlacedMark, ...]:
     """Return the captured cache marks; another program may have written the log."""
     marks = [mark for mark in sent.list_at("marks") if isinstance(mark, list)][:MAX_MARKS]
-    texts = [
-        tuple(visible_line(word[:MAX_MARK_CHARS]) for word in mark if isinstance(word, str))
+    mark_texts = [
+        tuple(visible_line(field[:MAX_MARK_CHARS]) for field in mark if isinstance(field, str))
         for mark in marks
     ]
     return tuple(
-        PlacedMark(f"{place} for {lifetime}" if lifetime else place, _item_of(place, block, items))
-        for place, lifetime, block, *_ in ((*words, "", "", "") for words in texts)
+        PlacedMark(
+            f"{place} for {lifetime}" if lifetime else place, _marked_item(place, block, items)
+        )
+        for place, lifetime, block, *_ in ((*texts, "", "", "") for texts in mark_texts)
         if place
     )
 
 
-def _item_of(place: str, block: str, items: ItemList) -> int:
-    """Return the item of a captured mark, by the part of the request or by the marked block."""
+def _marked_item(place: str, block: str, items: ItemList) -> int:
+    """Return the index of a captured mark's item, found by the place in the request or by the marked block."""
     if place.startswith("tool "):
-        return items.section("tools")
+        return items.section_index("tools")
     if place.startswith("system block ") or block == "system":
-        return items.section("system")
+        return items.section_index("system")
     match block.split(" "):
-        case ["call" | "result" as kind, call] if call:
-            return items.newest_of_call(call, "call" if kind == "call" else "output")
-        case ["text", digest, later] if later.isdecimal():
-            return items.newest_of_content(digest, int(later))
+        case ["call" | "result" as subject, call_id] if call_id:
+            return items.newest_index_of_call(call_id, "call" if subject == "call" else "output")
+        case ["text", content_hash, later_count] if later_count.isdecimal():
+            return items.newest_index_of_content(content_hash, int(later_count))
         case _:
-            return UNKNOWN_ITEM
+            return NO_ITEM
 
 
 def mark_fields(marks: Iterable[PlacedMark]) -> dict[str, Any]:
     """Return the fields of a request that hold its marks."""
-    placed = tuple(marks)
+    placed_marks = tuple(marks)
     return {
-        "cache_marks": tuple(mark.text for mark in placed),
-        "mark_items": tuple(mark.item for mark in placed),
+        "cache_marks": tuple(mark.text for mark in placed_marks),
+        "mark_items": tuple(mark.item_index for mark in placed_marks),
     }

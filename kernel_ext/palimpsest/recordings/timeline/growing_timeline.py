@@ -27,14 +27,14 @@ class GrowingTimeline:
         self._store = store
         self._session_id = session_id
         self._builder = TimelineBuilder(store, session_id, count, price)
-        self._seq = 0
+        self._newest_seq = 0
         """Number of the last record that was read."""
         self._newest: Timeline | None = None
 
     @property
-    def settled_items(self) -> int:
-        """Number of items of the newest timeline that will never change."""
-        return self._builder.settled_items
+    def settled_item_count(self) -> int:
+        """Number of items at the newest timeline's beginning that will never change."""
+        return self._builder.settled_item_count
 
     def newest_timeline(self) -> Timeline:
         """Return the timeline of all records so far, the same object while there are no more; raises NotFound."""
@@ -42,10 +42,10 @@ class GrowingTimeline:
             for record in self._store.read(self._session_id, only=SESSION_EVENTS):
                 # The record with the note that the session was imported may come last.
                 self._builder.add_record(record)
-        new_records = [*self._store.read(self._session_id, self._seq, only=TIMELINE_EVENTS)]
+        new_records = [*self._store.read(self._session_id, self._newest_seq, only=TIMELINE_EVENTS)]
         if self._newest is None or new_records:
             for record in new_records:
                 self._builder.add_record(record)
-                self._seq = record.seq
+                self._newest_seq = record.seq
             self._newest = self._builder.timeline()
         return self._newest

@@ -1,7 +1,7 @@
-"""The messages that a request left out under a policy that cuts the history at other summaries than the usual ones.
+"""Compute the messages that a request left out under a policy that cuts the history at other summaries than usual.
 
 Two presets of other agents also cut the history at a failed summary, or keep no tail after a summary. The function that
-folds the live history computes which messages their requests leave out, from messages without their contents.
+folds the live history computes which messages the requests leave out; it is given messages without their contents.
 """
 
 from collections.abc import Collection, Mapping
@@ -25,48 +25,51 @@ class HistoryCut:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._newest_result: tuple[object, frozenset[str]] = (None, frozenset())
+        self._newest_key_and_ids: tuple[object, frozenset[str]] = (None, frozenset())
 
     @cached_property
     def _blobs(self) -> "RecordedBlobs":
-        """The policies that requests name, which only a Palimpsest session has."""
+        """Reads the policies that requests name; only requests of Palimpsest name one, so it is made when needed."""
         from palimpsest.recordings.reconstruction.requests import RecordedBlobs
 
         return RecordedBlobs(self._store)
 
-    def left_out(
+    def left_out_ids(
         self,
         request: StepRequest,
-        infos: Mapping[str, MessageInfo],
-        markers: Mapping[str, CompactionPart],
-        undone_compactions: Collection[str],
+        info_by_id: Mapping[str, MessageInfo],
+        marker_by_message: Mapping[str, CompactionPart],
+        undone_ids: Collection[str],
     ) -> frozenset[str] | None:
-        """Return the messages that a request leaves out; None where the policy cuts at successful summaries only."""
-        if not markers:
+        """Return the ids that a request leaves out; None where the policy cuts the history at successful summaries only."""
+        if not marker_by_message:
             return None
         policy = self.compact_policy(request)
         if policy.cut == "good":
             return None
-        answers = (info for info in infos.values() if isinstance(info, AssistantMessage))
+        answers = (info for info in info_by_id.values() if isinstance(info, AssistantMessage))
         summaries = [answer for answer in answers if answer.summary]
-        key = (
+        cut_key = (
             policy.cut,
-            len(markers),
+            len(marker_by_message),
             tuple((summary.id, summary.finish) for summary in summaries),
-            *undone_compactions,
+            *undone_ids,
         )
-        if self._newest_result[0] != key:
-            undone_markers = {
-                summary.parent_id for summary in summaries if summary.id in undone_compactions
-            }
+        if self._newest_key_and_ids[0] != cut_key:
+            undone_marker_ids = {s.parent_id for s in summaries if s.id in undone_ids}
             messages = tuple(
-                Message(info=info, parts=(markers[name],) if name in markers else ())
-                for name, info in infos.items()
-                if name not in undone_compactions and name not in undone_markers
+                Message(
+                    info=info,
+                    parts=(marker_by_message[message_id],)
+                    if message_id in marker_by_message
+                    else (),
+                )
+                for message_id, info in info_by_id.items()
+                if message_id not in undone_ids and message_id not in undone_marker_ids
             )
             kept_ids = {message.id for message in fold(messages, policy)}
-            self._newest_result = (key, frozenset(infos) - kept_ids)
-        return self._newest_result[1]
+            self._newest_key_and_ids = (cut_key, frozenset(info_by_id) - kept_ids)
+        return self._newest_key_and_ids[1]
 
     def compact_policy(self, request: StepRequest) -> CompactPolicy:
         """Return the compaction policy of a request; the default policy where it can no longer be read."""

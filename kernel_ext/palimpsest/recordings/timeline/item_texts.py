@@ -68,18 +68,20 @@ def result_of(part: ToolPart) -> tuple[str, BlobRef | None, bool] | None:
 
 @dataclass(slots=True)
 class _PartTexts:
-    message: str
+    """The texts of one part: its own, or those of its call and result."""
+
+    message_id: str
     text: str
-    """Of a part that is no call."""
+    """The text of a part that is no call; empty for a call."""
     call: tuple[str, Mapping[str, Any]] | None = None
     """Tool and input of a call, whose text is made when it is read."""
     result: tuple[str, BlobRef | None, bool] | None = None
-    """See ``result_of``."""
+    """The result of a call, as ``result_of`` returns it."""
     may_grow: bool = False
     """Whether deltas may follow."""
 
     @classmethod
-    def of(cls, part: Part) -> "_PartTexts":
+    def of_part(cls, part: Part) -> "_PartTexts":
         """Return the texts of a part; they are those of the part itself, not copies."""
         if isinstance(part, ToolPart):
             call = (part.tool, part.state.input)
@@ -99,79 +101,83 @@ class ItemTexts:
         self,
         store: Store,
         session_id: str,
-        ids: Callable[[int], str],
+        id_of_index: Callable[[int], str],
         *,
         collects_texts: bool = False,
     ) -> None:
-        """With ``collects_texts`` all records of the session will be passed to ``update``, from the first on."""
+        """``id_of_index`` returns an item's id; with ``collects_texts`` all records will be passed to ``update``."""
         self._store = store
         self._session_id = session_id
-        self.ids = ids
+        self.id_of_index = id_of_index
         self._parts: dict[str, _PartTexts] | None = {} if collects_texts else None
-        self._removed_messages: set[str] = set()
-        """Removed messages whose parts are still among ``_parts``."""
-        self.blobs: dict[str, str] = {}
-        """Blob names of the items that are not parts: system prompts and tools."""
+        self._removed_ids: set[str] = set()
+        """Ids of removed messages whose parts are still among ``_parts``."""
+        self.blob_by_item: dict[str, str] = {}
+        """Blob hashes of the items that are not parts (system prompts and tools), by the items' ids."""
 
     def update(self, record: Record) -> None:
         """Update the texts with the next record."""
         if self._parts is not None:
-            self._add(self._parts, record.event)
+            self._apply_event(self._parts, record.event)
 
-    def _add(self, parts: dict[str, _PartTexts], event: Event) -> None:
+    def _apply_event(self, parts: dict[str, _PartTexts], event: Event) -> None:
         match event:
             case PartUpdated(part=part):
-                if part.message_id in self._removed_messages:
+                if part.message_id in self._removed_ids:
                     self._forget_removed(parts)
-                parts[part.id] = _PartTexts.of(part)
-            case PartDelta(part_id=name, field="text", delta=more):
-                texts = parts.get(name)
-                if texts is not None and texts.may_grow:
-                    texts.text += more
-            case PartRemoved(part_id=name):
-                parts.pop(name, None)
-            case MessageRemoved(message_id=name):
-                self._removed_messages.add(name)
+                parts[part.id] = _PartTexts.of_part(part)
+            case PartDelta(part_id=part_id, field="text", delta=added_text):
+                part_texts = parts.get(part_id)
+                if part_texts is not None and part_texts.may_grow:
+                    part_texts.text += added_text
+            case PartRemoved(part_id=part_id):
+                parts.pop(part_id, None)
+            case MessageRemoved(message_id=message_id):
+                self._removed_ids.add(message_id)
             case _:
                 pass
 
     def _forget_removed(self, parts: dict[str, _PartTexts]) -> None:
         """Remove the parts of the removed messages: of all at once, since each part has to be looked at."""
-        for name in [
-            name for name, texts in parts.items() if texts.message in self._removed_messages
+        for part_id in [
+            part_id
+            for part_id, part_texts in parts.items()
+            if part_texts.message_id in self._removed_ids
         ]:
-            del parts[name]
-        self._removed_messages.clear()
+            del parts[part_id]
+        self._removed_ids.clear()
 
     def __call__(self, index: int) -> str:
         """Return the whole text of an item; empty where the log has none."""
-        name = self.ids(index)
-        if name in self.blobs:
-            return self._blob(self.blobs[name], "")
-        is_result = name.endswith(RESULT_SUFFIX)
-        texts = self._loaded().get(name.removesuffix(RESULT_SUFFIX).rpartition("/")[2])
-        if texts is None:
+        item_id = self.id_of_index(index)
+        if item_id in self.blob_by_item:
+            return self._blob_text(self.blob_by_item[item_id], "")
+        is_result = item_id.endswith(RESULT_SUFFIX)
+        part_texts = self._loaded_parts().get(
+            item_id.removesuffix(RESULT_SUFFIX).rpartition("/")[2]
+        )
+        if part_texts is None:
             return ""
         if not is_result:
-            return texts.text if texts.call is None else call_text(*texts.call)
-        if texts.result is None:
+            return part_texts.text if part_texts.call is None else call_text(*part_texts.call)
+        if part_texts.result is None:
             return ""
-        text, blob, _ = texts.result
-        return text if blob is None else self._blob(blob.sha256, text)
+        text, blob, _ = part_texts.result
+        return text if blob is None else self._blob_text(blob.sha256, text)
 
-    def _blob(self, name: str, default: str) -> str:
+    def _blob_text(self, sha256: str, default: str) -> str:
         try:
-            return self._store.get_blob(name).decode("utf-8", "replace")
+            return self._store.get_blob(sha256).decode("utf-8", "replace")
         except (OSError, NotFound):
             return default
 
-    def _loaded(self) -> dict[str, _PartTexts]:
+    def _loaded_parts(self) -> dict[str, _PartTexts]:
         parts = self._parts
         if parts is None:
             parts = {}
             for record in self._store.read(self._session_id, only=TEXT_EVENTS):
-                self._add(parts, record.event)
+                self._apply_event(parts, record.event)
             self._parts = parts
-        if self._removed_messages:
+        if self._removed_ids:
             self._forget_removed(parts)
         return parts

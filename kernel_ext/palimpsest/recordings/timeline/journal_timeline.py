@@ -53,9 +53,9 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.timeline import ASKED_FOR, COPIED, WRITTEN_BY, RecordedTotals, Timeline
 from palimpsest.transcript.values import Price
 
-SUBAGENT_TOOL = "task"
-"""Key in a call's metadata for the session that the call started."""
-OPENCODE_SUBAGENT = "sessionId"
+SUBAGENT_KEY = "task"
+"""Key in a call's metadata for the id of the session that the call started."""
+OPENCODE_SUBAGENT_KEY = "sessionId"
 """The same key in OpenCode's task tool."""
 
 SESSION_EVENTS = frozenset({"session.created", "session.updated"})
@@ -73,7 +73,9 @@ TIMELINE_EVENTS = frozenset(
 )
 """The types of records from which a timeline is built."""
 CounterOf = Callable[[str], Callable[[str], int]]
+"""Returns the function that counts a text's tokens, by the estimator's name."""
 PriceOfModel = Callable[[str], Price | None]
+"""Returns the price of a model, by the model's id; None where it is not known."""
 
 
 def timeline_of(
@@ -122,7 +124,7 @@ class TimelineBuilder:
         """Values derived from the builder's earlier timelines, for the next timeline."""
         self._session_id = session_id
         self._texts = ItemTexts(store, session_id, str, collects_texts=True)
-        self._count = count
+        self._counter_of = count
         self._price = cache(price)
         self._session: SessionInfo | None = None
         self._import_note: dict[str, Any] = {}
@@ -131,20 +133,22 @@ class TimelineBuilder:
         self._requests = RequestList()
         self._states = ItemStates(self._item_list, self._requests)
         self._history_cut = HistoryCut(store)
-        self._last_request: StepRequest | None = None
+        self._newest_request: StepRequest | None = None
         """The newest request that was recorded when it was sent."""
         self._sent_messages = SentMessages()
-        self._summary_requests: dict[str, StepRequest] = {}
-        """The first request for each summary, by the summary's message."""
+        self._request_by_summary: dict[str, StepRequest] = {}
+        """The first request for each summary, by the id of the summary's message."""
         self._open_messages: dict[str, _OpenMessage] = {}
-        self._infos: dict[str, MessageInfo] = {}
-        self._markers: dict[str, CompactionPart] = {}
-        self._subagents: dict[str, str] = {}
+        self._info_by_id: dict[str, MessageInfo] = {}
+        self._marker_by_message: dict[str, CompactionPart] = {}
+        """The marker of each compaction, by the id of its message."""
+        self._subagent_by_cause: dict[str, str] = {}
+        """Session ids of subagents, by the id of the call that started each, or of the message with its result."""
         self._own_only = own_only
-        self._forked_at = 0
+        self._fork_seq = 0
         """Number of the last record that a fork shares with the session that it was forked from."""
-        self._copied_messages: set[str] = set()
-        """The messages that count in another session."""
+        self._copied_ids: set[str] = set()
+        """Ids of the messages that count in another session."""
         self._section_hashes: dict[str, Any] = {}
         """Of an imported session: the hashes of the system prompt and tools that were captured last."""
 
@@ -159,136 +163,138 @@ class TimelineBuilder:
             self._sent_messages.add_request(record.event.request)
         match record.event:
             case PartUpdated(part=part):
-                self._part(part)
+                self._add_part(part)
             case SessionCreated(session=session) | SessionUpdated(session=session):
                 self._add_session(session)
             case DecisionMade(decision=decision):
-                self._states.decisions.append(decision)
-            case StepRequested() if self._is_of_parent(record):
+                self._states.pending_decisions.append(decision)
+            case StepRequested() if self._is_before_fork(record):
                 pass
             case StepRequested(request=request) if request.purpose == "step":
                 self._begin_request(request, record.ts)
             case StepRequested(request=request) if request.purpose == "compaction":
-                self._summary_requests.setdefault(request.message_id or "", request)
+                self._request_by_summary.setdefault(request.message_id or "", request)
             case event:
                 if isinstance(event, MessageUpdated) and (
-                    self._is_of_parent(record) or _note_of(event.info).get(COPIED)
+                    self._is_before_fork(record) or _note_of(event.info).get(COPIED)
                 ):
-                    self._copied_messages.add(event.info.id)
+                    self._copied_ids.add(event.info.id)
                 self._add_content(event)
 
     def _add_session(self, session: SessionInfo) -> None:
         self._session = session
         if session.id == self._session_id and session.forked_from is not None:
-            self._forked_at = session.forked_from.seq
+            self._fork_seq = session.forked_from.seq
         imported = (session.metadata or {}).get("imported")
         if isinstance(imported, dict):
             self._import_note = imported
 
-    def _is_of_parent(self, record: Record) -> bool:
+    def _is_before_fork(self, record: Record) -> bool:
         """Return whether a fork shares a record with the session that it was forked from, which counts it."""
-        return self._own_only and record.seq <= self._forked_at
+        return self._own_only and record.seq <= self._fork_seq
 
     def _add_content(self, event: Event) -> None:
         match event:
             case MessageUpdated(info=info):
-                self._message(info)
+                self._add_or_update_message(info)
             case PartDelta() as delta:
-                self._delta(delta)
-            case MessageRemoved(message_id=message):
-                self._states.removed_messages.append(message)
-            case PartRemoved(message_id=message, part_id=part):
-                if message in self._open_messages:
-                    self._open_messages[message].parts.pop(part, None)
+                self._add_delta(delta)
+            case MessageRemoved(message_id=message_id):
+                self._states.removed_ids.append(message_id)
+            case PartRemoved(message_id=message_id, part_id=part_id):
+                if message_id in self._open_messages:
+                    self._open_messages[message_id].parts.pop(part_id, None)
             case _:
                 pass
 
     # Messages and parts
 
-    def _message(self, info: MessageInfo) -> None:
-        is_known = info.id in self._infos
-        self._infos[info.id] = info
+    def _add_or_update_message(self, info: MessageInfo) -> None:
+        is_known_message = info.id in self._info_by_id
+        self._info_by_id[info.id] = info
         if info.id in self._open_messages:
             self._open_messages[info.id].info = info
-        elif not is_known:
+        elif not is_known_message:
             is_answer = isinstance(info, AssistantMessage) and not info.summary
-            is_other_agents = self._import_note and self._origin != "palimpsest"
-            if is_answer and is_other_agents and info.id not in self._copied_messages:
+            is_of_other_agent = self._import_note and self._origin != "palimpsest"
+            if is_answer and is_of_other_agent and info.id not in self._copied_ids:
                 # An answer of an imported session counts as a request.
-                self._request(info)
+                self._begin_imported_request(info)
             self._open_messages[info.id] = _OpenMessage(info)
-        subagent = _note_of(info).get("subagent")
-        if isinstance(subagent, str):
-            self._subagents[info.id] = subagent
+        subagent_id = _note_of(info).get("subagent")
+        if isinstance(subagent_id, str):
+            self._subagent_by_cause[info.id] = subagent_id
         if isinstance(info, AssistantMessage):
             self._requests.set_answer(info)
 
-    def _part(self, part: Part) -> None:
+    def _add_part(self, part: Part) -> None:
         if isinstance(part, CompactionPart):
-            self._markers[part.message_id] = part
+            self._marker_by_message[part.message_id] = part
         if isinstance(part, ToolPart):
             metadata = {} if isinstance(part.state, ToolPending) else part.state.metadata
-            subagent = metadata.get(
-                SUBAGENT_TOOL, metadata.get(OPENCODE_SUBAGENT) if part.tool == "task" else None
+            subagent_id = metadata.get(
+                SUBAGENT_KEY, metadata.get(OPENCODE_SUBAGENT_KEY) if part.tool == "task" else None
             )
-            if isinstance(subagent, str):
-                self._subagents[part.call_id] = subagent
+            if isinstance(subagent_id, str):
+                self._subagent_by_cause[part.call_id] = subagent_id
         message = self._open_messages.get(part.message_id)
         if message is not None:
             message.parts[part.id] = part
-        elif part.id in self._item_list.waiting_calls and isinstance(part, ToolPart):
+        elif part.id in self._item_list.call_by_waiting_part and isinstance(part, ToolPart):
             self._item_list.update_waiting(part)
 
-    def _delta(self, delta: PartDelta) -> None:
+    def _add_delta(self, delta: PartDelta) -> None:
         message = self._open_messages.get(delta.message_id)
         part = message.parts.get(delta.part_id) if message is not None else None
         if message and delta.field == "text" and isinstance(part, TextPart | ReasoningPart):
             message.parts[part.id] = part.model_copy(update={"text": part.text + delta.delta})
 
-    def _flush(self, except_id: str = "") -> None:
+    def _close_messages(self, except_id: str = "") -> None:
         """Add the items of all messages so far, except those of ``except_id``."""
-        self._item_list.entered = len(self._requests)
+        self._item_list.next_request = len(self._requests)
         self._item_list.add_results()
-        for message_id in [name for name in self._open_messages if name != except_id]:
+        for message_id in [
+            message_id for message_id in self._open_messages if message_id != except_id
+        ]:
             message = self._open_messages.pop(message_id)
             info = message.info
             if isinstance(info, AssistantMessage) and info.summary:
-                self._summary(info, message.parts.values())
+                self._add_summary(info, message.parts.values())
             else:
                 self._item_list.add_message(
-                    info, message.parts.values(), is_copied=info.id in self._copied_messages
+                    info, message.parts.values(), is_copied=info.id in self._copied_ids
                 )
 
-    def _summary(self, info: AssistantMessage, parts: Iterable[Part]) -> None:
+    def _add_summary(self, info: AssistantMessage, parts: Iterable[Part]) -> None:
         """Add a summary, which replaces the items that it covers."""
-        marker = self._markers.get(info.parent_id)
-        covered_items = self._item_list.add_summary(info, parts, marker)
-        request = self._summary_requests.get(info.id, self._last_request)
-        prompt: dict[str, Any] = {}
+        marker = self._marker_by_message.get(info.parent_id)
+        covered_indexes = self._item_list.add_summary(info, parts, marker)
+        request = self._request_by_summary.get(info.id, self._newest_request)
+        settings: dict[str, Any] = {}
         if request is not None:
-            prompt = _summary_settings(self._history_cut.compact_policy(request))
-        marker_note = _note_of(self._infos.get(info.parent_id))
-        if writer := _note_text(marker_note, WRITTEN_BY):
-            prompt[WRITTEN_BY] = writer
-        if covered_items is None and info.error is not None:
-            covered_items = self._item_list.before_tail(marker)
-        if covered_items is not None:
-            self._states.add_summary(info, covered_items, marker, prompt)
-            if info.parent_id in self._copied_messages:
+            settings = _summary_settings(self._history_cut.compact_policy(request))
+        marker_note = _note_of(self._info_by_id.get(info.parent_id))
+        if writer_id := _note_text(marker_note, WRITTEN_BY):
+            settings[WRITTEN_BY] = writer_id
+        if covered_indexes is None and info.error is not None:
+            covered_indexes = self._item_list.indexes_before_tail(marker)
+        if covered_indexes is not None:
+            self._states.add_summary(info, covered_indexes, marker, settings)
+            if info.parent_id in self._copied_ids:
                 self._states.events.pop()  # it is counted in the session that holds it too
 
     # Requests
 
-    def _request(self, info: MessageInfo) -> None:
-        """Begin the request of an imported answer."""
-        self._flush()
+    def _begin_imported_request(self, info: MessageInfo) -> None:
+        """Add the request of an imported answer, which is not recorded by itself."""
+        self._close_messages()
         window = self._import_note.get("window")
         note = _note_of(info)
         captured_request = JsonValue(note.get("sent"))
-        for kind in ("tools", "system"):
-            if sha256 := captured_request.text(kind, "sha256"):
-                self._add_section(kind, sha256, captured_request.count(kind, "chars"))
-                self._section_hashes[f"{kind}_hash"] = sha256
+        for section in ("tools", "system"):
+            if sha256 := captured_request.text(section, "sha256"):
+                self._add_section(section, sha256, captured_request.count(section, "chars"))
+                self._section_hashes[f"{section}_hash"] = sha256
         self._list_request(
             info,
             has_time=note.get("timed") is not False,
@@ -301,27 +307,27 @@ class TimelineBuilder:
             **self._section_hashes,
         )
 
-    def _begin_request(self, request: StepRequest, ts: int) -> None:
-        """Begin a request that was recorded when it was sent."""
-        info = self._infos.get(request.message_id or "")
+    def _begin_request(self, request: StepRequest, started_ms: int) -> None:
+        """Add a request that was recorded when it was sent."""
+        info = self._info_by_id.get(request.message_id or "")
         if info is None:
             return
-        self._requests.remove_newest(info.id)
-        self._flush(except_id=info.id)
-        for kind, blob in (("tools", request.tools), ("system", request.system)):
-            self._add_section(kind, blob.sha256, CHARS_PER_TOKEN * request.kinds.get(kind, 0))
-        self._last_request = request
+        self._requests.remove_newest_if_repeated(info.id)
+        self._close_messages(except_id=info.id)
+        for section, blob in (("tools", request.tools), ("system", request.system)):
+            self._add_section(section, blob.sha256, CHARS_PER_TOKEN * request.kinds.get(section, 0))
+        self._newest_request = request
         marks = self._sent_messages.placed_marks(request, self._item_list)
         self._list_request(
             info,
             **mark_fields(marks),
-            cut_messages=self._cut_messages(),
+            left_out_ids=self._left_out_ids(),
             window=request.facts.window,
             reserve=request.facts.reserve,
             price=request.model.price,
             listed=request.model.listed_as is not None,
             seen="partial" if request.opaque is not None else "exact",
-            started_ms=ts,
+            started_ms=started_ms,
             system_hash=request.system.sha256,
             tools_hash=request.tools.sha256,
             output_limit=request.model.output_limit,
@@ -332,24 +338,27 @@ class TimelineBuilder:
             calibration=request.facts.calibration,
         )
 
-    def _add_section(self, kind: str, sha256: str, chars: int) -> None:
+    def _add_section(self, section: str, sha256: str, chars: int) -> None:
         """Add a system prompt or tools, which replace those of the request before."""
-        replaced_item = self._item_list.add_section(kind, sha256, chars)
-        if replaced_item is not None:
-            self._states.show(replaced_item, "out", 0, f"another {kind}")
+        replaced_index = self._item_list.add_section(section, sha256, chars)
+        if replaced_index is not None:
+            self._states.add_transition(replaced_index, "out", 0, f"another {section}")
 
-    def _cut_messages(self) -> frozenset[str] | None:
-        """Return the messages that a request under the newest request's policy would leave out now."""
-        if self._last_request is None:
+    def _left_out_ids(self) -> frozenset[str] | None:
+        """Return the ids that a request would leave out now, as ``HistoryCut.left_out_ids`` does for the newest policy."""
+        if self._newest_request is None:
             return None
-        return self._history_cut.left_out(
-            self._last_request, self._infos, self._markers, self._states.undone_compactions
+        return self._history_cut.left_out_ids(
+            self._newest_request,
+            self._info_by_id,
+            self._marker_by_message,
+            self._states.undone_summary_ids,
         )
 
     def _list_request(
-        self, info: MessageInfo, *, cut_messages: frozenset[str] | None = None, **facts: Any
+        self, info: MessageInfo, *, left_out_ids: frozenset[str] | None = None, **facts: Any
     ) -> None:
-        self._states.apply_changes(cut_messages)
+        self._states.apply_changes(left_out_ids)
         self._requests.begin_request(info, self._item_list, **facts)
 
     # The end
@@ -359,7 +368,7 @@ class TimelineBuilder:
         return self._copy().finish()
 
     def _copy(self) -> "TimelineBuilder":
-        """Return a copy whose open messages can be closed; only the state that closing changes is copied."""
+        """Return a copy whose open messages can be closed; only what closing changes is copied."""
         duplicate = copy(self)
         items = with_own_containers(self._item_list)
         vars(duplicate).update(
@@ -370,23 +379,23 @@ class TimelineBuilder:
         return duplicate
 
     @property
-    def settled_items(self) -> int:
+    def settled_item_count(self) -> int:
         """Number of items that will never change: those of closed messages."""
         return len(self._item_list.items)
 
     def finish(self) -> Timeline:
         """Close all messages and return the timeline; no further record may be added."""
-        self._flush()
+        self._close_messages()
         recorded_events = [*self._states.events]
-        self._states.apply_changes(self._cut_messages())
+        self._states.apply_changes(self._left_out_ids())
         items = tuple(self._item_list.items)
-        self._texts.ids = lambda index: items[index].id
-        self._texts.blobs = self._item_list.blobs
+        self._texts.id_of_index = lambda index: items[index].id
+        self._texts.blob_by_item = self._item_list.blob_by_item
         session = self._session
         requests = tuple(self._requests.finished_requests(self._item_list))
         events = [*recorded_events, *context_changes(requests)]
         transitions = self._states.transitions
-        first_coming = bisect_left(
+        coming_start = bisect_left(
             transitions, len(requests), key=lambda transition: transition.request
         )
         return Timeline(
@@ -395,17 +404,17 @@ class TimelineBuilder:
             origin=self._origin,
             items=items,
             requests=requests,
-            transitions=tuple(transitions[:first_coming]),
-            coming=tuple(transitions[first_coming:]),
+            transitions=tuple(transitions[:coming_start]),
+            coming=tuple(transitions[coming_start:]),
             events=tuple(sorted(events, key=lambda event: event.request)),
             parent=session.parent_id if session is not None else None,
             started_by=str(self._import_note.get("parent_call") or "") or None,
-            subagents=self._subagents,
+            subagents=self._subagent_by_cause,
             gaps=_gap_sentences(JsonValue(self._import_note)),
             recorded_totals=_totals(JsonValue(self._import_note.get("totals"))),
             unread=_unread_sentences(JsonValue(self._import_note)),
             read=self._texts,
-            count=self._count,
+            count=self._counter_of,
             earlier=self.earlier,
         )
 
@@ -417,9 +426,9 @@ def _note_of(info: MessageInfo | None) -> dict[str, Any]:
 
 
 def _note_text(note: dict[str, Any], name: str) -> str:
-    """Return a text field of an importer's note; empty where the note has none."""
-    word = note.get(name)
-    return word if isinstance(word, str) else ""
+    """Return a text field of an importer's note; empty where the note lacks it."""
+    text = note.get(name)
+    return text if isinstance(text, str) else ""
 
 
 def _summary_settings(policy: CompactPolicy) -> dict[str, Any]:
@@ -433,17 +442,18 @@ def _gap_sentences(note: JsonValue) -> tuple[str, ...]:
     """Return the gaps of a recording, each sentence once with its count."""
     gap_counts = Counter(str(gap.get("what")) for gap in note.objects("gaps") if gap.get("what"))
     sentences = [
-        what if times == 1 else f"{what} ({times} times)" for what, times in gap_counts.items()
+        sentence if count == 1 else f"{sentence} ({count} times)"
+        for sentence, count in gap_counts.items()
     ]
-    if further_count := note.count("more_gaps"):
-        sentences.append(f"{further_count:,} more places are incomplete.")
+    if unlisted_count := note.count("more_gaps"):
+        sentences.append(f"{unlisted_count:,} more places are incomplete.")
     return tuple(sentences)
 
 
 def _totals(totals: JsonValue) -> RecordedTotals:
     """Return the totals that a recording states, without wrong numbers: another program may have written the log."""
     cost, *counts = RecordedTotals._fields
-    return RecordedTotals(totals.cost(cost), *(totals.token_field(count) for count in counts))
+    return RecordedTotals(totals.cost(cost), *(totals.token_field(field) for field in counts))
 
 
 def _unread_sentences(note: JsonValue) -> tuple[str, ...]:
@@ -453,6 +463,6 @@ def _unread_sentences(note: JsonValue) -> tuple[str, ...]:
         for place in note.objects("unread")
         if place.get("where") and place.get("what")
     ]
-    if further_count := note.count("more_unread"):
-        sentences.append(f"{further_count:,} more places could not be read.")
+    if unlisted_count := note.count("more_unread"):
+        sentences.append(f"{unlisted_count:,} more places could not be read.")
     return tuple(sentences)

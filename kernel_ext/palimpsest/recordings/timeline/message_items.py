@@ -33,10 +33,16 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.timeline import SECTION_KINDS, TimelineItem
 
 MAX_LABEL_CHARS = 80
+MAX_SEARCHED_CHARS = 2_000
+"""Maximum characters of a text in which the line of its label is searched."""
+HASH_DIGITS = 32
+"""Hex digits of an item's hash."""
+ID_DIGITS = 16
+"""Hex digits of a blob's hash in the id of a system prompt or of tools."""
 CHARS_PER_TOKEN = 4
-"""By which the counted tokens of a system prompt and of tools become their characters."""
+"""Characters that are assumed for a token where only one of the two numbers is recorded."""
 _SORTED_JSON = json.JSONEncoder(sort_keys=True, default=str)
-MEDIA_CHARS = 4 * MEDIA_TOKENS
+MEDIA_CHARS = CHARS_PER_TOKEN * MEDIA_TOKENS
 """Characters that are counted for a picture or file, so that it has the size that the engine assumes."""
 
 Derived = TypeVar("Derived")
@@ -44,10 +50,14 @@ Derived = TypeVar("Derived")
 
 def with_own_containers(source: Derived) -> Derived:
     """Return a copy of an object with copies of its lists, dictionaries and sets."""
-    other = copy(source)
-    containers = {k: copy(v) for k, v in vars(source).items() if isinstance(v, list | dict | set)}
-    vars(other).update(containers)
-    return other
+    duplicate = copy(source)
+    containers = {
+        attribute: copy(value)
+        for attribute, value in vars(source).items()
+        if isinstance(value, list | dict | set)
+    }
+    vars(duplicate).update(containers)
+    return duplicate
 
 
 class ItemList:
@@ -56,128 +66,141 @@ class ItemList:
     def __init__(self) -> None:
         self.items: list[TimelineItem] = []
         self.turn = 0
-        self.entered = 0
-        """The first request that can show the items added now."""
-        self.waiting_calls: dict[str, ToolPart] = {}
-        """Calls without a result yet, by the ids of their parts."""
-        self._answered_calls: set[str] = set()
-        """Those of them whose result has come since the last item was added, by the ids of their parts."""
-        self._waiting_since: dict[str, int] = {}
-        """For each of them, the number of calls that began to wait before it."""
+        self.next_request = 0
+        """Index of the first request that can show the items added now."""
+        self.call_by_waiting_part: dict[str, ToolPart] = {}
+        """Calls whose result was not added yet, by the ids of their parts."""
+        self._answered_part_ids: set[str] = set()
+        """Ids of the parts of waiting calls whose result has come but was not added yet."""
+        self._waiting_number: dict[str, int] = {}
+        """The place of each waiting call in the order in which they began to wait, by the id of its part."""
         self._waiting_count = 0
-        self.answers: dict[str, tuple[int, int]] = {}
-        """First and last item of each message, without the results of its calls."""
-        self.blobs: dict[str, str] = {}
-        """Blob names of the items that are not parts, by the items' ids."""
-        self.pinned_items: set[int] = set()
-        """Items that are pinned in their own part."""
-        self._index_of_part: dict[str, int] = {}
+        self.item_range_by_message: dict[str, tuple[int, int]] = {}
+        """Index of each message's first item, and of the item after its last, without the results of its calls."""
+        self.blob_by_item: dict[str, str] = {}
+        """Blob hashes of the items that are not parts, by the items' ids."""
+        self.pinned_indexes: set[int] = set()
+        """Indexes of the items that are pinned in their own part."""
+        self._index_by_part_name: dict[str, int] = {}
         """Index of the item of each part, and of each result as ``part/result``."""
-        self._first_items: dict[str, int] = {}
-        """Index of the first item of each message."""
-        self._infos: dict[str, MessageInfo] = {}
-        self._block = 0
-        self._sections: dict[str, int] = {}
+        self._first_index_by_message: dict[str, int] = {}
+        """Index of each message's first item, by the message's id."""
+        self._info_by_id: dict[str, MessageInfo] = {}
+        self._block_number = 0
+        """Number of the newest message in the provider's form."""
+        self._index_by_section: dict[str, int] = {}
 
-    def items_of(self, decision: Decision) -> list[int]:
-        """Return the items to which a decision applies: a result (excluded with its call), a part, or a whole message."""
+    def indexes_of_decision(self, decision: Decision) -> list[int]:
+        """Return the indexes to which a decision applies: of a result (excluded with its call), a part, or a message."""
         part_id = decision.part_id
         if part_id is None:
-            return self.items_of_message(decision.message_id or "")
-        part_item = self._index_of_part.get(part_id)
-        result = self._index_of_part.get(part_id + RESULT_SUFFIX)
-        if decision.action in ("truncate", "clear") and result is not None:
-            part_item = None
-        has_media = decision.action == "restore" or bool(pictures_of(decision))
-        media = self._media_of(part_id) if has_media else []
-        return [index for index in (part_item, result, *media) if index is not None]
+            return self.indexes_of_message(decision.message_id or "")
+        part_index = self._index_by_part_name.get(part_id)
+        result_index = self._index_by_part_name.get(part_id + RESULT_SUFFIX)
+        if decision.action in ("truncate", "clear") and result_index is not None:
+            part_index = None
+        includes_media = decision.action == "restore" or bool(pictures_of(decision))
+        media_indexes = self._media_indexes(part_id) if includes_media else []
+        return [index for index in (part_index, result_index, *media_indexes) if index is not None]
 
-    def _media_of(self, part_id: str) -> list[int]:
-        """Return the items of the pictures and files of a result."""
-        items: list[int] = []
+    def _media_indexes(self, part_id: str) -> list[int]:
+        """Return the indexes of the items of a result's pictures and files."""
+        indexes: list[int] = []
         while (
-            index := self._index_of_part.get(f"{part_id}{RESULT_SUFFIX}/{len(items)}")
+            index := self._index_by_part_name.get(f"{part_id}{RESULT_SUFFIX}/{len(indexes)}")
         ) is not None:
-            items.append(index)
-        return items
+            indexes.append(index)
+        return indexes
 
-    def section(self, kind: str) -> int:
-        """Return the newest item of a system prompt or of tools; -1 where there is none."""
-        return self._sections.get(kind, -1)
+    def section_index(self, kind: str) -> int:
+        """Return the index of the newest system prompt or tools; -1 where there are none."""
+        return self._index_by_section.get(kind, -1)
 
-    def last_of_parts(self, names: Iterable[str]) -> int:
-        """Return the last of the items of some parts and results, by their names; -1 where none is an item."""
-        return max((self._index_of_part.get(name, -1) for name in names), default=-1)
+    def last_index_of_parts(self, part_names: Iterable[str]) -> int:
+        """Return the index of the last item among some parts and results, given by name; -1 where none is an item."""
+        return max((self._index_by_part_name.get(p, -1) for p in part_names), default=-1)
 
-    def newest_of_call(self, call: str, kind: str) -> int:
-        """Return the newest item of a call, itself or its result; -1 where there is none."""
-        same = (
-            item.index for item in reversed(self.items) if (item.group, item.kind) == (call, kind)
+    def newest_index_of_call(self, call_id: str, kind: str) -> int:
+        """Return the index of the newest item of a call or of its result, as ``kind`` says; -1 where there is none."""
+        matching_indexes = (
+            item.index
+            for item in reversed(self.items)
+            if (item.group, item.kind) == (call_id, kind)
         )
-        return next(same, -1)
+        return next(matching_indexes, -1)
 
-    def newest_of_content(self, digest: str, later: int) -> int:
-        """Return the newest item with a content but for ``later`` ones after it; -1 where there is none."""
-        same = (item.index for item in reversed(self.items) if item.hash == digest)
-        return next(islice(same, later, None), -1)
+    def newest_index_of_content(self, content_hash: str, later_count: int) -> int:
+        """Return the index of the item with a content that ``later_count`` such items follow; -1 where there is none."""
+        matching_indexes = (
+            item.index for item in reversed(self.items) if item.hash == content_hash
+        )
+        return next(islice(matching_indexes, later_count, None), -1)
 
-    def items_of_message(self, message_id: str) -> list[int]:
-        """Return the items of a message, including the results of its calls."""
-        first = self._first_items.get(message_id)
-        later_items = self.items[first:] if first is not None else ()
+    def indexes_of_message(self, message_id: str) -> list[int]:
+        """Return the indexes of a message's items, including the results of its calls."""
+        first_index = self._first_index_by_message.get(message_id)
+        later_items = self.items[first_index:] if first_index is not None else ()
         return [item.index for item in later_items if item.message == message_id]
 
-    def continuation_of(self, summary: int) -> list[int]:
-        """Return the items of a message that the engine wrote right after a summary; empty where there is none."""
-        message = next((item.message for item in self.items[summary + 1 :] if item.message), "")
-        following = self.items_of_message(message) if message else []
-        return following if any(self.items[index].continues for index in following) else []
+    def continuation_indexes(self, summary_index: int) -> list[int]:
+        """Return the indexes of a message that the engine wrote right after a summary; empty where it wrote none."""
+        message_id = next(
+            (item.message for item in self.items[summary_index + 1 :] if item.message), ""
+        )
+        following_indexes = self.indexes_of_message(message_id) if message_id else []
+        return (
+            following_indexes
+            if any(self.items[index].continues for index in following_indexes)
+            else []
+        )
 
-    def pin(self, item: int, *, pinned: bool) -> None:
-        """Store whether the user pinned an item."""
-        if self.items[item].pinned != pinned:
-            self.items[item] = replace(self.items[item], pinned=pinned)
+    def set_pinned(self, index: int, *, pinned: bool) -> None:
+        """Store in an item whether the user pinned it."""
+        if self.items[index].pinned != pinned:
+            self.items[index] = replace(self.items[index], pinned=pinned)
 
     def add_results(self) -> None:
         """Add the items of results that have arrived for earlier calls."""
-        for part_id in sorted(self._answered_calls, key=self._waiting_since.__getitem__):
-            self._result(self.waiting_calls.pop(part_id))
-            del self._waiting_since[part_id]
-        self._answered_calls.clear()
+        for part_id in sorted(self._answered_part_ids, key=self._waiting_number.__getitem__):
+            self._add_result(self.call_by_waiting_part.pop(part_id))
+            del self._waiting_number[part_id]
+        self._answered_part_ids.clear()
 
     def update_waiting(self, part: ToolPart) -> None:
         """Take the newest state of a call that waits for its result."""
-        self.waiting_calls[part.id] = part
-        (self._answered_calls.discard if result_of(part) is None else self._answered_calls.add)(
-            part.id
-        )
+        self.call_by_waiting_part[part.id] = part
+        (
+            self._answered_part_ids.discard
+            if result_of(part) is None
+            else self._answered_part_ids.add
+        )(part.id)
 
     def add_message(
         self, info: MessageInfo, parts: Iterable[Part], *, is_copied: bool = False
     ) -> None:
         """Add the items of a message that is no summary; one that counts in another session begins no turn."""
-        self._infos[info.id] = info
-        self._block += 1
+        self._info_by_id[info.id] = info
+        self._block_number += 1
         begins_turn = isinstance(info, UserMessage) and not info.by_engine and not info.joins
         if begins_turn and not is_copied:
             self.turn += 1
-        self._first_items.setdefault(info.id, len(self.items))
+        self._first_index_by_message.setdefault(info.id, len(self.items))
         calls: list[ToolPart] = []
         for part in parts:
             if isinstance(part, ToolPart):
                 calls.append(part)
-                self._call(part, info)
+                self._add_call(part, info)
             elif _is_sent(part):
                 self._add_item(part.id, info, _item_kind(part, info), part_text(part), part=part)
         for part in calls:
             if result_of(part) is None:
                 self._waiting_count += 1
-                self._waiting_since.setdefault(part.id, self._waiting_count)
+                self._waiting_number.setdefault(part.id, self._waiting_count)
                 self.update_waiting(part)
             else:
-                self._result(part)
+                self._add_result(part)
 
-    def _call(self, part: ToolPart, info: MessageInfo) -> None:
+    def _add_call(self, part: ToolPart, info: MessageInfo) -> None:
         tool_input = part.state.input
         text = call_text(part.tool, tool_input)
         trimmed_input = {
@@ -192,76 +215,76 @@ class ItemList:
             label=subject(tool_input) or part.tool,
             tool=part.tool,
             group=part.call_id,
-            input_hash=_digest(part.tool + _SORTED_JSON.encode(trimmed_input)),
+            input_hash=_text_hash(part.tool + _SORTED_JSON.encode(trimmed_input)),
         )
 
-    def _result(self, part: ToolPart) -> None:
+    def _add_result(self, part: ToolPart) -> None:
         result = result_of(part)
-        info = self._infos.get(part.message_id)
+        info = self._info_by_id.get(part.message_id)
         if result is None or info is None:
             return
         text, blob, is_error = result
-        self._block += 1
+        self._block_number += 1
         self._add_item(
             part.id + RESULT_SUFFIX,
             info,
             "output",
             text,
             chars=len(text) if blob is None else blob.chars or blob.bytes,
-            digest="" if blob is None else blob.sha256[:32],
+            text_hash="" if blob is None else blob.sha256[:HASH_DIGITS],
             label=subject(part.state.input) or part.tool,
             tool=part.tool,
             group=part.call_id,
             is_error=is_error,
             pinned=part.pinned,
-            created=getattr(getattr(part.state, "time", None), "end", None),
+            created_ms=getattr(getattr(part.state, "time", None), "end", None),
         )
-        attached = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
-        for number, file in enumerate(attached):
-            name = f"{part.id}{RESULT_SUFFIX}/{number}"
+        attachments = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
+        for number, file in enumerate(attachments):
+            part_name = f"{part.id}{RESULT_SUFFIX}/{number}"
             label = file.filename or file.mime
-            self._add_item(name, info, "media", label, tool=part.tool, group=part.call_id)
+            self._add_item(part_name, info, "media", label, tool=part.tool, group=part.call_id)
 
     def _add_item(
         self,
-        name: str,
+        part_name: str,
         info: MessageInfo,
         kind: str,
         text: str,
         *,
         part: Part | None = None,
         chars: int | None = None,
-        digest: str = "",
-        created: int | None = None,
+        text_hash: str = "",
+        created_ms: int | None = None,
         label: str = "",
         **fields: Any,
     ) -> None:
         index = len(self.items)
         is_encrypted = isinstance(part, ReasoningPart) and not part.text
-        self._index_of_part[name] = index
+        self._index_by_part_name[part_name] = index
         if fields.get("pinned"):
-            self.pinned_items.add(index)
+            self.pinned_indexes.add(index)
         if kind not in ("output", "summary"):
-            first, _ = self.answers.get(info.id, (index, 0))
-            self.answers[info.id] = (first, index + 1)
+            first_index, _ = self.item_range_by_message.get(info.id, (index, 0))
+            self.item_range_by_message[info.id] = (first_index, index + 1)
         self.items.append(
             TimelineItem(
                 index=index,
-                id=f"{info.id}/{name}",
+                id=f"{info.id}/{part_name}",
                 kind=kind,
                 message=info.id,
                 turn=self.turn,
-                entered=self.entered,
+                entered=self.next_request,
                 chars=MEDIA_CHARS if kind == "media" else len(text) if chars is None else chars,
                 label=_label(label or text),
-                block=self._block,
-                hash=digest or _digest(text),
+                block=self._block_number,
+                hash=text_hash or _text_hash(text),
                 text="encrypted" if is_encrypted else "none" if kind == "media" else "kept",
                 by_program=isinstance(info, UserMessage)
                 and (info.by_engine or (isinstance(part, TextPart) and part.synthetic is True)),
                 continues=isinstance(part, TextPart)
                 and bool((part.metadata or {}).get(CONTINUES_KEY)),
-                created=created if created is not None else info.time.created,
+                created=created_ms if created_ms is not None else info.time.created,
                 **fields,
             )
         )
@@ -269,59 +292,64 @@ class ItemList:
     def add_summary(
         self, info: AssistantMessage, parts: Iterable[Part], marker: CompactionPart | None
     ) -> tuple[int, ...] | None:
-        """Add a summary's item, and return the items that the summary replaces; None where it is empty or failed."""
+        """Add a summary's item, and return the indexes that the summary replaces; None where it failed or is empty."""
         texts = [part for part in parts if isinstance(part, TextPart) and _is_final(part)]
         # Failed summaries are stored too: the tail of a later compaction may begin there.
-        self._first_items.setdefault(info.id, len(self.items))
+        self._first_index_by_message.setdefault(info.id, len(self.items))
         if not texts or info.error is not None:
             return None
-        covered_items = self.before_tail(marker)
-        self._block += 1
+        covered_indexes = self.indexes_before_tail(marker)
+        self._block_number += 1
         self._add_item(
             texts[0].id,
             info,
             "summary",
             SUMMARY_PROMPT + "\n".join(part.text for part in texts),
-            covers=covered_items,
-            before=covered_items[0] if covered_items else None,
+            covers=covered_indexes,
+            before=covered_indexes[0] if covered_indexes else None,
         )
-        return covered_items
+        return covered_indexes
 
-    def before_tail(self, marker: CompactionPart | None) -> tuple[int, ...]:
-        """Return the items that a marker's summary replaces: all items before the tail."""
-        tail = marker.tail_start_id if marker is not None else None
-        end = self._first_items.get(tail) if tail is not None else None
-        return tuple(item.index for item in self.items[:end] if item.kind not in SECTION_KINDS)
+    def indexes_before_tail(self, marker: CompactionPart | None) -> tuple[int, ...]:
+        """Return the indexes of items that a marker's summary replaces: all before the tail."""
+        tail_id = marker.tail_start_id if marker is not None else None
+        tail_index = self._first_index_by_message.get(tail_id) if tail_id is not None else None
+        return tuple(
+            item.index for item in self.items[:tail_index] if item.kind not in SECTION_KINDS
+        )
 
     def add_section(self, kind: str, sha256: str, chars: int) -> int | None:
-        """Add the item of a system prompt or of the tools, and return the item that it replaces, if there is one."""
-        section_before = self._sections.get(kind)
-        if section_before is not None and self.blobs[self.items[section_before].id] == sha256:
+        """Add the item of another system prompt or other tools; return the replaced item's index, if there is one."""
+        replaced_index = self._index_by_section.get(kind)
+        if (
+            replaced_index is not None
+            and self.blob_by_item[self.items[replaced_index].id] == sha256
+        ):
             return None
-        name = f"{kind}/{sha256[:16]}/{len(self.items)}"
-        self.blobs[name] = sha256
-        self._sections[kind] = len(self.items)
-        self._block += 1
+        item_id = f"{kind}/{sha256[:ID_DIGITS]}/{len(self.items)}"
+        self.blob_by_item[item_id] = sha256
+        self._index_by_section[kind] = len(self.items)
+        self._block_number += 1
         self.items.append(
             TimelineItem(
                 index=len(self.items),
-                id=name,
+                id=item_id,
                 kind=kind,
                 message="",
                 turn=self.turn,
-                entered=self.entered,
+                entered=self.next_request,
                 chars=chars,
                 label="System prompt" if kind == "system" else "Tool definitions",
-                block=self._block,
-                hash=sha256[:32],
+                block=self._block_number,
+                hash=sha256[:HASH_DIGITS],
                 before=0,
             )
         )
-        self._block += 1
-        return section_before
+        self._block_number += 1
+        return replaced_index
 
 
-def part_of(item: TimelineItem) -> str:
+def part_id_of(item: TimelineItem) -> str:
     """Return the id of the part in the log from which an item was built."""
     return item.id.removeprefix(f"{item.message}/").split("/")[0]
 
@@ -360,10 +388,12 @@ def _item_kind(part: Part, info: MessageInfo) -> str:
 
 def _label(text: str) -> str:
     # The first line that is not blank, by any line break.
-    first_lines = text[:2_000].lstrip().partition("\n")[0].splitlines()
+    first_lines = text[:MAX_SEARCHED_CHARS].lstrip().partition("\n")[0].splitlines()
     line = first_lines[0].strip() if first_lines else ""
     return line if len(line) <= MAX_LABEL_CHARS else f"{line[: MAX_LABEL_CHARS - 1]}…"
 
 
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+def _text_hash(text: str) -> str:
+    return hashlib.blake2b(
+        text.encode("utf-8", "surrogatepass"), digest_size=HASH_DIGITS // 2
+    ).hexdigest()

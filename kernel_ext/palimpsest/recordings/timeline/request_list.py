@@ -19,7 +19,7 @@ class _BegunRequest:
 
     id: str
     """Id of the answer's message."""
-    items: int
+    item_count: int
     """Number of items that existed when it was sent."""
     fields: dict[str, Any]
     """The fields of the request but for the items of its answer."""
@@ -36,8 +36,8 @@ class RequestList:
     def __len__(self) -> int:
         return len(self._requests)
 
-    def remove_newest(self, message_id: str) -> None:
-        """Remove the newest request if its answer was this message, which is requested again."""
+    def remove_newest_if_repeated(self, message_id: str) -> None:
+        """Remove the newest request if its answer has this id, since the answer is requested again."""
         if self._requests and self._requests[-1].id == message_id:
             self._requests.pop()
 
@@ -51,23 +51,23 @@ class RequestList:
         **fields: Any,
     ) -> None:
         """Add a request that may show all items so far; ``fields`` are further fields of the request."""
-        index, count = len(self._requests), len(items.items)
+        index, item_count = len(self._requests), len(items.items)
         started = info.time.created if started_ms is None else started_ms
         fields |= {
             "index": index,
             "id": info.id,
             "turn": items.turn,
-            "items": count,
+            "items": item_count,
             "started": started if has_time else None,
             "model": _known_model(info.model),
             "effort": info.model.variant or "",
         }
-        self._requests.append(_BegunRequest(info.id, count, fields))
+        self._requests.append(_BegunRequest(info.id, item_count, fields))
 
     def set_answer(self, info: AssistantMessage) -> None:
         """Add usage, cost, status and end of a request's answer."""
-        for entry in reversed(self._requests):
-            if entry.id == info.id:
+        for begun_request in reversed(self._requests):
+            if begun_request.id == info.id:
                 break
         else:
             return
@@ -75,12 +75,12 @@ class RequestList:
         status: RequestStatus = "ok"
         if info.error is not None:
             status = "aborted" if info.error.type == "aborted" else "refused"
-        fields = entry.fields
+        fields = begun_request.fields
         cost, price = info.cost, fields.get("price")
         if cost is None and usage is not None and price is not None:
             cost = usage.cost(price)
-        entry.finished = None
-        entry.fields = {
+        begun_request.finished = None
+        begun_request.fields = {
             **fields,
             "usage": usage,
             "cost": cost,
@@ -92,23 +92,29 @@ class RequestList:
         }
 
     def finished_requests(self, items: ItemList) -> Iterable[TimelineRequest]:
-        """Yield the requests with the items of their answers."""
-        answers = items.answers
-        for entry in self._requests:
-            answer = answers.get(entry.id, (entry.items, entry.items))
-            if entry.finished is None or entry.finished.answer != answer:
-                entry.finished = TimelineRequest(**entry.fields, answer=answer)
-            yield entry.finished
+        """Yield the requests with the ranges of their answers' items."""
+        item_range_by_message = items.item_range_by_message
+        for begun_request in self._requests:
+            answer_range = item_range_by_message.get(
+                begun_request.id, (begun_request.item_count, begun_request.item_count)
+            )
+            if begun_request.finished is None or begun_request.finished.answer != answer_range:
+                begun_request.finished = TimelineRequest(
+                    **begun_request.fields, answer=answer_range
+                )
+            yield begun_request.finished
 
 
 def context_changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
-    """Yield the changes of model, or else of reasoning effort, between requests."""
+    """Yield the changes of the model between requests, or where it is the same, of the reasoning effort."""
     settings: tuple[EventKind, ...] = ("model", "effort")
     for previous, request in pairwise(requests):
         for setting in settings:
-            before, after = getattr(previous, setting), getattr(request, setting)
-            if before != after:
-                yield TimelineEvent(request.index, setting, "", {"from": before, "to": after})
+            old_value, new_value = getattr(previous, setting), getattr(request, setting)
+            if old_value != new_value:
+                yield TimelineEvent(
+                    request.index, setting, "", {"from": old_value, "to": new_value}
+                )
                 break
 
 

@@ -21,7 +21,7 @@ from palimpsest.rehearsal.parsing.tables import parse_description
 from palimpsest.rehearsal.parsing.tool_outputs import code_block, inline_code, python_literal
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
 
-MEANINGS = {
+MEANING_BY_EXCEPTION = {
     "KeyError": "a key or a column was asked for that is not there",
     "AttributeError": "an attribute or a method was asked for that the object does not have",
     "NameError": "a name was used that is not defined, because it is misspelt, not imported, or its cell has not run",
@@ -35,24 +35,25 @@ MEANINGS = {
 }
 """The meaning of exceptions, in plain words."""
 KNOWN_MISTAKES = "a wrong column and a missing import"
-COLUMN_CUTOFF = 0.6
-MAX_LISTED = 20
+MIN_COLUMN_SIMILARITY = 0.6
+MAX_LISTED_COLUMNS = 20
+MAX_LINE_CHARS = 120
 _FIX = r"\b(?:fix|mend|repair|correct|solve|debug|patch)\b"
 _NO_FIX = r"\b(?:explain|do(?:n't| not) (?:fix|mend|repair|correct|change))\b"
 _NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
-_LISTED = re.compile(r"\['([^'\]]*)'(, [^\]]*)?\]")
+_MISSING_COLUMNS = re.compile(r"\['([^'\]]*)'(, [^\]]*)?\]")
 """Missing columns in some messages of pandas, such as ``['mass'] not in index``."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A cell's mistake, and the corrected source where there is one."""
+    """A cell's mistake, and the cell's corrected source; empty without a correction."""
 
     description: str
     corrected_source: str = ""
 
 
-Search = Steps[Finding | None]
+FindingSteps = Steps[Finding | None]
 
 
 def error_request(prompt: ParsedPrompt) -> str:
@@ -63,8 +64,8 @@ def error_request(prompt: ParsedPrompt) -> str:
 
 
 def error_plan(runner: PlanRunner, *, corrects: bool) -> Plan:
-    """Explain the mistake; with ``corrects`` also give the whole corrected cell."""
-    report = read_error_report(_note(runner))
+    """Return the plan that explains the mistake, or with ``corrects`` gives the whole corrected cell where it can."""
+    report = read_error_report(_error_note(runner))
     if report is None:
         return PlanAnswer(
             "I see no failed cell: with this prompt came no error. Run the cell again, then ask once more.",
@@ -82,13 +83,13 @@ def error_plan(runner: PlanRunner, *, corrects: bool) -> Plan:
     )
 
 
-def _note(runner: PlanRunner) -> str:
-    """Return the note of this prompt; a repeated prompt has it in an earlier turn."""
+def _error_note(runner: PlanRunner) -> str:
+    """Return the engine's note about the failed cell; for a repeated prompt it is in an earlier turn."""
     turns = runner.conversation.turns
     if turns and turns[-1].error_note:
         return turns[-1].error_note
-    same = [turn.error_note for turn in turns if turn.prompt == runner.prompt.text]
-    return same[-1] if same else ""
+    same_prompt_notes = [turn.error_note for turn in turns if turn.prompt == runner.prompt.text]
+    return same_prompt_notes[-1] if same_prompt_notes else ""
 
 
 def _obstacle_to_repair(report: ErrorReport) -> str:
@@ -106,24 +107,26 @@ def _obstacle_to_repair(report: ErrorReport) -> str:
     return ""
 
 
-def _find_mistake(runner: PlanRunner, report: ErrorReport) -> Search:
+def _find_mistake(runner: PlanRunner, report: ErrorReport) -> FindingSteps:
     cell = CellSource(report.source)
-    finder = FINDERS.get(report.exception)
+    finder = FINDER_BY_EXCEPTION.get(report.exception)
     if finder is None or cell.tree is None:
         return None
-    return (yield from finder(runner, report, cell, cell.region(report.line)))
+    return (yield from finder(runner, report, cell, cell.statement_lines(report.line_number)))
 
 
 def _column_mistake(
     runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: range
-) -> Search:
+) -> FindingSteps:
     message = python_literal(report.message)
     if not isinstance(message, str):
         return None
-    listed = _LISTED.search(message)
-    if listed and listed[2]:
+    missing_columns = _MISSING_COLUMNS.search(message)
+    if missing_columns and missing_columns[2]:
         return Finding(f"more than one column is missing: {inline_code(message)}")
-    wrong_name = listed[1] if listed else message.removeprefix("Column not found: ")
+    wrong_name = (
+        missing_columns[1] if missing_columns else message.removeprefix("Column not found: ")
+    )
     table_name = cell_repairs.column_owner(cell, lines, wrong_name)
     tables = [variable for variable in report.variables if variable.name == table_name]
     tables = tables[:1] or [variable for variable in report.variables if variable.is_table]
@@ -134,8 +137,8 @@ def _column_mistake(
         return Finding(
             f"{inline_code(wrong_name)} is not in {inline_code(table.name)}, which is a {inline_code(table.kind)}"
         )
-    columns = yield from _columns(runner, table)
-    closest_columns = _closest(wrong_name, columns)
+    columns = yield from _column_names(runner, table)
+    closest_columns = _closest_names(wrong_name, columns)
     if len(closest_columns) != 1:
         return Finding(_no_match_text(wrong_name, table.name, columns, closest_columns))
     description = f"{inline_code(wrong_name)} is no column of {inline_code(table.name)}; the closest of its {len(columns)} columns is {inline_code(closest_columns[0])}"
@@ -147,7 +150,7 @@ def _column_mistake(
     return Finding(description, corrected_source)
 
 
-def _columns(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ...]]:
+def _column_names(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ...]]:
     """Return a table's columns, as reported, or from the variables tool where the report is cut."""
     if table.names_all_columns or "variables" not in runner.tools:
         return table.columns
@@ -158,32 +161,40 @@ def _columns(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ..
 
 
 def _no_match_text(
-    wrong_name: str, table: str, columns: tuple[str, ...], closest_columns: list[str]
+    wrong_name: str, table_name: str, columns: tuple[str, ...], closest_columns: list[str]
 ) -> str:
     if closest_columns:
-        both = " and ".join(inline_code(column) for column in closest_columns)
-        return f"{inline_code(wrong_name)} is no column of {inline_code(table)}, and {both} are equally close"
-    listed = ", ".join(inline_code(column) for column in columns[:MAX_LISTED])
-    more = f" and {len(columns) - MAX_LISTED} more" if len(columns) > MAX_LISTED else ""
-    return f"{inline_code(wrong_name)} is no column of {inline_code(table)}, and none has a name like it. I see {listed}{more}"
+        columns_text = " and ".join(inline_code(column) for column in closest_columns)
+        return f"{inline_code(wrong_name)} is no column of {inline_code(table_name)}, and {columns_text} are equally close"
+    listed_columns = ", ".join(inline_code(column) for column in columns[:MAX_LISTED_COLUMNS])
+    more_text = (
+        f" and {len(columns) - MAX_LISTED_COLUMNS} more"
+        if len(columns) > MAX_LISTED_COLUMNS
+        else ""
+    )
+    return f"{inline_code(wrong_name)} is no column of {inline_code(table_name)}, and none has a name like it. I see {listed_columns}{more_text}"
 
 
-def _closest(wrong_name: str, choices: Iterable[str]) -> list[str]:
+def _closest_names(wrong_name: str, choices: Iterable[str]) -> list[str]:
     """Return the name closest to a wrong one; several where they are equally close."""
     scores: dict[str, float] = {}
     for choice in choices:
-        score = difflib.SequenceMatcher(None, _letters(choice), _letters(wrong_name)).ratio()
-        if choice != wrong_name and score >= COLUMN_CUTOFF:
+        score = difflib.SequenceMatcher(
+            None, _joined_letters(choice), _joined_letters(wrong_name)
+        ).ratio()
+        if choice != wrong_name and score >= MIN_COLUMN_SIMILARITY:
             scores[choice] = round(score + (0.01 if choice[:1] == wrong_name[:1] else 0.0), 6)
-    best = max(scores.values(), default=0.0)
-    return [choice for choice, score in scores.items() if score == best]
+    best_score = max(scores.values(), default=0.0)
+    return [choice for choice, score in scores.items() if score == best_score]
 
 
-def _letters(name: str) -> str:
+def _joined_letters(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.casefold()) or name
 
 
-def _import_mistake(_: PlanRunner, report: ErrorReport, cell: CellSource, __: range) -> Search:
+def _import_mistake(
+    _: PlanRunner, report: ErrorReport, cell: CellSource, __: range
+) -> FindingSteps:
     yield from ()
     match = _NOT_DEFINED.search(report.message)
     if match is None:
@@ -195,7 +206,9 @@ def _import_mistake(_: PlanRunner, report: ErrorReport, cell: CellSource, __: ra
     return Finding(description, cell_repairs.with_import(cell, line))
 
 
-FINDERS: dict[str, Callable[[PlanRunner, ErrorReport, CellSource, range], Search]] = {
+FINDER_BY_EXCEPTION: dict[
+    str, Callable[[PlanRunner, ErrorReport, CellSource, range], FindingSteps]
+] = {
     "KeyError": _column_mistake,
     "NameError": _import_mistake,
 }
@@ -203,22 +216,22 @@ FINDERS: dict[str, Callable[[PlanRunner, ErrorReport, CellSource, range], Search
 
 def _repair_text(report: ErrorReport, finding: Finding | None) -> str:
     summary = f"{inline_code(report.summary_line)} in {report.where}{_quoted_line(report)}."
-    if why := _obstacle_to_repair(report):
-        return f"{summary} {why}, so I give no corrected cell."
+    if obstacle := _obstacle_to_repair(report):
+        return f"{summary} {obstacle}, so I give no corrected cell."
     if finding is None:
         return f"{summary} No rule of mine mends this, so I give no corrected cell. I know {KNOWN_MISTAKES}."
-    place = f"{report.where[0].upper()}{report.where[1:]}"
+    place_text = f"{report.where[0].upper()}{report.where[1:]}"
     line = _quoted_line(report)
-    sentence = f"{place}{f'{line},' if line else ''} raised {inline_code(report.summary_line)}: {finding.description}."
+    sentence = f"{place_text}{f'{line},' if line else ''} raised {inline_code(report.summary_line)}: {finding.description}."
     if not finding.corrected_source or CellSource(finding.corrected_source).tree is None:
         return f"{sentence} I give no corrected cell, as it would be a guess."
-    note = " I read `&lt;` before the name of a tag as `<`." if report.escaped else ""
+    note = " I read `&lt;` before the name of a tag as `<`." if report.was_escaped else ""
     code = code_block(finding.corrected_source, "python")
     return f"{sentence} I have not run the corrected cell.{note}\n\n{code}"
 
 
 def _explanation_text(report: ErrorReport, finding: Finding | None) -> str:
-    meaning = MEANINGS.get(report.exception)
+    meaning = MEANING_BY_EXCEPTION.get(report.exception)
     meaning_sentence = (
         f"It means that {meaning}" if meaning else "I have no plain words for this exception"
     )
@@ -232,4 +245,8 @@ def _explanation_text(report: ErrorReport, finding: Finding | None) -> str:
 
 def _quoted_line(report: ErrorReport) -> str:
     line = report.line_text
-    return f", {inline_code(line if len(line) <= 120 else f'{line[:117]}...')}" if line else ""
+    return (
+        f", {inline_code(line if len(line) <= MAX_LINE_CHARS else f'{line[: MAX_LINE_CHARS - 3]}...')}"
+        if line
+        else ""
+    )

@@ -9,16 +9,17 @@ from functools import cached_property
 
 from palimpsest.lazy_patterns import lazy_pattern
 
+MAX_SUMMARY_CHARS = 300
 REDACTED = "[redacted]"
 """The engine's replacement for a secret."""
 _TAGS = "notebook|variables|versions|cell|source|stdout|stderr|result|display|error"
-_ESCAPED = lazy_pattern(rf"&lt;(?=/?(?:{_TAGS})\b)", re.IGNORECASE)
+_ESCAPED_TAG = lazy_pattern(rf"&lt;(?=/?(?:{_TAGS})\b)", re.IGNORECASE)
 _CELL = lazy_pattern(r"(?m)^<cell([^>\n]*)>$")
-_CUT = lazy_pattern(r"(?m)^\[[\d,]+ characters left out\]$")
+_CUT_NOTE = lazy_pattern(r"(?m)^\[[\d,]+ characters left out\]$")
 _VARIABLE = lazy_pattern(r"(?m)^- ([^\W\d]\w*): ([^,\n]*)(?:, (.*))?$")
 _FRAME_SHAPE = lazy_pattern(r"[\d,]+ rows x (\d+) columns(?:: (.*))?\Z")
-_HEADING = lazy_pattern(r"(?m)^([\w.]+) +Traceback \(most recent call last\)$")
-_LAST_LINE = lazy_pattern(
+_TRACEBACK_HEADING = lazy_pattern(r"(?m)^([\w.]+) +Traceback \(most recent call last\)$")
+_EXCEPTION_LINE = lazy_pattern(
     r"(?m)^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Iteration|Warning|Group))(?:: (.*))?$"
 )
 _CELL_FRAME = lazy_pattern(
@@ -28,7 +29,7 @@ _CELL_FRAME = lazy_pattern(
 _OTHER_FRAME = lazy_pattern(r"(?:File |~|/|[A-Za-z]:\\|<)")
 _NO_SOURCE = "Could not get source"
 """IPython's text for a line that it cannot read."""
-_ARROW = lazy_pattern(r"-+> ?(\d+)(?: (.*))?\Z")
+_FAILING_LINE = lazy_pattern(r"-+> ?(\d+)(?: (.*))?\Z")
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,10 @@ class ReportedVariable:
 
 @dataclass(frozen=True)
 class _TracebackLine:
+    """A line of a cell in the traceback: the cell's number, the line's number from 1, and its text where it is shown."""
+
     cell: str
-    line: int
+    line_number: int
     text: str
 
 
@@ -69,13 +72,13 @@ class ErrorReport:
     source: str
     traceback: str
     variables: tuple[ReportedVariable, ...] = ()
-    escaped: bool = False
+    was_escaped: bool = False
     """Whether the note had ``&lt;`` for a tag's ``<``, which is unescaped here."""
 
     @property
     def is_cut(self) -> bool:
         """Whether the middle of the source was left out."""
-        return bool(_CUT.search(self.source))
+        return bool(_CUT_NOTE.search(self.source))
 
     @property
     def is_redacted(self) -> bool:
@@ -83,15 +86,15 @@ class ErrorReport:
         return REDACTED in self.source
 
     @cached_property
-    def _parts(self) -> tuple[str, str, str]:
+    def _exception_parts(self) -> tuple[str, str, str]:
         """Frames, name and message of the exception that was raised last."""
-        headings = list(_HEADING.finditer(self.traceback))
+        headings = list(_TRACEBACK_HEADING.finditer(self.traceback))
         if headings:
-            name, rest = headings[-1][1], self.traceback[headings[-1].end() :]
-            match = re.search(rf"(?m)^(?:[\w.]+\.)?{re.escape(name)}(?:: ?|$)", rest)
+            name, text_after = headings[-1][1], self.traceback[headings[-1].end() :]
+            match = re.search(rf"(?m)^(?:[\w.]+\.)?{re.escape(name)}(?:: ?|$)", text_after)
             if match:
-                return rest[: match.start()], name, rest[match.end() :].strip()
-        last_line = next(reversed(list(_LAST_LINE.finditer(self.traceback))), None)
+                return text_after[: match.start()], name, text_after[match.end() :].strip()
+        last_line = next(reversed(list(_EXCEPTION_LINE.finditer(self.traceback))), None)
         if last_line is None:
             return self.traceback, "", ""
         message = self.traceback[last_line.end(1) :].lstrip(":").strip()
@@ -100,32 +103,32 @@ class ErrorReport:
     @property
     def exception(self) -> str:
         """The name of the exception, without its module; empty where none is named."""
-        return self._parts[1].rsplit(".", 1)[-1]
+        return self._exception_parts[1].rsplit(".", 1)[-1]
 
     @property
     def message(self) -> str:
         """The message of the exception."""
-        return self._parts[2]
+        return self._exception_parts[2]
 
     @property
     def summary_line(self) -> str:
         """Name and message in one line, for reading."""
         summary = f"{self.exception}: {self.message}" if self.message else self.exception
         line = " ".join(summary.split())
-        return line if len(line) <= 300 else f"{line[:297]}..."
+        return line if len(line) <= MAX_SUMMARY_CHARS else f"{line[: MAX_SUMMARY_CHARS - 3]}..."
 
     @cached_property
-    def _frames(self) -> tuple[_TracebackLine, ...]:
+    def _cell_frames(self) -> tuple[_TracebackLine, ...]:
         frames: list[_TracebackLine] = []
         cell: str | None = None
-        for line in self._parts[0].splitlines():
+        for line in self._exception_parts[0].splitlines():
             if frame := _CELL_FRAME.match(line):
                 cell = frame["cell"] or frame["old"] or self.number
                 number = frame["line"] or frame["short"] or frame["wide"] or "0"
                 frames.append(_TracebackLine(cell, int(number), ""))
             elif _OTHER_FRAME.match(line):
                 cell = None
-            elif cell is not None and (arrow := _ARROW.match(line)):
+            elif cell is not None and (arrow := _FAILING_LINE.match(line)):
                 text = (arrow[2] or "").strip()
                 frames[-1] = _TracebackLine(cell, int(arrow[1]), "" if _NO_SOURCE in text else text)
         return tuple(frames)
@@ -133,23 +136,28 @@ class ErrorReport:
     @property
     def failing_cell(self) -> str:
         """The number of another cell whose code raised the error; empty for this cell."""
-        last = self._frames[-1] if self._frames else None
-        return last.cell if last and self.number and last.cell != self.number else ""
+        last_frame = self._cell_frames[-1] if self._cell_frames else None
+        return (
+            last_frame.cell if last_frame and self.number and last_frame.cell != self.number else ""
+        )
 
     @cached_property
-    def line(self) -> int | None:
+    def line_number(self) -> int | None:
         """The number of the failing line of the source, from 1; None where it is uncertain."""
         frames_here = [
-            frame for frame in self._frames if not self.number or frame.cell == self.number
+            frame for frame in self._cell_frames if not self.number or frame.cell == self.number
         ]
         frame = frames_here[-1] if frames_here else None
         # Below a cell magic, lines are counted from its body, so a line without its text is uncertain.
-        below_magic = self.source.lstrip().startswith("%%")
-        if frame is None or self.is_cut or (below_magic and not frame.text):
+        is_below_magic = self.source.lstrip().startswith("%%")
+        if frame is None or self.is_cut or (is_below_magic and not frame.text):
             return None
         lines = [line.strip() for line in self.source.split("\n")]
-        if 1 <= frame.line <= len(lines) and frame.text in {"", lines[frame.line - 1]}:
-            return frame.line if lines[frame.line - 1] else None
+        if 1 <= frame.line_number <= len(lines) and frame.text in {
+            "",
+            lines[frame.line_number - 1],
+        }:
+            return frame.line_number if lines[frame.line_number - 1] else None
         matching_lines = [
             index for index, line in enumerate(lines, 1) if frame.text and line == frame.text
         ]
@@ -158,41 +166,47 @@ class ErrorReport:
     @property
     def line_text(self) -> str:
         """The failing line's text; empty where it is unknown."""
-        return "" if self.line is None else self.source.split("\n")[self.line - 1].strip()
+        return (
+            ""
+            if self.line_number is None
+            else self.source.split("\n")[self.line_number - 1].strip()
+        )
 
     @property
     def where(self) -> str:
         """The cell and line of the error as text."""
-        cell = f"cell {self.number}" if self.number else "the cell"
-        return f"line {self.line} of {cell}" if self.line is not None else cell
+        cell_text = f"cell {self.number}" if self.number else "the cell"
+        return (
+            f"line {self.line_number} of {cell_text}" if self.line_number is not None else cell_text
+        )
 
 
 def read_error_report(note: str) -> ErrorReport | None:
     """Return the failed cell in the engine's note; None where it has none."""
-    cell = _CELL.search(note)
-    if cell is None:
+    cell_match = _CELL.search(note)
+    if cell_match is None:
         return None
-    number = re.search(r'\bnumber="(\d+)"', cell[1])
-    source = _between(note, "source")
-    variables_text = _between(note[max(note.rfind("\n</cell>"), 0) :], "variables")
+    number_match = re.search(r'\bnumber="(\d+)"', cell_match[1])
+    source = _last_element(note, "source")
+    variables_text = _last_element(note[max(note.rfind("\n</cell>"), 0) :], "variables")
     return ErrorReport(
-        number[1] if number else "",
-        _ESCAPED.sub("<", source),
-        _ESCAPED.sub("<", _between(note, "error")),
-        tuple(_variable(*fields) for fields in _VARIABLE.findall(variables_text)),
-        escaped=bool(_ESCAPED.search(source)),
+        number_match[1] if number_match else "",
+        _ESCAPED_TAG.sub("<", source),
+        _ESCAPED_TAG.sub("<", _last_element(note, "error")),
+        tuple(_reported_variable(*fields) for fields in _VARIABLE.findall(variables_text)),
+        was_escaped=bool(_ESCAPED_TAG.search(source)),
     )
 
 
-def _variable(name: str, kind: str, description: str) -> ReportedVariable:
-    shape = _FRAME_SHAPE.match(_ESCAPED.sub("<", description))
-    columns = (shape[2] or "").split(", ") if shape else []
-    names = tuple(column for column in columns if column not in {"", "..."})
-    count = int(shape[1]) if shape else 0
-    return ReportedVariable(name, kind.strip().rsplit(".", 1)[-1], names, count)
+def _reported_variable(name: str, kind: str, description: str) -> ReportedVariable:
+    shape_match = _FRAME_SHAPE.match(_ESCAPED_TAG.sub("<", description))
+    columns = (shape_match[2] or "").split(", ") if shape_match else []
+    column_names = tuple(column for column in columns if column not in {"", "..."})
+    column_count = int(shape_match[1]) if shape_match else 0
+    return ReportedVariable(name, kind.strip().rsplit(".", 1)[-1], column_names, column_count)
 
 
-def _between(note: str, tag: str) -> str:
+def _last_element(note: str, tag: str) -> str:
     """Return the text in the last element with a tag, since an error follows other outputs."""
-    between = re.findall(rf"(?ms)^<{tag}>\n(.*?)\n</{tag}>$", note)
-    return str(between[-1]) if between else ""
+    elements = re.findall(rf"(?ms)^<{tag}>\n(.*?)\n</{tag}>$", note)
+    return str(elements[-1]) if elements else ""

@@ -9,11 +9,11 @@ from typing import Any
 
 from palimpsest.rehearsal.parsing.tables import Column, Variable
 from palimpsest.rehearsal.parsing.vocabulary import (
-    BOUNDARIES,
-    CHARTS,
-    DATA,
+    CHART_BY_WORD,
+    DATA_WORDS,
     KNOWN_WORDS,
-    PLOT,
+    NAME_ENDING_WORDS,
+    PLOT_WORDS,
     word_set,
 )
 from palimpsest.rehearsal.parsing.word_matching import Word, words_of
@@ -24,9 +24,23 @@ FILLER_TOKENS = word_set(
     is has and l ml deg lb ft sqft n col val raw code name df data table
     """
 )
+"""Words of column names that say little, such as units."""
 FILLER_WEIGHT = 0.25
-NAME_LEADS = word_set("of in is show describe print plot inspect variable s by display")
-NAME_TRAILS = PLOT | CHARTS.keys() | {"please", "now", "for", "me", "as", "a"}
+WORDS_BEFORE_NAME = word_set("of in is show describe print plot inspect variable s by display")
+WORDS_AFTER_NAME = PLOT_WORDS | CHART_BY_WORD.keys() | {"please", "now", "for", "me", "as", "a"}
+FULL_MATCH_SCORE, STEM_MATCH_SCORE = 2.0, 1.8
+"""Scores of words that are a column's whole name, letter by letter or but for the plural."""
+TOKEN_SCORE, WORD_SCORE = 0.1, 0.02
+"""Added to the score for each word of a whole name, and of a part of a name, so that longer matches win."""
+BEGINNING_SIMILARITY = 0.6
+"""Similarity of two words of which one begins with the other."""
+MIN_BEGINNING_CHARS = 3
+MAX_RIVAL_DIFFERENCE = 0.1
+"""Difference in score below which another column is a rival."""
+MAX_RUN_WORDS = 5
+"""Maximum words of the prompt that may name one column."""
+RANK_OF_WORD = 10
+"""Added to a value's rank for each of its words, so that longer values win."""
 MIN_SCORE = 0.3
 """Minimum share of a column's name that the words must contain; fillers weigh less."""
 
@@ -55,12 +69,12 @@ class ValueMention:
 
 def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[ColumnMention, ...]:
     """Return the columns that the words name, in the order of the words."""
-    windows = list(_windows(words))
+    runs = list(_word_runs(words))
     candidates = [
-        ColumnMention(column, window[0], window[-1] + 1, score)
+        ColumnMention(column, run[0], run[-1] + 1, score)
         for column in columns
-        for window in windows
-        if (score := _match_score([words[index] for index in window], column)) >= MIN_SCORE
+        for run in runs
+        if (score := _match_score([words[index] for index in run], column)) >= MIN_SCORE
     ]
     candidates.sort(key=lambda candidate: (-round(candidate.score, 3), candidate.start))
     mentions: list[ColumnMention] = []
@@ -72,18 +86,20 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Colu
             for other in candidates
             if (other.start, other.end) == (candidate.start, candidate.end)
             and other.column != candidate.column
-            and abs(other.score - candidate.score) < 0.1
+            and abs(other.score - candidate.score) < MAX_RIVAL_DIFFERENCE
         )
         mentions.append(replace(candidate, rivals=rivals))
     return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
-def _windows(words: Sequence[Word]) -> Iterable[list[int]]:
-    """Yield the positions of runs of one to five words without a comma or a word such as *by*."""
+def _word_runs(words: Sequence[Word]) -> Iterable[list[int]]:
+    """Yield the positions of each run of at most ``MAX_RUN_WORDS`` words without a comma or a word such as *by*."""
     for start in range(len(words)):
-        for end in range(start + 1, min(start + 5, len(words)) + 1):
-            run = words[start:end]
-            if run[-1].text in {",", ";"} or (len(run) > 1 and run[-1].text in BOUNDARIES):
+        for end in range(start + 1, min(start + MAX_RUN_WORDS, len(words)) + 1):
+            run_words = words[start:end]
+            if run_words[-1].text in {",", ";"} or (
+                len(run_words) > 1 and run_words[-1].text in NAME_ENDING_WORDS
+            ):
                 break
             yield list(range(start, end))
 
@@ -94,15 +110,15 @@ def _match_score(prompt_words: list[Word], column: Column) -> float:
     if not tokens or len(prompt_words) > len(tokens) + 2:
         return 0.0
     if "".join(word.text for word in prompt_words) == "".join(token.text for token in tokens):
-        return 2.0 + 0.1 * len(tokens)
+        return FULL_MATCH_SCORE + TOKEN_SCORE * len(tokens)
     if [word.stem for word in prompt_words] == [token.stem for token in tokens]:
-        return 1.8 + 0.1 * len(tokens)
-    if len(prompt_words) > len(tokens) or all(map(_is_known, prompt_words)):
+        return STEM_MATCH_SCORE + TOKEN_SCORE * len(tokens)
+    if len(prompt_words) > len(tokens) or all(map(_is_known_word, prompt_words)):
         return 0.0
     return _partial_score(prompt_words, tokens)
 
 
-def _is_known(word: Word) -> bool:
+def _is_known_word(word: Word) -> bool:
     return word.text in KNOWN_WORDS or word.stem in KNOWN_WORDS
 
 
@@ -110,46 +126,56 @@ def _partial_score(prompt_words: list[Word], tokens: tuple[Word, ...]) -> float:
     unmatched_tokens = list(tokens)
     matched_weight = 0.0
     for word in prompt_words:
-        best = max(unmatched_tokens, key=lambda token: _similarity(word, token), default=None)
-        similarity = _similarity(word, best) if best else 0.0
-        if best is None or similarity == 0.0:
+        best_token = max(
+            unmatched_tokens, key=lambda token: _word_similarity(word, token), default=None
+        )
+        similarity = _word_similarity(word, best_token) if best_token else 0.0
+        if best_token is None or similarity == 0.0:
             return 0.0
-        unmatched_tokens.remove(best)
-        matched_weight += similarity * _weight(best)
-    return matched_weight / sum(_weight(token) for token in tokens) + 0.02 * len(prompt_words)
+        unmatched_tokens.remove(best_token)
+        matched_weight += similarity * _token_weight(best_token)
+    return matched_weight / sum(_token_weight(token) for token in tokens) + WORD_SCORE * len(
+        prompt_words
+    )
 
 
-def _weight(token: Word) -> float:
+def _token_weight(token: Word) -> float:
     return FILLER_WEIGHT if token.text in FILLER_TOKENS or len(token.text) == 1 else 1.0
 
 
-def _similarity(word: Word, token: Word) -> float:
+def _word_similarity(word: Word, token: Word) -> float:
     if word.text == token.text or word.stem == token.stem:
         return 1.0
-    if _is_known(word):
+    if _is_known_word(word):
         return 0.0
     shorter, longer = sorted((word.stem, token.stem), key=len)
-    return 0.6 if len(shorter) >= 3 and longer.startswith(shorter) else 0.0
+    return (
+        BEGINNING_SIMILARITY
+        if len(shorter) >= MIN_BEGINNING_CHARS and longer.startswith(shorter)
+        else 0.0
+    )
 
 
 def link_values(
     words: Sequence[Word],
     free_positions: set[int],
-    values: dict[Any, tuple[Any, ...]],
+    values_by_key: dict[Any, tuple[Any, ...]],
     columns: Iterable[Column],
 ) -> tuple[ValueMention, ...]:
     """Return the values that words at the free positions name; longer values first."""
-    by_key = {column.key: column for column in columns}
+    column_by_key = {column.key: column for column in columns}
     candidates: list[tuple[int, ValueMention]] = []
-    for key, choices in values.items():
-        for value in choices:
+    for key, column_values in values_by_key.items():
+        for value in column_values:
             tokens = words_of(str(value))
-            for start in range(len(words) - len(tokens) + 1) if tokens and key in by_key else ():
+            for start in (
+                range(len(words) - len(tokens) + 1) if tokens and key in column_by_key else ()
+            ):
                 end = start + len(tokens)
                 is_free = {*range(start, end)} <= free_positions
                 if is_free and (rank := _match_rank(words[start:end], tokens)):
-                    mention = ValueMention(by_key[key], value, start, end)
-                    candidates.append((rank + 10 * len(tokens), mention))
+                    mention = ValueMention(column_by_key[key], value, start, end)
+                    candidates.append((rank + RANK_OF_WORD * len(tokens), mention))
     mentions: list[ValueMention] = []
     for _, candidate in sorted(candidates, key=lambda pair: -pair[0]):
         if not any(
@@ -168,29 +194,29 @@ def _match_rank(prompt_words: Sequence[Word], tokens: Sequence[Word]) -> int:
 
 def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict[str, float]:
     """Return a score for each variable that the words name."""
-    scores_by_name: dict[str, float] = {}
-    windows = list(_windows(words))
+    score_by_name: dict[str, float] = {}
+    runs = list(_word_runs(words))
     for variable in variables:
         column = Column(variable.name)
         # A name that is also an everyday word counts only in certain positions.
         name = variable.name
-        is_common = (name in KNOWN_WORDS or len(name) == 1) and name not in DATA
+        is_common = (name in KNOWN_WORDS or len(name) == 1) and name not in DATA_WORDS
         scores = [
-            _match_score([words[index] for index in window], column)
-            for window in windows
-            if not is_common or _is_in_name_position(words, window)
+            _match_score([words[index] for index in run], column)
+            for run in runs
+            if not is_common or _is_in_name_position(words, run)
         ]
-        best = max(scores, default=0.0)
-        if best >= MIN_SCORE:
-            scores_by_name[name] = best
-    return scores_by_name
+        best_score = max(scores, default=0.0)
+        if best_score >= MIN_SCORE:
+            score_by_name[name] = best_score
+    return score_by_name
 
 
-def _is_in_name_position(words: Sequence[Word], window: list[int]) -> bool:
+def _is_in_name_position(words: Sequence[Word], run: list[int]) -> bool:
     """Return whether words are in the position of a name: after *of* or a verb, at the end."""
-    before = words[window[0] - 1].text if window[0] else ""
-    rest = {word.text for word in words[window[-1] + 1 :]}
-    return before in NAME_LEADS and rest <= NAME_TRAILS
+    word_before = words[run[0] - 1].text if run[0] else ""
+    words_after = {word.text for word in words[run[-1] + 1 :]}
+    return word_before in WORDS_BEFORE_NAME and words_after <= WORDS_AFTER_NAME
 
 
 def unlinked_words(words: Sequence[Word], linked_spans: Iterable[tuple[int, int]]) -> set[int]:
@@ -199,5 +225,5 @@ def unlinked_words(words: Sequence[Word], linked_spans: Iterable[tuple[int, int]
     return {
         index
         for index, word in enumerate(words)
-        if index not in linked_positions and not _is_known(word) and len(word.text) > 1
+        if index not in linked_positions and not _is_known_word(word) and len(word.text) > 1
     }

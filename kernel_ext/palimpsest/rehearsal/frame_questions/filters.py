@@ -6,7 +6,7 @@ from typing import Any
 
 from palimpsest.rehearsal.frame_questions.entity_linking import ColumnMention, ValueMention
 from palimpsest.rehearsal.parsing.tables import Column
-from palimpsest.rehearsal.parsing.vocabulary import ABOVE, BELOW
+from palimpsest.rehearsal.parsing.vocabulary import ABOVE_WORDS, BELOW_WORDS
 from palimpsest.rehearsal.parsing.word_matching import Word, number_of
 
 EQUAL = {"=", "==", "equal", "equals", "is", "exactly"}
@@ -14,7 +14,7 @@ FILLERS = {"than", "to", "a", "of", "or", "about", "the", "value"}
 MAX_SEARCHED_WORDS = 9
 """Maximum words before a number that are searched for a comparison, including those of column names."""
 MAX_WORDS_BEFORE = 6
-"""Maximum words of these that are compared, without those of column names."""
+"""Maximum words before a number that are compared, without those of column names."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def parse_filters(
             ),  # type: ignore[misc]
             default=None,
         )
-        if nearest and (operator := _operator(words, column_mentions, position)):
+        if nearest and (operator := _comparison_operator(words, column_mentions, position)):
             filters.append(Filter(nearest.column, operator, number))
             used_starts.add(nearest.start)
     return filters, used_starts
@@ -58,10 +58,10 @@ def _value_filters(
 ) -> tuple[list[Filter], set[int]]:
     filters: list[Filter] = []
     used_starts: set[int] = set()
-    by_column: dict[Any, list[ValueMention]] = {}
+    mentions_by_key: dict[Any, list[ValueMention]] = {}
     for value_mention in value_mentions:
-        by_column.setdefault(value_mention.column.key, []).append(value_mention)
-    for mentions in by_column.values():
+        mentions_by_key.setdefault(value_mention.column.key, []).append(value_mention)
+    for mentions in mentions_by_key.values():
         column = mentions[0].column
         if len(mentions) > 1:
             filters.append(Filter(column, "in", [mention.value for mention in mentions]))
@@ -74,13 +74,13 @@ def _value_filters(
 
 
 def _counts_rows(words: Sequence[Word], position: int) -> bool:
-    before = words[position - 1].text if position else ""
-    after = words[position + 1].stem if position + 1 < len(words) else ""
+    word_before = words[position - 1].text if position else ""
+    stem_after = words[position + 1].stem if position + 1 < len(words) else ""
     ranks = {"top", "first", "last", "bottom", "head", "tail"}
-    return before in ranks or after in {"row", "line", "bin"}
+    return word_before in ranks or stem_after in {"row", "line", "bin"}
 
 
-def _operator(
+def _comparison_operator(
     words: Sequence[Word], column_mentions: Sequence[ColumnMention], position: int
 ) -> str | None:
     """Return the comparison operator in the words before a number, or None."""
@@ -96,9 +96,9 @@ def _operator(
     ):
         return "<="
     for text in reversed(words_before):
-        if text in ABOVE:
+        if text in ABOVE_WORDS:
             return ">"
-        if text in BELOW:
+        if text in BELOW_WORDS:
             return "<"
         if text in EQUAL:
             return "=="

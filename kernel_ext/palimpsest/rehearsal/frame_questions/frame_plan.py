@@ -17,10 +17,15 @@ from palimpsest.rehearsal.frame_questions.query_spec import LinkedPrompt, QueryS
 from palimpsest.rehearsal.frame_questions.table_search import FoundTable, find_data, show_variable
 from palimpsest.rehearsal.parsing.tables import Table, Variable, dict_in
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block
-from palimpsest.rehearsal.parsing.vocabulary import QUALITIES
+from palimpsest.rehearsal.parsing.vocabulary import COLUMN_WORDS_BY_ADJECTIVE
 from palimpsest.rehearsal.parsing.word_matching import words_of
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
 
+MAX_SEARCHED_COLUMNS = 8
+MAX_NAMED_WORDS = 5
+MAX_NAMED_RIVALS = 3
+MAX_LISTED_COLUMNS = 60
+MAX_QUOTED_LINES = 40
 MAX_VALUES = 50
 """Maximum values of a column that are searched for a word of the prompt."""
 QUOTED_OPERATIONS = frozenset({"rows", "head"})
@@ -41,7 +46,7 @@ def frame_plan(
     if isinstance(found_table, Variable):
         return (yield from show_variable(runner, found_table))
     if request.op == "columns":
-        return _columns(found_table)
+        return _columns_answer(found_table)
     runner.require_tool("python", "to compute this")
     spec, notes = yield from query_steps(runner, request, found_table)
     return (yield from compute_plan(runner, spec, notes))
@@ -52,47 +57,47 @@ def query_steps(
 ) -> Steps[tuple[QuerySpec, list[str]]]:
     """Return the query for a prompt about a table, with notes about the words of the prompt."""
     table = found_table.table
-    linked_prompt = yield from _link(runner, table)
+    linked_prompt = yield from _link_words(runner, table)
     spec = make_query_spec(request, linked_prompt, table)
     spans = _linked_spans(runner, linked_prompt.columns, table)
     spans += [(value.start, value.end) for value in linked_prompt.values]
     words = runner.prompt.words
-    unused_words = [words[index].text for index in sorted(unlinked_words(words, spans))]
+    unlinked_texts = [words[index].text for index in sorted(unlinked_words(words, spans))]
     if not spec.measures:
-        unused_words += [word.text for word in words if word.text in QUALITIES]
+        unlinked_texts += [word.text for word in words if word.text in COLUMN_WORDS_BY_ADJECTIVE]
     spec = fill_defaults(spec, words)
     spec, fit_note = fit_to_types(spec)
     notes = [
         found_table.note,
         fit_note,
         *_rival_notes(linked_prompt, spec),
-        _ignored_words_note(unused_words, spec),
+        _ignored_words_note(unlinked_texts, spec),
     ]
     return spec, [note for note in notes if note]
 
 
-def _link(runner: PlanRunner, table: Table) -> Steps[LinkedPrompt]:
+def _link_words(runner: PlanRunner, table: Table) -> Steps[LinkedPrompt]:
     """Link the words to columns, and to values where words are left over."""
     words = runner.prompt.words
     columns = link_columns(words, table.columns)
     columns = tuple(m for m in columns if not _is_table_name(m, runner, table))
-    unlinked = unlinked_words(words, _linked_spans(runner, columns, table))
-    if not unlinked or not table.categories:
+    unlinked_positions = unlinked_words(words, _linked_spans(runner, columns, table))
+    if not unlinked_positions or not table.categories:
         return LinkedPrompt(runner.prompt, columns)
-    free_text = " ".join(words[index].text for index in sorted(unlinked))
+    free_text = " ".join(words[index].text for index in sorted(unlinked_positions))
     reasoning = f"{free_text!r} is no column, so I look whether it is a value of one."
     result = yield runner.planned_call(reasoning, "python", code=values_code(table))
     keys, pairs = {column.key for column in table.columns}, dict_in(result.value).items()
     values = {k: tuple(v) for k, v in pairs if k in keys and isinstance(v, list)}
-    mentioned = link_values(words, unlinked, values, table.columns)
-    return LinkedPrompt(runner.prompt, columns, mentioned)
+    value_mentions = link_values(words, unlinked_positions, values, table.columns)
+    return LinkedPrompt(runner.prompt, columns, value_mentions)
 
 
 def values_code(table: Table) -> str:
     """Return code that lists the values of the text columns."""
     lines = [
         f"    {as_source(c.key)}: {table.name}[{as_source(c.key)}].unique()[:{MAX_VALUES}].tolist(),"
-        for c in table.categories[:8]
+        for c in table.categories[:MAX_SEARCHED_COLUMNS]
     ]
     return "\n".join(["{", *lines, "}"])
 
@@ -102,29 +107,29 @@ def _linked_spans(
 ) -> list[tuple[int, int]]:
     """Return the spans of linked words: columns, the table's name, numbers."""
     spans = [(mention.start, mention.end) for mention in columns]
-    name = {word.stem for word in words_of(table.name)}
+    name_stems = {word.stem for word in words_of(table.name)}
     spans += [
         (index, index + 1)
         for index, word in enumerate(runner.prompt.words)
-        if word.stem in name or word.text[0].isdigit()
+        if word.stem in name_stems or word.text[0].isdigit()
     ]
     return spans
 
 
 def _is_table_name(mention: ColumnMention, runner: PlanRunner, table: Table) -> bool:
     """Return whether a mention is the table's name and no column: after *in*, *from*, *of*, *many*, or with @."""
-    name = "".join(word.stem for word in words_of(table.name))
-    stems = "".join(word.stem for word in runner.prompt.words[mention.start : mention.end])
-    before = runner.prompt.words[mention.start - 1].text if mention.start else ""
-    return stems == name and (
-        before in {"in", "from", "many", "of"} or f"@{table.name}" in runner.prompt.text
+    joined_name = "".join(word.stem for word in words_of(table.name))
+    joined_words = "".join(word.stem for word in runner.prompt.words[mention.start : mention.end])
+    word_before = runner.prompt.words[mention.start - 1].text if mention.start else ""
+    return joined_words == joined_name and (
+        word_before in {"in", "from", "many", "of"} or f"@{table.name}" in runner.prompt.text
     )
 
 
 def _ignored_words_note(unused_words: list[str], spec: QuerySpec) -> str:
     if not unused_words or spec.op == "shape":
         return ""
-    word_list = ", ".join(inline_code(word) for word in unused_words[:5])
+    word_list = ", ".join(inline_code(word) for word in unused_words[:MAX_NAMED_WORDS])
     return f"I could link {word_list} to no column and no value, so it is not part of this answer."
 
 
@@ -133,17 +138,19 @@ def _rival_notes(linked_prompt: LinkedPrompt, spec: QuerySpec) -> list[str]:
     used_columns = set(spec.measures) | set(spec.groups)
     notes = []
     for mention in linked_prompt.columns:
-        others = [column for column in mention.rivals if column not in used_columns]
-        if mention.column in used_columns and others:
-            column_lines = " or ".join(inline_code(column.label) for column in others[:3])
+        other_columns = [column for column in mention.rivals if column not in used_columns]
+        if mention.column in used_columns and other_columns:
+            columns_text = " or ".join(
+                inline_code(column.label) for column in other_columns[:MAX_NAMED_RIVALS]
+            )
             notes.append(
-                f"I took {inline_code(mention.column.label)}; you may also have meant {column_lines}."
+                f"I took {inline_code(mention.column.label)}; you may also have meant {columns_text}."
             )
     return notes
 
 
 def fit_to_types(spec: QuerySpec) -> tuple[QuerySpec, str]:
-    """Adapt a spec that the columns' types do not allow; returns it with a note."""
+    """Return the spec, changed where the columns' types do not allow it, and a note on the change; empty without one."""
     text_columns = [column for column in spec.measures if column.is_text]
     if spec.op == "statistic" and text_columns and (spec.statistic or "mean") not in {"min", "max"}:
         label = inline_code(text_columns[0].label)
@@ -156,16 +163,19 @@ def fit_to_types(spec: QuerySpec) -> tuple[QuerySpec, str]:
     return spec, ""
 
 
-def _columns(found_table: FoundTable) -> PlanAnswer:
+def _columns_answer(found_table: FoundTable) -> PlanAnswer:
     table = found_table.table
     column_lines = "\n".join(
-        f"- {inline_code(column.label)} ({column.dtype})" for column in table.columns[:60]
+        f"- {inline_code(column.label)} ({column.dtype})"
+        for column in table.columns[:MAX_LISTED_COLUMNS]
     )
-    more = f"\n- and {len(table.columns) - 60} more" if len(table.columns) > 60 else ""
+    more_text = (
+        f"\n- and {len(table.columns) - MAX_LISTED_COLUMNS} more"
+        if len(table.columns) > MAX_LISTED_COLUMNS
+        else ""
+    )
     note = f"\n\n{found_table.note}" if found_table.note else ""
-    text = (
-        f"{inline_code(table.name)} has {len(table.columns)} columns:\n\n{column_lines}{more}{note}"
-    )
+    text = f"{inline_code(table.name)} has {len(table.columns)} columns:\n\n{column_lines}{more_text}{note}"
     return PlanAnswer(text, "The list of columns is in the result.")
 
 
@@ -202,7 +212,7 @@ def compute_plan(runner: PlanRunner, spec: QuerySpec, notes: list[str]) -> Plan:
         text = result_text.table_text(spec, result)
     body = (
         text
-        or f"The result for {inline_code(spec.table.name)}:\n\n{text_block(result.shown_text, 40)}"
+        or f"The result for {inline_code(spec.table.name)}:\n\n{text_block(result.shown_text, MAX_QUOTED_LINES)}"
     )
     answer = "\n\n".join([body, *notes])
     return PlanAnswer(answer, "The result answers the question; I read the numbers from it.")
@@ -210,8 +220,8 @@ def compute_plan(runner: PlanRunner, spec: QuerySpec, notes: list[str]) -> Plan:
 
 def _is_quoted(spec: QuerySpec) -> bool:
     """Return whether the answer quotes the output without parsing it."""
-    numbers = [column for column in spec.measures + spec.groups if column.is_numeric]
-    is_matrix = spec.op == "correlation" and len(numbers) != 2
+    numeric_columns = [column for column in spec.measures + spec.groups if column.is_numeric]
+    is_matrix = spec.op == "correlation" and len(numeric_columns) != 2
     return spec.op in QUOTED_OPERATIONS or is_matrix
 
 
@@ -219,7 +229,7 @@ def _unseen_result_text(spec: QuerySpec, result: ToolResult) -> str:
     """Return the answer for a result that is too long to be seen whole."""
     return (
         f"The result for {inline_code(spec.table.name)} is longer than I can see whole, so I name no highest, no lowest and no number "
-        f"of it. Ask for a part of it, for example for the top 5. This much was shown:\n\n{text_block(result.shown_text, 40)}"
+        f"of it. Ask for a part of it, for example for the top 5. This much was shown:\n\n{text_block(result.shown_text, MAX_QUOTED_LINES)}"
     )
 
 
@@ -227,7 +237,7 @@ def rule_thought(spec: QuerySpec) -> str:
     """Return the model's thinking: the rule, its columns and conditions."""
     measures = ", ".join(column.label for column in spec.measures) or "none"
     groups = ", ".join(column.label for column in spec.groups) or "none"
-    where = ", ".join(f"{f.column.label} {f.operator} {f.value!r}" for f in spec.filters)
-    condition = f"; condition: {where}" if where else ""
-    chart = f" ({chart_of(spec)})" if spec.op == "plot" else ""
-    return f"Rule: {spec.op}{chart} on {spec.table.name}. Measured: {measures}; grouped by: {groups}{condition}."
+    filters_text = ", ".join(f"{f.column.label} {f.operator} {f.value!r}" for f in spec.filters)
+    condition_text = f"; condition: {filters_text}" if filters_text else ""
+    chart_text = f" ({chart_of(spec)})" if spec.op == "plot" else ""
+    return f"Rule: {spec.op}{chart_text} on {spec.table.name}. Measured: {measures}; grouped by: {groups}{condition_text}."

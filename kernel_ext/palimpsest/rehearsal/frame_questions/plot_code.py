@@ -2,7 +2,7 @@
 
 from palimpsest.rehearsal.frame_questions.pandas_code import (
     STATISTICS_LIST,
-    WRITERS,
+    WRITER_BY_OPERATION,
     as_source,
     key_source,
     rows_source,
@@ -14,19 +14,21 @@ from palimpsest.rehearsal.parsing.tables import Column
 def write_code(spec: QuerySpec) -> str:
     """Return the code for a spec; that of a plot ends with an expression for the plot's numbers."""
     if spec.op != "plot":
-        return WRITERS[spec.op](spec)
-    drawing, numbers = plot_lines(spec)
-    return "\n".join(["import matplotlib.pyplot as plt", "", *drawing, "plt.show()", numbers])
+        return WRITER_BY_OPERATION[spec.op](spec)
+    drawing_lines, numbers_code = plot_lines(spec)
+    return "\n".join(
+        ["import matplotlib.pyplot as plt", "", *drawing_lines, "plt.show()", numbers_code]
+    )
 
 
 def chart_of(spec: QuerySpec) -> str:
-    """Return the kind of chart for a spec: the requested one if the columns allow it."""
-    numbers = [column for column in spec.measures if column.is_numeric]
-    if not numbers:
+    """Return the kind of chart for a spec: as requested, if the columns allow it."""
+    numeric_columns = [column for column in spec.measures if column.is_numeric]
+    if not numeric_columns:
         columns = spec.groups or spec.measures
-        counted = spec.chart if spec.chart in {"pie", "line"} and len(columns) == 1 else "bar"
-        return counted if columns else "hist"
-    if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
+        count_chart = spec.chart if spec.chart in {"pie", "line"} and len(columns) == 1 else "bar"
+        return count_chart if columns else "hist"
+    if len(numeric_columns) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
         return "line" if spec.chart == "line" else "scatter"
     if not spec.groups:
         return spec.chart if spec.chart in {"line", "box", "bar"} else "hist"
@@ -38,79 +40,95 @@ def chart_of(spec: QuerySpec) -> str:
 
 def plot_lines(spec: QuerySpec) -> tuple[list[str], str]:
     """Return the lines that draw the plot, and the expression for its numbers."""
-    numbers = tuple(c for c in spec.measures if c.is_numeric)
-    if not numbers and (spec.groups or spec.measures):
+    numeric_columns = tuple(c for c in spec.measures if c.is_numeric)
+    if not numeric_columns and (spec.groups or spec.measures):
         return _plot_counts(spec, spec.groups or spec.measures)
-    if not numbers:
-        rows = rows_source(spec)
-        numbers_code = f'{rows}.select_dtypes("number").agg({STATISTICS_LIST}).T'
-        return [f"{rows}.hist(figsize=(10, 6))"], numbers_code
-    if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
-        return _plot_scatter(spec, numbers)
+    if not numeric_columns:
+        rows_code = rows_source(spec)
+        numbers_code = f'{rows_code}.select_dtypes("number").agg({STATISTICS_LIST}).T'
+        return [f"{rows_code}.hist(figsize=(10, 6))"], numbers_code
+    if len(numeric_columns) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
+        return _plot_scatter(spec, numeric_columns)
     if not spec.groups:
-        return _plot_one(spec, numbers[0])
-    return _plot_grouped(spec, numbers)
+        return _plot_measure(spec, numeric_columns[0])
+    return _plot_grouped(spec, numeric_columns)
 
 
 def _plot_counts(spec: QuerySpec, columns: tuple[Column, ...]) -> tuple[list[str], str]:
     counts_code = f"{rows_source(spec)}[{key_source(columns)}].value_counts()"
     if len(columns) > 1:
-        drawing = [f'{counts_code}.unstack().plot.bar(ylabel="rows")']
-        return drawing, f"{counts_code}.reset_index()"
-    kind = chart_of(spec)
-    label = "" if kind == "pie" else 'ylabel="rows"'
-    return ["plt.figure()", f"{counts_code}.plot.{kind}({label})"], counts_code
+        drawing_lines = [f'{counts_code}.unstack().plot.bar(ylabel="rows")']
+        return drawing_lines, f"{counts_code}.reset_index()"
+    chart = chart_of(spec)
+    label = "" if chart == "pie" else 'ylabel="rows"'
+    return ["plt.figure()", f"{counts_code}.plot.{chart}({label})"], counts_code
 
 
-def _plot_scatter(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
-    x, y = (numbers[1], numbers[0]) if spec.is_against else (numbers[0], numbers[1])
-    rows = rows_code = rows_source(spec)
-    colour = ""
-    kind = chart_of(spec)
-    if spec.groups and kind == "scatter":
+def _plot_scatter(spec: QuerySpec, numeric_columns: tuple[Column, ...]) -> tuple[list[str], str]:
+    x, y = (
+        (numeric_columns[1], numeric_columns[0])
+        if spec.is_against
+        else (numeric_columns[0], numeric_columns[1])
+    )
+    rows_code = plotted_code = rows_source(spec)
+    colour_code = ""
+    chart = chart_of(spec)
+    if spec.groups and chart == "scatter":
         # As a category, so that the colour bar shows its names.
-        name = as_source(spec.groups[0].key)
-        rows_code = f'{rows}.astype({{{name}: "category"}})'
-        colour = f', c={name}, colormap="viridis"'
-    drawing = [f"{rows_code}.plot.{kind}(x={as_source(x.key)}, y={as_source(y.key)}{colour})"]
-    return drawing, f"{rows}[{as_source(x.key)}].corr({rows}[{as_source(y.key)}])"
+        group_code = as_source(spec.groups[0].key)
+        plotted_code = f'{rows_code}.astype({{{group_code}: "category"}})'
+        colour_code = f', c={group_code}, colormap="viridis"'
+    drawing_lines = [
+        f"{plotted_code}.plot.{chart}(x={as_source(x.key)}, y={as_source(y.key)}{colour_code})"
+    ]
+    return drawing_lines, f"{rows_code}[{as_source(x.key)}].corr({rows_code}[{as_source(y.key)}])"
 
 
-def _plot_one(spec: QuerySpec, measure: Column) -> tuple[list[str], str]:
-    column = f"{rows_source(spec)}[{as_source(measure.key)}]"
+def _plot_measure(spec: QuerySpec, measure: Column) -> tuple[list[str], str]:
+    column_code = f"{rows_source(spec)}[{as_source(measure.key)}]"
     label = as_source(measure.label)
-    call = {
+    method_by_chart = {
         "line": f"plot.line(ylabel={label})",
         "box": f"plot.box(title={label})",
         "bar": f"plot.bar(ylabel={label})",
     }
-    drawn = call.get(spec.chart or "", f"plot.hist(bins=20, title={label})")
-    drawing = ["plt.figure()", f"{column}.{drawn}"]
-    return drawing, f"{column}.agg({STATISTICS_LIST})"
+    method_code = method_by_chart.get(spec.chart or "", f"plot.hist(bins=20, title={label})")
+    drawing_lines = ["plt.figure()", f"{column_code}.{method_code}"]
+    return drawing_lines, f"{column_code}.agg({STATISTICS_LIST})"
 
 
-def _plot_grouped(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
-    rows, measure = rows_source(spec), numbers[0]
-    grouped = f"{rows}.groupby({key_source(spec.groups)})"
+def _plot_grouped(spec: QuerySpec, numeric_columns: tuple[Column, ...]) -> tuple[list[str], str]:
+    rows_code, measure = rows_source(spec), numeric_columns[0]
+    grouping_code = f"{rows_code}.groupby({key_source(spec.groups)})"
     chart = chart_of(spec)
     method = spec.statistic or "mean"
     if chart == "scatter":
-        drawing = [
-            f"{rows}.plot.scatter(x={as_source(spec.groups[0].key)}, y={as_source(measure.key)})"
+        drawing_lines = [
+            f"{rows_code}.plot.scatter(x={as_source(spec.groups[0].key)}, y={as_source(measure.key)})"
         ]
     elif chart in {"box", "hist"}:
-        call = "boxplot" if chart == "box" else "hist"
-        drawing = [f"{rows}.{call}(column={as_source(measure.key)}, by={key_source(spec.groups)})"]
+        method_name = "boxplot" if chart == "box" else "hist"
+        drawing_lines = [
+            f"{rows_code}.{method_name}(column={as_source(measure.key)}, by={key_source(spec.groups)})"
+        ]
     else:
-        columns_code = f"[{key_source(numbers)}]"
-        spread = ".unstack()" if len(spec.groups) > 1 else ""
-        kind = chart if chart in {"line", "pie"} else "bar"
-        label = as_source(f"{method} of {measure.label}" if len(numbers) == 1 else method)
-        drawing = ["plt.figure()"] if len(numbers) == 1 and not spread else []
-        drawing.append(f"{grouped}{columns_code}.{method}(){spread}.plot.{kind}(ylabel={label})")
-    if len(numbers) > 1 or spec.statistic or chart in {"line", "bar", "pie"}:
-        return drawing, f"{grouped}[{key_source(numbers)}].{method}().reset_index()"
-    return drawing, f"{grouped}[{as_source(measure.key)}].agg({STATISTICS_LIST}).reset_index()"
+        columns_code = f"[{key_source(numeric_columns)}]"
+        unstack_code = ".unstack()" if len(spec.groups) > 1 else ""
+        plot_method = chart if chart in {"line", "pie"} else "bar"
+        label = as_source(f"{method} of {measure.label}" if len(numeric_columns) == 1 else method)
+        drawing_lines = ["plt.figure()"] if len(numeric_columns) == 1 and not unstack_code else []
+        drawing_lines.append(
+            f"{grouping_code}{columns_code}.{method}(){unstack_code}.plot.{plot_method}(ylabel={label})"
+        )
+    if len(numeric_columns) > 1 or spec.statistic or chart in {"line", "bar", "pie"}:
+        return (
+            drawing_lines,
+            f"{grouping_code}[{key_source(numeric_columns)}].{method}().reset_index()",
+        )
+    return (
+        drawing_lines,
+        f"{grouping_code}[{as_source(measure.key)}].agg({STATISTICS_LIST}).reset_index()",
+    )
 
 
 def _usual_chart(spec: QuerySpec) -> str:

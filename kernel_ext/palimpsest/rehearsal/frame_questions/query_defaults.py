@@ -24,18 +24,26 @@ def _rank_numbers(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """Rank the column after *by*, as in *top five by mass*."""
     if spec.op != "top" or spec.measures:
         return spec
-    ranked = tuple(column for column in spec.groups if not column.is_text)
-    return replace(spec, measures=ranked, groups=tuple(c for c in spec.groups if c not in ranked))
+    ranked_columns = tuple(column for column in spec.groups if not column.is_text)
+    return replace(
+        spec,
+        measures=ranked_columns,
+        groups=tuple(c for c in spec.groups if c not in ranked_columns),
+    )
 
 
 def _group_words(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """Group by text columns where numeric ones are measured."""
     text_columns = tuple(c for c in spec.measures if c.is_text)
-    numbers = tuple(c for c in spec.measures if c not in text_columns)
-    is_plotted = spec.op == "plot" and (numbers or spec.groups)
+    numeric_columns = tuple(c for c in spec.measures if c not in text_columns)
+    is_plotted = spec.op == "plot" and (numeric_columns or spec.groups)
     can_group = spec.op in {"statistic", "top", "compare", ""} or is_plotted
-    if text_columns and can_group and (numbers or spec.op != "statistic" or not spec.statistic):
-        return replace(spec, measures=numbers, groups=(*spec.groups, *text_columns))
+    if (
+        text_columns
+        and can_group
+        and (numeric_columns or spec.op != "statistic" or not spec.statistic)
+    ):
+        return replace(spec, measures=numeric_columns, groups=(*spec.groups, *text_columns))
     return spec
 
 
@@ -90,8 +98,8 @@ def _name_statistic(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
         return spec
     if spec.groups and len(spec.measures) == 1 and not spec.order:
         return spec
-    usual = {"most": "max", "least": "min"}.get(spec.order or "", "mean")
-    return replace(spec, statistic=usual)
+    default_statistic = {"most": "max", "least": "min"}.get(spec.order or "", "mean")
+    return replace(spec, statistic=default_statistic)
 
 
 def _rank_something(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:

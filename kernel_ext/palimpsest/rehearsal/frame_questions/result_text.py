@@ -35,7 +35,7 @@ def table_text(spec: QuerySpec, result: ToolResult) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
     if spec.op not in {"rows", "describe"} and result.value.startswith(EMPTY_RESULTS):
         return f"Nothing fits{filters_text(spec)}."
-    return _WRITERS[spec.op](spec, result)
+    return _WRITER_BY_OPERATION[spec.op](spec, result)
 
 
 def filters_text(spec: QuerySpec) -> str:
@@ -58,7 +58,7 @@ def column_names(columns: Sequence[Column]) -> str:
 
 
 def markdown_table(headers: Sequence[str], rows: TextRows, label_count: int = 1) -> str:
-    """Return a Markdown table of at most fifteen rows; the numbers after the labels are shortened."""
+    """Return a Markdown table of at most ``MAX_TABLE_ROWS`` rows; the numbers after the first ``label_count`` cells are shortened."""
     lines = [_markdown_row(headers), _markdown_row(["---"] * len(headers))]
     lines += [
         _markdown_row((*row[:label_count], *map(shortened_number, row[label_count:])))
@@ -79,10 +79,10 @@ def titled_table(
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+    return "| " + " | ".join(_escaped_cell(cell) for cell in cells) + " |"
 
 
-def _cell(text: str) -> str:
+def _escaped_cell(text: str) -> str:
     for char in "\\`*_<>[]|$~":
         text = text.replace(char, "\\" + char)
     return " ".join(text.split())
@@ -90,26 +90,30 @@ def _cell(text: str) -> str:
 
 def extremes_text(rows: TextRows, column_index: int, subject: str) -> str:
     """Return a sentence that names the rows with the highest and the lowest number of a column."""
-    numbers = [
+    numbered_rows = [
         (float(row[column_index].replace(",", "")), row)
         for row in rows
         if _is_number(row[column_index])
     ]
-    if len(numbers) < 2:
+    if len(numbered_rows) < 2:
         return ""
-    low, high = min(number for number, _ in numbers), max(number for number, _ in numbers)
-    if low == high:
-        return f"All have the same {subject}, as it is printed: {shortened_number(numbers[0][1][column_index])}."
+    lowest_number, highest_number = (
+        min(number for number, _ in numbered_rows),
+        max(number for number, _ in numbered_rows),
+    )
+    if lowest_number == highest_number:
+        return f"All have the same {subject}, as it is printed: {shortened_number(numbered_rows[0][1][column_index])}."
     highest, lowest = (
-        [row for number, row in numbers if number == extreme] for extreme in (high, low)
+        [row for number, row in numbered_rows if number == extreme]
+        for extreme in (highest_number, lowest_number)
     )
     return f"Highest {subject}: {_first_row_text(highest, column_index)}; lowest: {_first_row_text(lowest, column_index)}."
 
 
 def _first_row_text(rows: TextRows, column_index: int) -> str:
     """Return the label of the first of the rows that share a number, the number of further rows, and the shared number."""
-    more_rows = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{inline_code(rows[0][0])}{more_rows} ({shortened_number(rows[0][column_index])})"
+    more_text = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return f"{inline_code(rows[0][0])}{more_text} ({shortened_number(rows[0][column_index])})"
 
 
 def _is_number(text: str) -> bool:
@@ -164,13 +168,13 @@ def grouped_table(
 def _comparison_column(spec: QuerySpec, headers: Sequence[str]) -> tuple[str, int]:
     """Return the name of the statistic by which groups are compared, and its column's index in the headers."""
     if spec.statistic:
-        of_column = f" of {inline_code(headers[0])}" if len(headers) > 1 else ""
-        return f"{STATISTIC_NAMES.get(spec.statistic, spec.statistic)}{of_column}", 0
+        column_text = f" of {inline_code(headers[0])}" if len(headers) > 1 else ""
+        return f"{STATISTIC_NAMES.get(spec.statistic, spec.statistic)}{column_text}", 0
     return "mean", headers.index("mean")
 
 
 def joined_groups(spec: QuerySpec, rows: TextRows) -> TextRows:
-    """Join the groups of each row into its first cell."""
+    """Return the rows with the groups of each joined in its first cell."""
     label_count = len(spec.groups)
     return [(", ".join(row[:label_count]), *row[label_count:]) for row in rows]
 
@@ -202,7 +206,7 @@ def _count_text(spec: QuerySpec, result: ToolResult) -> str | None:
 
 
 def counts_text(spec: QuerySpec, text: str) -> str | None:
-    """Describe the output of a count of the values of the first column."""
+    """Return a text for the printed counts of a column's values: of the first group, else of the first measure."""
     column = (spec.groups or spec.measures)[0]
     rows: TextRows = [
         (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", value)
@@ -235,10 +239,12 @@ def _missing_text(spec: QuerySpec, result: ToolResult) -> str | None:
 
 
 def _correlation_text(spec: QuerySpec, result: ToolResult) -> str | None:
-    numeric = [column for column in spec.measures + spec.groups if column.is_numeric]
-    if len(numeric) == 2:
+    numeric_columns = [column for column in spec.measures + spec.groups if column.is_numeric]
+    if len(numeric_columns) == 2:
         value = single_value(result.value)
-        subject = f"The correlation (Pearson) of {column_names(numeric)}{filters_text(spec)}"
+        subject = (
+            f"The correlation (Pearson) of {column_names(numeric_columns)}{filters_text(spec)}"
+        )
         return f"{subject} is **{shortened_number(value)}**." if value else None
     return f"Correlations (Pearson) of all columns of numbers{filters_text(spec)}:\n\n{text_block(result.value)}"
 
@@ -251,9 +257,9 @@ def _top_text(spec: QuerySpec, result: ToolResult) -> str | None:
     text = f"Rows{filters_text(spec)} with the {extreme} {column_names(spec.measures)}:\n\n"
     if not rows:
         return text + text_block(result.value)
-    best = rows[0][measure.label]
+    extreme_value = rows[0][measure.label]
     return (
-        f"The {extreme} {column_names(spec.measures)}{filters_text(spec)} is **{shortened_number(best)}**.\n\n{text}"
+        f"The {extreme} {column_names(spec.measures)}{filters_text(spec)} is **{shortened_number(extreme_value)}**.\n\n{text}"
         + markdown_table(labels, [tuple(row[h] for h in labels) for row in rows], 0)
     )
 
@@ -292,18 +298,18 @@ def _describe_text(spec: QuerySpec, result: ToolResult) -> str | None:
 def statistics_text(result: ToolResult) -> str:
     """Return the statistics of several columns as a table, or as they were printed."""
     rows = frame_rows(result.value, STATISTICS, has_index=True) or []
-    cells = [(row[tool_outputs.INDEX], *(row[name] for name in STATISTICS)) for row in rows]
+    cells = [(row[tool_outputs.INDEX_KEY], *(row[name] for name in STATISTICS)) for row in rows]
     return markdown_table(["column", *STATISTICS], cells) if cells else text_block(result.value)
 
 
 def _shape_text(spec: QuerySpec, result: ToolResult) -> str | None:
-    sizes = tool_outputs.number_pair(result.value)
-    if len(sizes) != 2:
+    dimensions = tool_outputs.number_pair(result.value)
+    if len(dimensions) != 2:
         return None
-    return f"{inline_code(spec.table.name)} has **{sizes[0]}** rows and **{sizes[1]}** columns."
+    return f"{inline_code(spec.table.name)} has **{dimensions[0]}** rows and **{dimensions[1]}** columns."
 
 
-_WRITERS: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
+_WRITER_BY_OPERATION: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
     "statistic": _statistic_text,
     "count": _count_text,
     "distinct": _distinct_text,
@@ -323,20 +329,22 @@ _WRITERS: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
 def plot_text(spec: QuerySpec, result: ToolResult, chart: str) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
     chart_name = CHART_NAMES.get(chart, "plot")
-    numeric = tuple(column for column in spec.measures if column.is_numeric)
-    subject = column_names(numeric or spec.groups or spec.measures) or "every column of numbers"
-    groups_text = f" by {column_names(spec.groups)}" if spec.groups and numeric else ""
-    body = _plotted_numbers(spec, result, numeric, chart)
+    numeric_columns = tuple(column for column in spec.measures if column.is_numeric)
+    subject = (
+        column_names(numeric_columns or spec.groups or spec.measures) or "every column of numbers"
+    )
+    groups_text = f" by {column_names(spec.groups)}" if spec.groups and numeric_columns else ""
+    body = _plotted_numbers(spec, result, numeric_columns, chart)
     if body is None:
         return None
     return f"I drew a {chart_name} of {subject}{groups_text}{filters_text(spec)}. The numbers behind it:\n\n{body}"
 
 
 def _plotted_numbers(
-    spec: QuerySpec, result: ToolResult, numeric: tuple[Column, ...], chart: str
+    spec: QuerySpec, result: ToolResult, numeric_columns: tuple[Column, ...], chart: str
 ) -> str | None:
     """Return a text with the numbers that the plotting code returned."""
-    if not numeric:
+    if not numeric_columns:
         columns = spec.groups or spec.measures
         if not columns:
             return statistics_text(result)
@@ -348,11 +356,15 @@ def _plotted_numbers(
         return counts_text(spec, result.value)
     value = single_value(result.value)
     if value is not None:
-        return f"The correlation (Pearson) of {column_names(numeric[:2])} is **{shortened_number(value)}**."
+        return f"The correlation (Pearson) of {column_names(numeric_columns[:2])} is **{shortened_number(value)}**."
     if not spec.groups:
-        return titled_table("", ["statistic", numeric[0].label], [*series_items(result.value)])
-    has_one_statistic = chart in {"line", "bar", "pie"} or spec.statistic or len(numeric) > 1
-    headers = [c.label for c in numeric] if has_one_statistic else [*STATISTICS]
+        return titled_table(
+            "", ["statistic", numeric_columns[0].label], [*series_items(result.value)]
+        )
+    has_one_statistic = (
+        chart in {"line", "bar", "pie"} or spec.statistic or len(numeric_columns) > 1
+    )
+    headers = [c.label for c in numeric_columns] if has_one_statistic else [*STATISTICS]
     rows = grouped_rows(spec, result.value, headers)
     statistic_name = spec.statistic or "mean"
     shown_headers = (

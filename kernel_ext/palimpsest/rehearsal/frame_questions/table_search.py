@@ -16,6 +16,13 @@ from palimpsest.rehearsal.parsing.tool_outputs import inline_code, text_block
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanEnded, PlanRunner, Steps
 
 MAX_TABLES = 6
+"""Maximum tables whose columns are looked at."""
+MAX_NAMED_VARIABLES = 15
+MAX_SHOWN_LINES = 30
+MENTION_SCORE = 3.0
+"""Score of a variable that the prompt names with @ or in backticks."""
+MAX_TIE_DIFFERENCE = 0.01
+"""Difference in score below which two tables fit equally."""
 MIN_NAME_SCORE = 1.5
 """Minimum score of a variable whose whole name is in the prompt."""
 
@@ -40,28 +47,34 @@ def find_data(
         known_variables if known_variables is not None else (yield from list_variables(runner))
     )
     name_scores = link_variables(runner.prompt.words, variables)
-    name_scores |= dict.fromkeys((*runner.prompt.mentions, *runner.prompt.backticked_texts), 3.0)
+    name_scores |= dict.fromkeys(
+        (*runner.prompt.mentions, *runner.prompt.backticked_texts), MENTION_SCORE
+    )
     other_variable = _best_other_variable(variables, name_scores)
-    tables = [variable for variable in variables if variable.is_table]
-    tables.sort(key=lambda variable: -name_scores.get(variable.name, 0.0))
-    scores = [name_scores.get(variable.name, 0.0) for variable in tables]
-    if other_variable and name_scores[other_variable.name] > max(scores, default=0.0):
+    table_variables = [variable for variable in variables if variable.is_table]
+    table_variables.sort(key=lambda variable: -name_scores.get(variable.name, 0.0))
+    table_scores = [name_scores.get(variable.name, 0.0) for variable in table_variables]
+    if other_variable and name_scores[other_variable.name] > max(table_scores, default=0.0):
         return other_variable
-    if not tables:
-        names = ", ".join(inline_code(variable.name) for variable in variables[:15])
+    if not table_variables:
+        names = ", ".join(
+            inline_code(variable.name) for variable in variables[:MAX_NAMED_VARIABLES]
+        )
         variables_text = f"The variables I see: {names}" if names else "There are no variables yet"
         raise PlanEnded(
             f"I found no table to work on: there is no DataFrame among the variables. {variables_text}. "
             "Load a file in a cell first, for example with `pandas.read_csv`, or let me run that code."
         )
-    is_named = scores[0] >= MIN_NAME_SCORE and scores[0] > max(scores[1:], default=0.0)
-    candidates = tables[:1] if is_named else tables[:MAX_TABLES]
+    is_named = table_scores[0] >= MIN_NAME_SCORE and table_scores[0] > max(
+        table_scores[1:], default=0.0
+    )
+    candidates = table_variables[:1] if is_named else table_variables[:MAX_TABLES]
     described_tables = yield from describe_tables(runner, [table.name for table in candidates])
     return _best_table(runner, described_tables, name_scores, variables)
 
 
 def list_variables(runner: PlanRunner) -> Steps[tuple[Variable, ...]]:
-    """Call the ``variables`` tool and return the variables that it lists."""
+    """Return the variables that the ``variables`` tool lists."""
     runner.require_tool("variables", "for this")
     return parse_variables(
         (yield runner.planned_call("I look at which variables there are.", "variables")).text
@@ -72,14 +85,18 @@ def _best_other_variable(
     variables: Sequence[Variable], name_scores: Mapping[str, float]
 ) -> Variable | None:
     """Return the variable, neither table nor code, with the highest score; None where no score is high enough."""
-    code = {"DataFrame", "module", "function", "type"}
-    others = [variable for variable in variables if variable.kind not in code]
-    best = max(others, key=lambda v: name_scores.get(v.name, 0.0), default=None)
-    return best if best and name_scores.get(best.name, 0.0) >= MIN_NAME_SCORE else None
+    excluded_kinds = {"DataFrame", "module", "function", "type"}
+    other_variables = [variable for variable in variables if variable.kind not in excluded_kinds]
+    best_variable = max(other_variables, key=lambda v: name_scores.get(v.name, 0.0), default=None)
+    return (
+        best_variable
+        if best_variable and name_scores.get(best_variable.name, 0.0) >= MIN_NAME_SCORE
+        else None
+    )
 
 
 def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Table]]:
-    """Call a tool for the columns of these tables, and return the tables with them."""
+    """Return the tables with these names, with their columns, for which a tool is called."""
     if len(names) == 1 and "variables" in runner.tools:
         reasoning = f"I look at the columns of {names[0]}."
         result = yield runner.planned_call(reasoning, "variables", name=names[0])
@@ -88,11 +105,11 @@ def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Tabl
             return [Table(names[0], columns)]
     if "python" not in runner.tools:
         return []
-    inner = ",\n".join(
+    entries_code = ",\n".join(
         f"    {as_source(name)}: {name}.dtypes.astype(str).to_dict()" for name in names
     )
     reasoning = "I ask for the columns of the tables that could be meant, and their types."
-    result = yield runner.planned_call(reasoning, "python", code=f"{{\n{inner},\n}}")
+    result = yield runner.planned_call(reasoning, "python", code=f"{{\n{entries_code},\n}}")
     return parse_tables(result.value)
 
 
@@ -107,16 +124,25 @@ def _best_table(
     for table in tables:
         column_score = sum(link.score for link in link_columns(runner.prompt.words, table.columns))
         scores[table.name] = column_score + 2 * name_scores.get(table.name, 0.0)
-    best = max(tables, key=lambda table: scores[table.name], default=None)
-    if best and (scores[best.name] > 0 or len(tables) == 1):
-        ties = [n for n in scores if abs(scores[n] - scores[best.name]) < 0.01 and n != best.name]
-        choice = f" would fit as well; I took {inline_code(best.name)}."
-        return FoundTable(best, inline_code(ties[0]) + choice if ties else "")
-    table_names = ", ".join(inline_code(each.name) for each in variables if each.is_table)
-    if best is None:
+    best_table = max(tables, key=lambda table: scores[table.name], default=None)
+    if best_table and (scores[best_table.name] > 0 or len(tables) == 1):
+        tied_names = [
+            name
+            for name in scores
+            if abs(scores[name] - scores[best_table.name]) < MAX_TIE_DIFFERENCE
+            and name != best_table.name
+        ]
+        choice_text = f" would fit as well; I took {inline_code(best_table.name)}."
+        return FoundTable(
+            best_table, inline_code(tied_names[0]) + choice_text if tied_names else ""
+        )
+    table_names = ", ".join(
+        inline_code(variable.name) for variable in variables if variable.is_table
+    )
+    if best_table is None:
         raise PlanEnded(f"I found these tables but could not read their columns: {table_names}.")
     raise PlanEnded(
-        f"Which table do you mean? I see {table_names}. Name one, for example with {inline_code('@' + best.name)}."
+        f"Which table do you mean? I see {table_names}. Name one, for example with {inline_code('@' + best_table.name)}."
     )
 
 
@@ -124,5 +150,5 @@ def show_variable(runner: PlanRunner, variable: Variable) -> Plan:
     """Return the plan that shows the value of a variable that is not a table."""
     reasoning = f"{variable.name} is a {variable.kind}, so I look at what it holds."
     output = (yield runner.planned_call(reasoning, "variables", name=variable.name)).text
-    text = f"{inline_code(variable.name)} is a {inline_code(variable.kind)}:\n\n{text_block(output, 30)}"
+    text = f"{inline_code(variable.name)} is a {inline_code(variable.kind)}:\n\n{text_block(output, MAX_SHOWN_LINES)}"
     return PlanAnswer(text, "The result shows it.")

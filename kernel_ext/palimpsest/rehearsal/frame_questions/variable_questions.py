@@ -14,15 +14,18 @@ from palimpsest.rehearsal.parsing.vocabulary import NON_CONTENT_WORDS
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner
 from palimpsest.rehearsal.small_talk import spoken_answer
 
+MAX_LISTING_WORDS = 3
+"""Maximum words of a prompt that asks for a list without a verb, such as *my variables*."""
+MAX_LISTED_VARIABLES = 60
 _VARIABLES = r"\bvariables?\b|\bnamespace\b|\bdata ?frames\b|\bin (?:the )?(?:memory|kernel|workspace)\b|\bwhat(?:'s| is| have| did) .*\b(?:loaded|defined)\b"
 _LISTING = r"\b(?:list|show|what|what's|which|see|name|names|give|any|are there|have|my)\b"
-_COMPUTES = r"\b(?:mean|average|median|sum|plot|correlat|by|missing|group|max|min)\b"
+_COMPUTATION = r"\b(?:mean|average|median|sum|plot|correlat|by|missing|group|max|min)\b"
 
 
 def asks_for_variables(prompt: ParsedPrompt) -> bool:
     """Return whether a prompt asks which variables there are."""
-    asks_for_list = prompt.matches(_LISTING) or len(prompt.words) <= 3
-    return bool(prompt.matches(_VARIABLES) and asks_for_list and not prompt.matches(_COMPUTES))
+    asks_for_list = prompt.matches(_LISTING) or len(prompt.words) <= MAX_LISTING_WORDS
+    return bool(prompt.matches(_VARIABLES) and asks_for_list and not prompt.matches(_COMPUTATION))
 
 
 def variables_plan(runner: PlanRunner) -> Plan:
@@ -39,7 +42,9 @@ def variables_plan(runner: PlanRunner) -> Plan:
         variables = tuple(variable for variable in variables if variable.is_table)
         if not variables:
             return PlanAnswer("None of the variables is a DataFrame.", "There is no DataFrame.")
-    variable_lines = "\n".join(f"- {inline_code(variable.line)}" for variable in variables[:60])
+    variable_lines = "\n".join(
+        f"- {inline_code(variable.line)}" for variable in variables[:MAX_LISTED_VARIABLES]
+    )
     noun = "variable" if len(variables) == 1 else "variables"
     return PlanAnswer(f"{len(variables)} {noun}:\n\n{variable_lines}", "The result lists them.")
 
@@ -55,9 +60,9 @@ def name_plan(runner: PlanRunner) -> Plan:
     table_names = [variable.name for variable in variables if variable.is_table]
     tables = (yield from describe_tables(runner, table_names)) if len(table_names) == 1 else []
     table = next(iter(tables), None)
-    words = [word for word in runner.prompt.words if word.text not in NON_CONTENT_WORDS]
+    content_words = [word for word in runner.prompt.words if word.text not in NON_CONTENT_WORDS]
     links = link_columns(runner.prompt.words, table.columns) if table else ()
-    if links and len(words) <= 2 * sum(link.end - link.start for link in links):
+    if links and len(content_words) <= 2 * sum(link.end - link.start for link in links):
         request = DataRequest(None, "names of columns")
         return (yield from frame_plan(runner, request, variables, table))
     return spoken_answer(runner, "unknown", table)

@@ -13,7 +13,7 @@ PYTHON_MAGICS = {"time", "timeit", "capture", "prun", "memit", "mprun", "lprun",
 """Cell magics whose body is Python code that runs in the notebook's namespace."""
 _ASSIGNED_MAGIC = re.compile(r"(\s*[\w, ]+=\s*)[%!].*")
 """Matches a line that assigns the result of a magic or a shell command."""
-_HELP = re.compile(r"\s*(?:\?{1,2}[\w.]+|[\w.]+\?{1,2})\s*")
+_HELP_LINE = re.compile(r"\s*(?:\?{1,2}[\w.]+|[\w.]+\?{1,2})\s*")
 """Matches a line that asks IPython for help, such as ``df.head?``."""
 
 Edit = tuple[ast.expr, str]
@@ -50,7 +50,7 @@ class CellSource:
             yield parent
             node = parent
 
-    def region(self, line: int | None) -> range:
+    def statement_lines(self, line: int | None) -> range:
         """Return the lines of the innermost statement at a line; all lines where there is none.
 
         Of a compound statement, such as ``for``, these are the lines before its body.
@@ -59,19 +59,19 @@ class CellSource:
         if line is None or self.tree is None:
             return all_lines
         statements = (node for node in self.walk() if isinstance(node, ast.stmt))
-        enclosing = [
+        enclosing_statements = [
             node for node in statements if node.lineno <= line <= (node.end_lineno or line)
         ]
-        if not enclosing:
+        if not enclosing_statements:
             return all_lines
-        innermost = min(enclosing, key=lambda node: (node.end_lineno or 0) - node.lineno)
+        innermost = min(enclosing_statements, key=lambda node: (node.end_lineno or 0) - node.lineno)
         body = getattr(innermost, "body", None)
         last_line = innermost.end_lineno or innermost.lineno
         if isinstance(body, list) and body and body[0].lineno > innermost.lineno:
             last_line = body[0].lineno - 1
         return range(innermost.lineno, last_line + 1)
 
-    def nodes(self, lines: range | None = None) -> list[ast.expr]:
+    def expressions(self, lines: range | None = None) -> list[ast.expr]:
         """Return the expressions that begin in these lines, in source order."""
         expressions = (node for node in self.walk() if isinstance(node, ast.expr))
         selected = (node for node in expressions if lines is None or node.lineno in lines)
@@ -83,7 +83,7 @@ class CellSource:
 
     def segment(self, node: ast.expr) -> str:
         """Return the source text of a node."""
-        start, end = self._span(node)
+        start, end = self._text_span(node)
         return self.text[start:end]
 
     def is_text(self, node: ast.AST, value: str) -> bool:
@@ -92,23 +92,25 @@ class CellSource:
             return False
         return python_literal(self.segment(node)) == value
 
-    def _span(self, node: ast.expr) -> tuple[int, int]:
+    def _text_span(self, node: ast.expr) -> tuple[int, int]:
         last_line = node.end_lineno or node.lineno
-        start = self._offset(node.lineno, node.col_offset)
-        return start, self._offset(last_line, node.end_col_offset or 0)
+        start = self._text_offset(node.lineno, node.col_offset)
+        return start, self._text_offset(last_line, node.end_col_offset or 0)
 
-    def _offset(self, line: int, column: int) -> int:
+    def _text_offset(self, line: int, column: int) -> int:
         bytes_before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:column]
         return self._line_starts[line - 1] + len(bytes_before.decode("utf-8", "ignore"))
 
-    def edited(self, edits: Sequence[Edit]) -> str | None:
+    def edited_text(self, edits: Sequence[Edit]) -> str | None:
         """Return the text with these nodes replaced; None without edits."""
         if not edits:
             return None
         text = self.text
-        spans = sorted({(*self._span(node), new) for node, new in edits}, reverse=True)
-        for start, end, new in spans:
-            text = text[:start] + new + text[end:]
+        spans = sorted(
+            {(*self._text_span(node), new_text) for node, new_text in edits}, reverse=True
+        )
+        for start, end, new_text in spans:
+            text = text[:start] + new_text + text[end:]
         return text
 
 
@@ -127,7 +129,7 @@ def without_magics(text: str) -> str:
     for index, line in enumerate(lines):
         is_magic = is_continued or line.lstrip().startswith(("%", "!"))
         is_continued = is_magic and line.endswith("\\")
-        if is_magic or _HELP.fullmatch(line):
+        if is_magic or _HELP_LINE.fullmatch(line):
             indent = line[: len(line) - len(line.lstrip())]
             lines[index] = "" if line.startswith("%%") else f"{indent}pass"
         elif assigned := _ASSIGNED_MAGIC.fullmatch(line):
@@ -144,8 +146,8 @@ def is_python_cell(text: str) -> bool:
 def root_name(node: ast.AST) -> str:
     """Return the name at the start of a chain of attributes, calls and items; empty where there is none."""
     while not isinstance(node, ast.Name):
-        inner = getattr(node, "func", None) or getattr(node, "value", None)
-        if not isinstance(inner, ast.AST):
+        inner_node = getattr(node, "func", None) or getattr(node, "value", None)
+        if not isinstance(inner_node, ast.AST):
             return ""
-        node = inner
+        node = inner_node
     return node.id

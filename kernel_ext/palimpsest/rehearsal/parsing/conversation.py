@@ -24,7 +24,7 @@ _OPENING_NOTE = lazy_pattern(
 _CLOSING_NOTE = lazy_pattern(
     rf"(?<=\S)\s*\n\n<({ENGINE_TAGS_PATTERN})>(?:(?!</?\1>).)*</\1>\s*\Z", re.DOTALL | re.IGNORECASE
 )
-_STEERED = lazy_pattern(
+_STEERING_MESSAGE = lazy_pattern(
     r"\A\s*<system-reminder>\nThe user sent the following message:\n(.*)\n\nPlease address .*</system-reminder>\s*\Z",
     re.DOTALL,
 )
@@ -94,38 +94,40 @@ class Conversation:
 
 def read_conversation(messages: Messages) -> Conversation:
     """Group a request's messages into turns."""
-    turns: list[tuple[str, str, list[dict[str, Any]]]] = []
+    turn_parts: list[tuple[str, str, list[dict[str, Any]]]] = []
     is_after_tool = False
     for message in messages:
         role, content = message.get("role"), message.get("content")
         if role == "user":
             text = text_of(content)
-            if not _is_engine_text(message, text, after_tool=is_after_tool) or not turns:
-                turns.append((text, _error_note(content), []))
+            if not _is_engine_text(message, text, is_after_tool=is_after_tool) or not turn_parts:
+                turn_parts.append((text, _error_note(content), []))
         elif role not in {"system", "developer"}:
-            turns = turns or [("", "", [])]
-            turns[-1][2].append(message)
+            turn_parts = turn_parts or [("", "", [])]
+            turn_parts[-1][2].append(message)
         is_after_tool = role == "tool"
-    return Conversation(tuple(starmap(_turn, turns)))
+    return Conversation(tuple(starmap(_past_turn, turn_parts)))
 
 
-def _turn(prompt: str, error_note: str, later_messages: list[dict[str, Any]]) -> PastTurn:
+def _past_turn(prompt: str, error_note: str, later_messages: list[dict[str, Any]]) -> PastTurn:
     """Return the turn of a prompt and the messages after it; a call without a result is left out."""
-    calls: dict[str, ToolUse] = {}
-    outputs: dict[str, str] = {}
+    calls_by_id: dict[str, ToolUse] = {}
+    outputs_by_id: dict[str, str] = {}
     answer_texts: list[str] = []
     for message in later_messages:
         text = text_of(message.get("content"))
         if message.get("role") == "tool":
-            outputs.setdefault(str(message.get("tool_call_id")), text)
+            outputs_by_id.setdefault(str(message.get("tool_call_id")), text)
             continue
         answer_texts += [text] if text.strip() else []
         for call in message.get("tool_calls") or ():
             function = call.get("function") or {}
             arguments = json_object(function.get("arguments"))
-            calls[str(call.get("id"))] = ToolUse(str(function.get("name")), arguments)
+            calls_by_id[str(call.get("id"))] = ToolUse(str(function.get("name")), arguments)
     exchanges = tuple(
-        Exchange(calls[call_id], outputs[call_id]) for call_id in calls if call_id in outputs
+        Exchange(calls_by_id[call_id], outputs_by_id[call_id])
+        for call_id in calls_by_id
+        if call_id in outputs_by_id
     )
     return PastTurn(prompt, exchanges, tuple(answer_texts), error_note)
 
@@ -142,11 +144,11 @@ def text_of(content: Any) -> str:
 
 def without_engine_text(text: str) -> str:
     """Return the part of a text that the user wrote."""
-    if steered := _STEERED.match(text):
-        return steered[1]
-    previous = None
-    while previous != text:
-        previous, text = text, _HOW_TO_FIX.sub("", _CLOSING_NOTE.sub("", text))
+    if steering_match := _STEERING_MESSAGE.match(text):
+        return steering_match[1]
+    previous_text = None
+    while previous_text != text:
+        previous_text, text = text, _HOW_TO_FIX.sub("", _CLOSING_NOTE.sub("", text))
     return "" if _NOTE.fullmatch(text) else _OPENING_NOTE.sub("", text)
 
 
@@ -158,7 +160,7 @@ def _error_note(content: Any) -> str:
     return notes[-1] if notes else ""
 
 
-def _is_engine_text(message: dict[str, Any], text: str, *, after_tool: bool) -> bool:
+def _is_engine_text(message: dict[str, Any], text: str, *, is_after_tool: bool) -> bool:
     """Return whether the engine wrote this user message: a reminder, or a tool's images."""
     content = message.get("content")
     if not text.strip():
@@ -167,8 +169,8 @@ def _is_engine_text(message: dict[str, Any], text: str, *, after_tool: bool) -> 
         isinstance(block, dict) and block.get("type", "text") != "text" for block in content
     )
     if text.lstrip().startswith(MEDIA_NOTICE):
-        return after_tool  # A model without vision gets this text instead of the images.
-    return after_tool and has_media and bool(_MEDIA_NOTE.match(text))
+        return is_after_tool  # A model without vision gets this text instead of the images.
+    return is_after_tool and has_media and bool(_MEDIA_NOTE.match(text))
 
 
 def json_object(value_or_text: Any) -> dict[str, Any]:
@@ -176,7 +178,7 @@ def json_object(value_or_text: Any) -> dict[str, Any]:
     if isinstance(value_or_text, dict):
         return value_or_text
     try:
-        parsed = json.loads(value_or_text or "{}")
+        value = json.loads(value_or_text or "{}")
     except (TypeError, ValueError):
         return {}
-    return parsed if isinstance(parsed, dict) else {}
+    return value if isinstance(value, dict) else {}

@@ -18,10 +18,19 @@ EXTENSIONS = word_set(
     rs rb tex bib dat conf out err diff patch pyi text
     """
 )
-BARE_FILES = ("README", "LICENSE", "NOTICE", "CHANGELOG", "Makefile", "Dockerfile", "AGENTS")
+MAX_PATH_CHARS = 200
+FILES_WITHOUT_EXTENSION = (
+    "README",
+    "LICENSE",
+    "NOTICE",
+    "CHANGELOG",
+    "Makefile",
+    "Dockerfile",
+    "AGENTS",
+)
 
 _FENCE = lazy_pattern(r"```[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_TICK = lazy_pattern(r"`([^`\n]+)`")
+_BACKTICKED = lazy_pattern(r"`([^`\n]+)`")
 _QUOTE = lazy_pattern(
     r"\"([^\"]+)\""
     r"|\u201c([^\u201d]+)\u201d"
@@ -70,12 +79,12 @@ class ParsedPrompt:
     @cached_property
     def backticked_texts(self) -> tuple[str, ...]:
         """Texts in single backticks."""
-        return tuple(_TICK.findall(self.prose))
+        return tuple(_BACKTICKED.findall(self.prose))
 
     @cached_property
     def quotes(self) -> tuple[str, ...]:
         """Texts in quotation marks."""
-        without_ticks = _TICK.sub(" ", self.prose)
+        without_ticks = _BACKTICKED.sub(" ", self.prose)
         return tuple(next(filter(None, groups)) for groups in _QUOTE.findall(without_ticks))
 
     @cached_property
@@ -92,10 +101,10 @@ class ParsedPrompt:
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """File names with a known extension, quoted or not, in order, without duplicates."""
-        quoted = [text for text in (*self.backticked_texts, *self.quotes) if is_path(text)]
-        unquoted = _QUOTE.sub(" ", self.prose) if quoted else self.prose
-        tokens = (token.rstrip(".").lstrip("@") for token in _TOKEN.findall(unquoted))
-        return tuple(dict.fromkeys([*quoted, *(token for token in tokens if is_path(token))]))
+        quoted_paths = [text for text in (*self.backticked_texts, *self.quotes) if is_path(text)]
+        unquoted_text = _QUOTE.sub(" ", self.prose) if quoted_paths else self.prose
+        tokens = (token.rstrip(".").lstrip("@") for token in _TOKEN.findall(unquoted_text))
+        return tuple(dict.fromkeys([*quoted_paths, *(token for token in tokens if is_path(token))]))
 
     @cached_property
     def folders(self) -> tuple[str, ...]:
@@ -126,10 +135,10 @@ class ParsedPrompt:
 def is_path(text: str) -> bool:
     """Return whether a text looks like a file name."""
     name = text.rsplit("/", 1)[-1]
-    if "\n" in text or len(text) > 200 or "*" in text or "://" in text:
+    if "\n" in text or len(text) > MAX_PATH_CHARS or "*" in text or "://" in text:
         return False
     is_hidden = re.fullmatch(r"\.\w[\w.-]*", name) and name[1:] not in EXTENSIONS
-    if name in BARE_FILES or is_hidden or name == ".env":
+    if name in FILES_WITHOUT_EXTENSION or is_hidden or name == ".env":
         return True
     # A name with spaces is a path only when it has no other punctuation: "notes of May.txt".
     return bool(_EXTENSION.search(name[1:])) and bool(re.fullmatch(r"[\w .~/+@-]+", text))

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from palimpsest.lazy_patterns import lazy_pattern
 
-_SECTION = lazy_pattern(
+_SECTION_HEADING = lazy_pattern(
     r"(?m)^\[(stdout|stderr|result|images|shown to the user|error|left behind|interrupted)\]$"
 )
 _REFUSED = lazy_pattern(
@@ -31,7 +31,7 @@ _TOOL_ERROR = lazy_pattern(
     r"(?i)^(?:error\b|there is no\b|.*\b(?:does not exist|not found|no such file|cannot be (?:read|written|shown|changed)|is a folder|is a binary"
     r"|could not be|is not a valid|is neither|occurs \d+ times|outside the project|has only \d+ lines|is invalid|are invalid))"
 )
-_CUT = lazy_pattern(
+_CUT_NOTE = lazy_pattern(
     r"(?m)^\.\.\.\d+ \w+ truncated\.\.\.|more characters were left out|the middle is left out|^\[\d+ characters left out\]$"
 )
 """The notes that the engine puts in the place of omitted text."""
@@ -39,7 +39,15 @@ _ELIDED = lazy_pattern(
     r"(?m)^[ .]*\.\.[ .]*$|\.\.\.(?=\s|$)|^(?:Name: .*, )?Length: \d+|^\[\d+ rows x \d+ columns\]$"
 )
 """Text that pandas prints in place of omitted rows, columns and long texts, and below a shortened table."""
-NUMBER = lazy_pattern(
+MAX_LINE_CHARS = 200
+MAX_ERROR_LINES = 3
+MIN_TWO_DECIMALS = 10
+"""Numbers from here on are shown with two decimals, smaller ones with more."""
+MIN_SCIENTIFIC = 1e5
+"""Numbers from here on that are printed in scientific notation stay in it."""
+MAX_WHOLE = 1e15
+"""Numbers from here on are not shown as whole numbers, since a float does not hold all their digits."""
+NUMBER_PATTERN = lazy_pattern(
     r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?inf|nan|NaN|NaT|<NA>|None|True|False",
     re.IGNORECASE,
 )
@@ -54,13 +62,13 @@ class ToolResult:
     @cached_property
     def sections(self) -> dict[str, str]:
         """The labelled sections of a ``python`` output; the whole text as ``result`` when there are none."""
-        headings = list(_SECTION.finditer(self.text))
+        headings = list(_SECTION_HEADING.finditer(self.text))
         if not headings:
             return {"result": "" if self.text.strip() == "(no output)" else self.text}
-        ends = [mark.start() for mark in headings[1:]] + [len(self.text)]
+        ends = [heading.start() for heading in headings[1:]] + [len(self.text)]
         return {
-            m[1]: self.text[m.end() : end].strip("\n")
-            for m, end in zip(headings, ends, strict=True)
+            heading[1]: self.text[heading.end() : end].strip("\n")
+            for heading, end in zip(headings, ends, strict=True)
         }
 
     @property
@@ -100,7 +108,7 @@ class ToolResult:
     def is_tool_error(self) -> bool:
         """Whether the output is the error of a tool other than ``python``."""
         lines = self.text.strip().splitlines()
-        return bool(lines) and len(lines) <= 3 and bool(_TOOL_ERROR.match(lines[0]))
+        return bool(lines) and len(lines) <= MAX_ERROR_LINES and bool(_TOOL_ERROR.match(lines[0]))
 
     @property
     def stdout(self) -> str:
@@ -115,7 +123,7 @@ class ToolResult:
     @property
     def is_cut(self) -> bool:
         """Whether a part of the output was cut out because it was too long."""
-        return bool(_CUT.search(self.text))
+        return bool(_CUT_NOTE.search(self.text))
 
     @property
     def is_shortened(self) -> bool:
@@ -134,9 +142,9 @@ def single_value(text: str) -> str | None:
     if len(lines) != 1:
         return None
     line = re.sub(r"\A(?:Out\[\d*\]:|Result:|=>)\s*", "", lines[0])
-    wrapped = re.fullmatch(r"(?:np|numpy|pd)?\.?(?:\w+)\((.*)\)", line)
-    inner = wrapped[1].strip("'\"") if wrapped else line
-    return inner if NUMBER.fullmatch(inner) or wrapped else None
+    call_match = re.fullmatch(r"(?:np|numpy|pd)?\.?(?:\w+)\((.*)\)", line)
+    value_text = call_match[1].strip("'\"") if call_match else line
+    return value_text if NUMBER_PATTERN.fullmatch(value_text) or call_match else None
 
 
 def number_pair(text: str) -> tuple[str, ...]:
@@ -147,19 +155,19 @@ def number_pair(text: str) -> tuple[str, ...]:
 
 def series_items(text: str) -> list[tuple[str, str]]:
     """Return the label and value of each line of a printed Series."""
-    values: list[tuple[str, str]] = []
+    items: list[tuple[str, str]] = []
     for line in text.splitlines():
         if re.match(r"(?:Name|dtype|Length|Freq|Categories)\b.*(?:dtype|:)", line):
             continue
         match = re.fullmatch(r"(.*?)\s{2,}(\S+)\s*", line) or re.fullmatch(
             r"(.+?)\s+(\S+)\s*", line
         )
-        if match and NUMBER.fullmatch(match[2]) and match[1].strip(" .") != "":
-            values.append((match[1].strip(), match[2]))
-    return values
+        if match and NUMBER_PATTERN.fullmatch(match[2]) and match[1].strip(" .") != "":
+            items.append((match[1].strip(), match[2]))
+    return items
 
 
-INDEX = ""
+INDEX_KEY = ""
 """The key of the index in the rows that ``frame_rows`` returns."""
 
 
@@ -174,14 +182,14 @@ def frame_rows(
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and re.fullmatch(r"\[\d+ rows x \d+ columns\]", lines[-1]):
         lines.pop()
-    edges = _edges(lines[0], headers) if lines else None
+    edges = _column_edges(lines[0], headers) if lines else None
     if edges is None or len(edges) < len(headers):
         return None
-    rows = [_cells(line, edges, has_index=has_index) for line in lines[1:]]
+    rows = [_row_cells(line, edges, has_index=has_index) for line in lines[1:]]
     return [row for row in rows if row] if all(rows) else None
 
 
-def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
+def _column_edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
     """Return the columns in a header line, in order, each with its right edge; None where it has other text too."""
     edges: list[tuple[str, int]] = []
     position = 0
@@ -200,7 +208,9 @@ def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
     return edges if edges and not other_text.strip() else None
 
 
-def _cells(line: str, edges: list[tuple[str, int]], *, has_index: bool) -> dict[str, str] | None:
+def _row_cells(
+    line: str, edges: list[tuple[str, int]], *, has_index: bool
+) -> dict[str, str] | None:
     row: dict[str, str] = {}
     previous_edge = 0
     for index, (name, edge) in enumerate(edges):
@@ -208,7 +218,7 @@ def _cells(line: str, edges: list[tuple[str, int]], *, has_index: bool) -> dict[
             return None
         cell = line[previous_edge:edge]
         if index == 0:
-            row[INDEX], cell = _split_index(cell, has_index=has_index)
+            row[INDEX_KEY], cell = _split_index(cell, has_index=has_index)
         row[name] = cell.strip()
         previous_edge = edge
         if line[edge : edge + 1].strip():
@@ -238,11 +248,11 @@ def shortened_number(number: str) -> str:
         return "missing"
     if math.isinf(value) or ("." not in number and "e" not in number.lower()):
         return number
-    if "e" in number.lower() and abs(value) >= 1e5:
+    if "e" in number.lower() and abs(value) >= MIN_SCIENTIFIC:
         return f"{value:.6e}"
-    if value == int(value) and abs(value) < 1e15:
+    if value == int(value) and abs(value) < MAX_WHOLE:
         return str(int(value))
-    if abs(value) >= 10:
+    if abs(value) >= MIN_TWO_DECIMALS:
         return f"{value:.2f}"
     return f"{value:.4g}" if abs(value) < 1 else f"{value:.3f}"
 
@@ -260,7 +270,7 @@ def text_block(text: str, max_lines: int = 20) -> str:
     lines = text.strip("\n").splitlines()
     if len(lines) > max_lines:
         lines = [*lines[:max_lines], f"... ({len(lines) - max_lines} more lines)"]
-    return code_block("\n".join(line[:200] for line in lines), "text")
+    return code_block("\n".join(line[:MAX_LINE_CHARS] for line in lines), "text")
 
 
 def code_block(body: str, language: str) -> str:
@@ -277,5 +287,5 @@ def inline_code(text: object) -> str:
     """Return text as inline code, also when it contains backticks."""
     body = " ".join(str(text).split()) or " "
     ticks = "`" * (1 + _longest_tick_run(body))
-    pad = " " if body.startswith("`") or body.endswith("`") else ""
-    return f"{ticks}{pad}{body}{pad}{ticks}"
+    padding = " " if body.startswith("`") or body.endswith("`") else ""
+    return f"{ticks}{padding}{body}{padding}{ticks}"

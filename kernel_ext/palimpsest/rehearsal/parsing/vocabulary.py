@@ -10,16 +10,16 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _table(rows: str) -> dict[str, str]:
-    """Parse lines of ``value: word word word`` into a dict from word to value."""
-    table: dict[str, str] = {}
+def _value_by_word(rows: str) -> dict[str, str]:
+    """Return the value of each word, from lines of ``value: word word word``."""
+    value_by_word: dict[str, str] = {}
     for row in rows.strip().splitlines():
         value, _, words = row.partition(":")
-        table |= dict.fromkeys(words.split(), value.strip())
-    return table
+        value_by_word |= dict.fromkeys(words.split(), value.strip())
+    return value_by_word
 
 
-STATISTICS = _table(
+STATISTIC_BY_WORD = _value_by_word(
     """
     mean: average averaged avg mean mittel typical
     median: median middle
@@ -44,7 +44,7 @@ LEAST_WORDS = word_set(
     poorest shallowest shortest slowest smallest tiniest weakest worst youngest
     """
 )
-QUALITIES = _table(
+COLUMN_WORDS_BY_ADJECTIVE = _value_by_word(
     """
     mass weight: heaviest lightest heavy
     length duration: longest
@@ -61,7 +61,7 @@ QUALITIES = _table(
     """
 )
 """Adjectives, with the words of a column's name that they may refer to."""
-CHARTS = _table(
+CHART_BY_WORD = _value_by_word(
     """
     hist: histogram hist distribution density distributed
     scatter: scatter scatterplot correlation
@@ -72,55 +72,57 @@ CHARTS = _table(
     """
 )
 """Words that ask for a chart, with the chart's kind."""
-PLOT = word_set(
+PLOT_WORDS = word_set(
     """
     barchart barplot boxplot chart charted diagram draw drawing figure graph graphic graphically
     hist histogram lineplot picture piechart plot plotted plotting scatter scatterplot sketch
     visualisation visualise visualization visualize
     """
 )
-COUNT = word_set("amount count counted counting frequency many number often tally")
-ROWS = word_set("case datapoint element entry item line observation record row sample")
-MISSING = word_set("blank empty gap incomplete missing na nan none null")
-DISTINCT = word_set("different distinct distinctive unique")
-DESCRIBE = word_set(
+COUNT_WORDS = word_set("amount count counted counting frequency many number often tally")
+ROW_WORDS = word_set("case datapoint element entry item line observation record row sample")
+MISSING_WORDS = word_set("blank empty gap incomplete missing na nan none null")
+DISTINCT_WORDS = word_set("different distinct distinctive unique")
+DESCRIBE_WORDS = word_set(
     """
     analyse analyze characterise characterize describe describing description detail eda examine
     explain explore info information inspect introduce overview profile schema stat statistic
     structure summarise summarize summary understand
     """
 )
-COLUMNS = word_set("attribute col column dtype feature field header type variable")
-HEAD = word_set("few first glimpse head last peek preview sample snippet tail")
-CORRELATE = word_set(
+COLUMN_WORDS = word_set("attribute col column dtype feature field header type variable")
+HEAD_WORDS = word_set("few first glimpse head last peek preview sample snippet tail")
+CORRELATION_WORDS = word_set(
     "association corr correlate correlated correlation relate related relationship"
 )
-COMPARE = word_set("compare comparing comparison differ difference versu vs")
-GROUP = word_set(
+COMPARISON_WORDS = word_set("compare comparing comparison differ difference versu vs")
+GROUP_WORDS = word_set(
     """
     across aggregate among break breakdown broken by each every group grouped grouping per split
     within
     """
 )
-DATA = word_set("csv data dataframe dataset df frame set spreadsheet table tibble")
-BY = word_set(
+DATA_WORDS = word_set("csv data dataframe dataset df frame set spreadsheet table tibble")
+GROUPING_PREPOSITIONS = word_set(
     """
     according across against among between by depending each every grouped over per split versus vs
     within
     """
 )
-"""Words before a column to group by."""
-BOUNDARIES = BY | word_set("and or , ; with than where against only but")
+"""Words before a column by which rows are grouped, as in *by species*."""
+NAME_ENDING_WORDS = GROUPING_PREPOSITIONS | word_set("and or , ; with than where against only but")
 """Words that end a column's name: it never continues after one of them."""
-JOINERS = word_set("& , a all also an and both different each every kind of or the then type")
+JOINING_WORDS = word_set("& , a all also an and both different each every kind of or the then type")
 """Words that may come between ``by`` and the columns to group by."""
-ABOVE = word_set(
+ABOVE_WORDS = word_set(
     """
     > >= above after bigger exceed exceeding greater heavier higher larger least longer more older
     over taller
     """
 )
-BELOW = word_set("< <= before below fewer less lighter lower most shorter smaller under younger")
+BELOW_WORDS = word_set(
+    "< <= before below fewer less lighter lower most shorter smaller under younger"
+)
 NON_CONTENT_WORDS = word_set(
     """
     load loaded loading import imported read python pandas file files analyse explore mainly roughly
@@ -147,8 +149,30 @@ NON_CONTENT_WORDS = word_set(
     """
 )
 """Words of ordinary sentences, which refer to nothing in the data."""
-OPERATIONS = frozenset[str]().union(
-    *(STATISTICS, CHARTS, QUALITIES, MOST_WORDS, LEAST_WORDS, PLOT, COUNT, ROWS, MISSING),
-    *(DISTINCT, DESCRIBE, COLUMNS, HEAD, CORRELATE, COMPARE, GROUP, DATA, BY, ABOVE, BELOW),
+OPERATION_WORDS = frozenset[str]().union(
+    *(
+        STATISTIC_BY_WORD,
+        CHART_BY_WORD,
+        COLUMN_WORDS_BY_ADJECTIVE,
+        MOST_WORDS,
+        LEAST_WORDS,
+        PLOT_WORDS,
+        COUNT_WORDS,
+        ROW_WORDS,
+        MISSING_WORDS,
+    ),
+    *(
+        DISTINCT_WORDS,
+        DESCRIBE_WORDS,
+        COLUMN_WORDS,
+        HEAD_WORDS,
+        CORRELATION_WORDS,
+        COMPARISON_WORDS,
+        GROUP_WORDS,
+        DATA_WORDS,
+        GROUPING_PREPOSITIONS,
+        ABOVE_WORDS,
+        BELOW_WORDS,
+    ),
 )
-KNOWN_WORDS = NON_CONTENT_WORDS | OPERATIONS
+KNOWN_WORDS = NON_CONTENT_WORDS | OPERATION_WORDS

@@ -27,8 +27,8 @@ def words_of(text: str) -> tuple[Word, ...]:
     for token in _TOKEN.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")):
         is_nan = token.casefold() in {"nan", "nans"}
         for piece in [token] if is_nan else _CAMEL.split(token):
-            lower = piece.casefold()
-            words.append(Word(lower, stem(lower)))
+            lowercase_text = piece.casefold()
+            words.append(Word(lowercase_text, stem(lowercase_text)))
     return tuple(words)
 
 

@@ -12,7 +12,7 @@ from palimpsest.context_policies.engine_presets.engine_policies import EnginePol
 from palimpsest.context_policies.interface.policy import ContextPolicy, Probe
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
-from palimpsest.model.tokenizer import rough_words
+from palimpsest.model.tokenizer import rough_count_sentences
 from palimpsest.review.comparison.own_rule import (
     OwnRule,
     compactions_of,
@@ -53,15 +53,15 @@ def own_engine_rule(
     extended_timeline = with_coming_request(timeline)
     if replay is None or extended_timeline is not timeline:
         replay = partial(simulate, extended_timeline, ruler=ruler)
-    policy_by_request = _policy_of_each(extended_timeline, policies)
+    policy_by_request = _policy_by_request(extended_timeline, policies)
     if not policy_by_request:
         return None
     different_policies = tuple(dict.fromkeys(policy_by_request))
     decisions = [_decisions_of(replay, policy, policy_by_request) for policy in different_policies]
     by_hand, recorded_requests = compactions_of(timeline, with_failed=False)
-    compacts = frozenset().union(*(decision.compactions for decision in decisions))
+    compacting_requests = frozenset().union(*(decision.compactions for decision in decisions))
     by_hand_alone = {*by_hand}.difference(recorded_requests)
-    matched_requests = matched_compactions(recorded_requests, compacts - by_hand_alone)
+    matched_requests = matched_compactions(recorded_requests, compacting_requests - by_hand_alone)
     reduced_items = frozenset().union(*(decision.reduced_items for decision in decisions))
     # Old results that were cleared or shortened.
     clearings = {
@@ -75,8 +75,8 @@ def own_engine_rule(
         if not any((item, near) in reduced_items for near in neighbours(request))
     }
     probe = next(filter(None, (decision.probe for decision in reversed(decisions))), None)
-    attempts = {request for side in compactions_of(timeline) for request in side}
-    assumptions = [*rough_words(policy.estimator for policy in different_policies)]
+    attempted_requests = {request for side in compactions_of(timeline) for request in side}
+    assumptions = [*rough_count_sentences(policy.estimator for policy in different_policies)]
     if len(different_policies) > 1:
         assumptions.insert(0, CHANGED_SENTENCE.format(count=len(different_policies)))
     return OwnRule(
@@ -88,7 +88,9 @@ def own_engine_rule(
         recorded_count=len(recorded_requests),
         found_at=tuple(index for index in recorded_requests if index in matched_requests),
         missed=tuple(index for index in recorded_requests if index not in matched_requests),
-        unmatched_requests=first_of_runs(compacts.difference(*map(neighbours, attempts))),
+        unmatched_requests=first_of_runs(
+            compacting_requests.difference(*map(neighbours, attempted_requests))
+        ),
         by_hand=by_hand,
         unclear=(),
         assumptions=tuple(assumptions),
@@ -97,8 +99,8 @@ def own_engine_rule(
     )
 
 
-def _policy_of_each(timeline: Timeline, policies: Mapping[str, Policy]) -> list[Policy]:
-    """Return the policy of each request: its own, or the previous request's; an empty list where none is recorded."""
+def _policy_by_request(timeline: Timeline, policies: Mapping[str, Policy]) -> list[Policy]:
+    """Return the policy of each request: its own, else the previous request's, or the first recorded; empty where none is."""
     recorded_policies = (policies.get(request.id) for request in timeline.requests)
     policy = next(filter(None, recorded_policies), None)
     policy_by_request = []
@@ -123,8 +125,8 @@ def _decisions_of(
         and transition.request < len(policy_by_request)
         and policy_by_request[transition.request] == policy
     ]
-    newest_first = (entry.probe for entry in reversed(simulation.probes))
-    token_probes = (probe for probe in newest_first if probe.unit == "tokens")
+    newest_probes = (entry.probe for entry in reversed(simulation.probes))
+    token_probes = (probe for probe in newest_probes if probe.unit == "tokens")
     compactions, reduced_items = set(), set()
     for transition in own_transitions:
         if transition.state == "summarised":

@@ -22,20 +22,22 @@ from palimpsest.context_policies.presets.summarising import Summarise
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.registry import get
 from palimpsest.context_policies.replay.growing_replay import GrowingReplay
-from palimpsest.review.prices.taken_windows import RecordedAgent, TakenWindows, taken_windows
+from palimpsest.review.prices.assumed_windows import AssumedWindows, RecordedAgent, assumed_windows
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-NEIGHBOUR_DISTANCE = 1
+MAX_NEIGHBOUR_DISTANCE = 1
 """Number of requests by which the rule may act earlier or later than the agent did."""
 PRESET_OF_AGENT: Mapping[str, RecordedAgent] = {
     "claude-code": RecordedAgent(("claude_code.auto",), records_cause=True),
-    "cline": RecordedAgent(("cline.compact",), records_cause=True, by_model=True),
+    "cline": RecordedAgent(("cline.compact",), records_cause=True, uses_model_windows=True),
     "codex": RecordedAgent(("codex.compact",), records_cause=False, window_share=0.95),
-    "gemini-cli": RecordedAgent(("gemini.compress",), records_cause=False, by_model=True),
-    "inspect": RecordedAgent(("inspect.compaction_summary",), records_cause=False, by_model=True),
-    "opencode": RecordedAgent(("opencode.compact",), records_cause=True, by_model=True),
+    "gemini-cli": RecordedAgent(("gemini.compress",), records_cause=False, uses_model_windows=True),
+    "inspect": RecordedAgent(
+        ("inspect.compaction_summary",), records_cause=False, uses_model_windows=True
+    ),
+    "opencode": RecordedAgent(("opencode.compact",), records_cause=True, uses_model_windows=True),
     "openhands": RecordedAgent(("openhands.llm_v1", "openhands.llm"), records_cause=True),
-    "pi": RecordedAgent(("pi.compact",), records_cause=False, by_model=True),
+    "pi": RecordedAgent(("pi.compact",), records_cause=False, uses_model_windows=True),
 }
 """The preset of each agent's own rule, by the name of the format. Codex records 95 per cent of the model's window
 (``effective_context_window_percent``)."""
@@ -51,6 +53,7 @@ class OwnRule:
     """Tokens of the window that was used for the rule; 0 where its threshold is not a number of tokens."""
     threshold: float
     unit: str
+    """Unit of the threshold, such as ``tokens``."""
     measured_value: str
     """Name of the value that was compared with the threshold, such as ``reported tokens of the request``."""
     recorded_count: int
@@ -88,10 +91,10 @@ class OwnRule:
         clearings = len(self.cleared_at) + len(self.uncleared_at)
         text = "this agent's own rule"
         if self.recorded_count or not clearings:
-            text += _found_words(self.found_at, self.recorded_count, "compaction")
+            text += _found_text(self.found_at, self.recorded_count, "compaction")
         if clearings:
             text += " and" if self.recorded_count else ""
-            text += _found_words(self.cleared_at, clearings, "clearing")
+            text += _found_text(self.cleared_at, clearings, "clearing")
         if self.unmatched_requests:
             text += f", and acts where the agent did not, at request {_numbers_text(self.unmatched_requests)}"
         return text
@@ -104,22 +107,29 @@ def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
         return None
     fitted_ruler = ruler or fit_ruler(timeline)
     extended_timeline = with_coming_request(timeline)
-    attempts = [
-        _compare(extended_timeline, agent, preset, windows, fitted_ruler)
+    results = [
+        _rule_result(extended_timeline, agent, preset, windows, fitted_ruler)
         for preset in agent.presets
-        for windows in taken_windows(extended_timeline, agent, preset)
+        for windows in assumed_windows(extended_timeline, agent, preset)
     ]
     # Where a list of models and the preset have different windows, the one that explains more compactions is used.
-    return max(attempts, key=lambda attempt: attempt.found_count)
+    return max(results, key=lambda result: result.found_count)
 
 
 def with_coming_request(timeline: Timeline) -> Timeline:
     """Return the recording with one more request, if the newest compaction comes after the last request."""
-    count, last = len(timeline.requests), timeline.requests[-1]
-    if all(event.request < count for event in timeline.events):
+    request_count, last_request = len(timeline.requests), timeline.requests[-1]
+    if all(event.request < request_count for event in timeline.events):
         return timeline
-    items = len(timeline.items)
-    coming_request = TimelineRequest(count, "", last.turn, items, (items, items), model=last.model)
+    item_count = len(timeline.items)
+    coming_request = TimelineRequest(
+        request_count,
+        "",
+        last_request.turn,
+        item_count,
+        (item_count, item_count),
+        model=last_request.model,
+    )
     return replace(timeline, requests=(*timeline.requests, coming_request), earlier={})
 
 
@@ -130,7 +140,7 @@ class _ProbedRecording(RecordedPolicy):
         super().__init__(first_request)
         self.estimator = rule.estimator
         self._rule = rule
-        self._start = rule.start(SessionFacts(timeline, 0, 0))
+        self._start_state = rule.start(SessionFacts(timeline, 0, 0))
         self.when: When = rule.when
         self.probes: dict[int, Probe | None] = {}
         """The rule's probe at each request, or at the end of the turn before if that passed the threshold."""
@@ -143,84 +153,94 @@ class _ProbedRecording(RecordedPolicy):
 
     def step(self, state: Transitions, view: PolicyView) -> PolicyResult:
         """Record the rule's probe, then repeat the recorded decisions."""
-        rule, start = self._rule, self._start
+        rule, start = self._rule, self._start_state
         # A step would also visit all items to find those to replace.
         if isinstance(rule, Summarise):
             probe: Probe | None = rule.probe(start, view)
         else:
             probe = rule.step(start, view).probe
-        before = _first_condition(self.probes.get(view.request.index))
-        if before is None or not before.is_passed:
+        earlier_probe = _first_condition(self.probes.get(view.request.index))
+        if earlier_probe is None or not earlier_probe.is_passed:
             self.probes[view.request.index] = probe
         if view.turn != view.request.turn:
             return PolicyResult(state)
         return super().step(state, view)
 
 
-def _compare(
-    timeline: Timeline, agent: RecordedAgent, preset: str, windows: TakenWindows, ruler: Ruler
+def _rule_result(
+    timeline: Timeline, agent: RecordedAgent, preset: str, windows: AssumedWindows, ruler: Ruler
 ) -> OwnRule:
-    """Compare the requests at which the rule acts with the recorded compactions."""
-    rules = {
+    """Return how the rule fits: the requests at which it acts are compared with the recorded compactions."""
+    rule_by_window = {
         window: get(preset, window=window) if window else get(preset)
         for window in {*windows.by_request}
     }
-    probes = _probe_by_request(timeline, windows.by_request, rules, ruler)
+    probes = _probe_by_request(timeline, windows.by_request, rule_by_window, ruler)
     passed_requests = {
         request for request, probe in enumerate(probes) if probe is not None and probe.is_passed
     }
-    by_hand, automatic = compactions_of(timeline)
-    testable = [request for request in automatic if _probe_at(probes, request) is not None]
-    by_hand_alone = {*by_hand}.difference(automatic)
-    matched_requests = matched_compactions(testable, passed_requests - by_hand_alone)
-    unexplained = tuple(
+    by_hand_requests, automatic_requests = compactions_of(timeline)
+    probed_requests = [
+        request for request in automatic_requests if _probe_at(probes, request) is not None
+    ]
+    by_hand_alone = {*by_hand_requests}.difference(automatic_requests)
+    matched_requests = matched_compactions(probed_requests, passed_requests - by_hand_alone)
+    unclear_requests = tuple(
         request
-        for request in automatic
-        if request not in matched_requests and (not agent.records_cause or request not in testable)
+        for request in automatic_requests
+        if request not in matched_requests
+        and (not agent.records_cause or request not in probed_requests)
     )
-    explained_requests = tuple(request for request in automatic if request not in unexplained)
-    near_compactions = map(neighbours, (*by_hand, *automatic))
+    clear_requests = tuple(
+        request for request in automatic_requests if request not in unclear_requests
+    )
+    near_compactions = map(neighbours, (*by_hand_requests, *automatic_requests))
     unmatched_requests = first_of_runs(passed_requests.difference(*near_compactions))
     conditions = [condition for condition in probes if condition is not None]
-    newest = conditions[-1] if conditions else None
+    newest_condition = conditions[-1] if conditions else None
     rule_result = OwnRule(
-        preset=rules[max(rules)].name,
-        window=max(rules),
+        preset=rule_by_window[max(rule_by_window)].name,
+        window=max(rule_by_window),
         threshold=max((condition.threshold for condition in conditions), default=0.0),
-        unit=newest.unit if newest is not None else "tokens",
-        measured_value=newest.signal if newest is not None else "",
-        recorded_count=len(explained_requests),
-        found_at=tuple(request for request in explained_requests if request in matched_requests),
-        missed=tuple(request for request in explained_requests if request not in matched_requests),
+        unit=newest_condition.unit if newest_condition is not None else "tokens",
+        measured_value=newest_condition.signal if newest_condition is not None else "",
+        recorded_count=len(clear_requests),
+        found_at=tuple(request for request in clear_requests if request in matched_requests),
+        missed=tuple(request for request in clear_requests if request not in matched_requests),
         unmatched_requests=unmatched_requests,
-        by_hand=by_hand,
-        unclear=unexplained,
+        by_hand=by_hand_requests,
+        unclear=unclear_requests,
         assumptions=windows.sentences,
     )
-    more = [
+    further_sentences = [
         *_unclear_sentences(rule_result, probes),
-        *_threshold_bounds(rule_result, probes, (*by_hand, *automatic)),
+        *_threshold_sentences(rule_result, probes, (*by_hand_requests, *automatic_requests)),
     ]
-    return replace(rule_result, assumptions=(*windows.sentences, *more))
+    return replace(rule_result, assumptions=(*windows.sentences, *further_sentences))
 
 
 def _probe_by_request(
-    timeline: Timeline, windows: Sequence[int], rules: Mapping[int, ContextPolicy], ruler: Ruler
+    timeline: Timeline,
+    window_by_request: Sequence[int],
+    rule_by_window: Mapping[int, ContextPolicy],
+    ruler: Ruler,
 ) -> list[Probe | None]:
     """Return the rule's probe at each request, with its threshold at the window of the request's model."""
-    probes = {}
-    for window, rule in rules.items():
-        name = f"own rule {rule.name} {window}"
-        growing: GrowingReplay | None = timeline.earlier.get(name)
-        if growing is None or growing.ruler != ruler:
-            growing = GrowingReplay(ruler, _ProbedRecording(timeline, rule), measures_sizes=False)
-            timeline.earlier[name] = growing
-        replay = growing.replay(timeline)
+    probes_by_window = {}
+    for window, rule in rule_by_window.items():
+        key = f"own rule {rule.name} {window}"
+        growing_replay: GrowingReplay | None = timeline.earlier.get(key)
+        if growing_replay is None or growing_replay.ruler != ruler:
+            growing_replay = GrowingReplay(
+                ruler, _ProbedRecording(timeline, rule), measures_sizes=False
+            )
+            timeline.earlier[key] = growing_replay
+        replay = growing_replay.replay(timeline)
         replay.advance(len(timeline.requests))
         assert isinstance(replay.policy, _ProbedRecording)
-        probes[window] = replay.policy.probes
+        probes_by_window[window] = replay.policy.probes
     return [
-        _first_condition(probes[windows[request.index]].get(request.index))
+        _first_condition(probes_by_window[window_by_request[request.index]].get(request.index))
         for request in timeline.requests
     ]
 
@@ -250,22 +270,26 @@ def compactions_of(
     return by_hand, tuple(sorted(request for request, is_by_hand in compactions if not is_by_hand))
 
 
-def matched_compactions(compactions: Sequence[int], acts: Iterable[int]) -> frozenset[int]:
-    """Return the compactions at which a rule acts, or at most one request away; each act matches one compaction."""
-    unmatched_acts = {*acts}
+def matched_compactions(
+    compactions: Sequence[int], acting_requests: Iterable[int]
+) -> frozenset[int]:
+    """Return the compactions at which a rule acts, or at most one request away; each acting request matches one of them."""
+    unmatched_acts = {*acting_requests}
     matched_requests = set()
-    for distance in ((0,), (-NEIGHBOUR_DISTANCE, NEIGHBOUR_DISTANCE)):
+    for offsets in ((0,), (-MAX_NEIGHBOUR_DISTANCE, MAX_NEIGHBOUR_DISTANCE)):
         for request in compactions:
-            near = [request + offset for offset in distance if request + offset in unmatched_acts]
-            if request not in matched_requests and near:
+            near_acts = [
+                request + offset for offset in offsets if request + offset in unmatched_acts
+            ]
+            if request not in matched_requests and near_acts:
                 matched_requests.add(request)
-                unmatched_acts.discard(near[0])
+                unmatched_acts.discard(near_acts[0])
     return frozenset(matched_requests)
 
 
 def neighbours(request: int) -> range:
     """Return the requests that are close enough to a request to count as the same."""
-    return range(request - NEIGHBOUR_DISTANCE, request + NEIGHBOUR_DISTANCE + 1)
+    return range(request - MAX_NEIGHBOUR_DISTANCE, request + MAX_NEIGHBOUR_DISTANCE + 1)
 
 
 def first_of_runs(requests: Iterable[int]) -> tuple[int, ...]:
@@ -286,7 +310,7 @@ def _unclear_sentences(result: OwnRule, probes: Sequence[Probe | None]) -> Itera
         )
 
 
-def _threshold_bounds(
+def _threshold_sentences(
     result: OwnRule, probes: Sequence[Probe | None], compactions: Iterable[int]
 ) -> Iterator[str]:
     """Yield a sentence on the possible thresholds of a session whose compactions the rule does not explain."""
@@ -294,7 +318,7 @@ def _threshold_bounds(
         return
     near_compactions = {near for request in compactions for near in neighbours(request)}
     highest_below = _highest_value(probes, {*range(len(probes))} - near_compactions)
-    rule_words = (
+    rule_text = (
         f"the rule's is {result.threshold:,.0f} {result.unit}, and its settings are not recorded."
     )
     values_above = [
@@ -303,11 +327,11 @@ def _threshold_bounds(
     ]
     lowest_above = min(values_above, default=None)
     if lowest_above is None:
-        yield f"Up to {highest_below:,.0f} {result.unit} it did not compact, so its threshold was higher or switched off; {rule_words}"
+        yield f"Up to {highest_below:,.0f} {result.unit} it did not compact, so its threshold was higher or switched off; {rule_text}"
     elif highest_below < lowest_above:
-        yield f"Its threshold must have been from {highest_below:,.0f} to below {lowest_above:,.0f} {result.unit}; {rule_words}"
+        yield f"Its threshold must have been from {highest_below:,.0f} to below {lowest_above:,.0f} {result.unit}; {rule_text}"
     else:
-        yield f"No threshold fits all of its compactions and no other request; {rule_words}"
+        yield f"No threshold fits all of its compactions and no other request; {rule_text}"
 
 
 def _probe_at(probes: Sequence[Probe | None], request: int) -> Probe | None:
@@ -319,7 +343,7 @@ def _highest_value(probes: Sequence[Probe | None], requests: Iterable[int]) -> f
     return max((probe.value for probe in chosen_probes if probe is not None), default=0.0)
 
 
-def _found_words(requests: Sequence[int], total_count: int, noun: str) -> str:
+def _found_text(requests: Sequence[int], total_count: int, noun: str) -> str:
     """Return how many of the recorded compactions or clearings a rule explains, as a part of a sentence."""
     if not total_count:
         return f" had no automatic {noun} to find"

@@ -12,7 +12,7 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
-from palimpsest.model.tokenizer import rough_words
+from palimpsest.model.tokenizer import rough_count_sentences
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import (
     Cell,
@@ -23,10 +23,10 @@ from palimpsest.render.reports.table import (
     check_columns,
 )
 from palimpsest.review.comparison.policy_figures import policy_figures
-from palimpsest.review.tables.cache_breaks import kept_breaks
+from palimpsest.review.tables.cache_breaks import breaks_at_price
 from palimpsest.review.tables.figures import PolicyFigures
 from palimpsest.review.tables.links import link_to
-from palimpsest.review.tables.recording_sentences import recorded_words
+from palimpsest.review.tables.recording_sentences import totals_sentence
 from palimpsest.review.tables.references import References
 from palimpsest.review.tables.request_totals import request_totals
 from palimpsest.transcript.growing_lists import GrownColumns
@@ -40,7 +40,7 @@ COUNTERFACTUAL_NOTE = (
     "Counterfactual: the actions are the recorded ones. Savings are an upper bound and what was forgotten "
     "is a lower bound, since an agent that saw less might have done more."
 )
-DOES_NOT_FIT = (
+DOES_NOT_FIT_NOTE = (
     "A policy that does not fit could not have been used so: its costs are those of requests that a provider refuses, "
     "and it is never the cheapest."
 )
@@ -91,17 +91,19 @@ _RULER_FIELDS = {
 }
 """The ruler's fields by their names in JSON."""
 _PRICE_FIELDS = ("name", "unit", "input", "output", "read", "write", "source")
-"""The fields of ruler and prices that a comparison's plain values contain."""
+"""The fields of a price profile that a comparison's plain values contain."""
 _WHOLE_NUMBERS = frozenset({"input", "peak", "break_tokens"})
 """Figures that are shown as whole numbers."""
 
 
 def columns(unit: str) -> tuple[TableColumn, ...]:
     """Return the columns of a comparison; money in US dollars or in units."""
-    money = "USD" if unit == "USD" else "units"
+    money_title = "USD" if unit == "USD" else "units"
     money_form: Form = "usd" if unit == "USD" else "count"
     figures = (
-        TableColumn(key, title or money, money_form if form == "money" else form, "estimate", about)
+        TableColumn(
+            key, title or money_title, money_form if form == "money" else form, "estimate", about
+        )
         for key, title, form, about in _COLUMNS
     )
     return (
@@ -140,18 +142,18 @@ class PolicyComparison(ShownAsTable):
         facts = reported_figures(self.timeline, self.ruler, self.price)
         reported_rows = () if facts is None else (facts,)
         rows = *reported_rows, *self.figures
-        doubtful = range(len(reported_rows), len(rows)) if self.proof.is_doubtful else ()
+        doubtful_rows = range(len(reported_rows), len(rows)) if self.proof.is_doubtful else ()
         return ReportTable(
             title=f"{len(self.figures)} policies over {self.timeline.title or self.timeline.session}",
             columns=columns(self.price.unit),
-            rows=tuple(map(_row, rows)),
-            notes=self._notes(),
+            rows=tuple(map(_table_row, rows)),
+            notes=self._note_sentences(),
             links=(
                 *(link_to(self.timeline.session) for _ in reported_rows),
                 *(link_to(self.timeline.session, figures.facts_until) for figures in self.figures),
             ),
             lead=self.proof.sentences,
-            doubtful=frozenset(doubtful),
+            doubtful=frozenset(doubtful_rows),
         )
 
     def __getitem__(self, name: str | int) -> Simulation:
@@ -167,8 +169,10 @@ class PolicyComparison(ShownAsTable):
     def cheapest(self) -> str | None:
         """The policy with the lowest cost including refetching and summaries, of those whose requests all fit; or None."""
         fitting = [figures for figures in self.figures if figures.fits]
-        cheapest = min(fitting, key=lambda figures: figures.cost_with_refetching, default=None)
-        return None if cheapest is None else cheapest.name
+        cheapest_figures = min(
+            fitting, key=lambda figures: figures.cost_with_refetching, default=None
+        )
+        return None if cheapest_figures is None else cheapest_figures.name
 
     def json(self) -> dict[str, Any]:
         """Return the table as plain values, with its ruler and prices."""
@@ -185,7 +189,7 @@ class PolicyComparison(ShownAsTable):
             "retention_by_kind": {row.name: dict(row.retention_by_kind) for row in self.figures},
         }
 
-    def _notes(self) -> tuple[str, ...]:
+    def _note_sentences(self) -> tuple[str, ...]:
         ruler, price = self.ruler, self.price
         notes = [ruler.sentence]
         if ruler.is_fitted:
@@ -193,13 +197,13 @@ class PolicyComparison(ShownAsTable):
             notes[0] += f" The factor varies from {low:.2f} to {high:.2f} within the session."
         if ruler.lifetime_sentence:
             notes.append(ruler.lifetime_sentence)
-        notes.extend(filter(None, (price.sentence, recorded_words(self.timeline.recorded_totals))))
+        notes.extend(filter(None, (price.sentence, totals_sentence(self.timeline.recorded_totals))))
         if self.proof.taken_losses:
             notes.append(TAKEN_NOTE.format(breaks=counted_noun(self.proof.taken_losses, "break")))
         notes.append(COUNTERFACTUAL_NOTE)
         notes += (*self.windows, *self.estimates)
         if any(not figure.fits for figure in self.figures):
-            notes.append(DOES_NOT_FIT)
+            notes.append(DOES_NOT_FIT_NOTE)
         placeholder_tokens = [
             transition.tokens
             for simulation in self.simulations
@@ -231,11 +235,11 @@ def compare_policies(
 
     Policies in ``cache`` are not replayed again. ``own_rule`` is the proof's sentence about the agent's own rule.
     """
-    names = References.of(timeline) if references is None else references
+    known_references = References.of(timeline) if references is None else references
     replays = SimulationCache(timeline) if cache is None else cache
     simulations = tuple(replays.simulation(policy, ruler, window) for policy in policies)
     # The engine's policies import much that a picture of a recording does without.
-    from palimpsest.context_policies.engine_presets.engine_policies import usable_windows
+    from palimpsest.context_policies.engine_presets.engine_policies import usable_window_sentences
 
     return PolicyComparison(
         timeline,
@@ -243,12 +247,14 @@ def compare_policies(
         price,
         simulations,
         tuple(
-            replays.derived(simulation, price, partial(policy_figures, simulation, names, price))
+            replays.derived_value(
+                simulation, price, partial(policy_figures, simulation, known_references, price)
+            )
             for simulation in simulations
         ),
         summaries,
-        usable_windows(policies, timeline, window),
-        rough_words(policy.estimator for policy in policies if policy is not None),
+        usable_window_sentences(policies, timeline, window),
+        rough_count_sentences(policy.estimator for policy in policies if policy is not None),
         proof_of(timeline, ruler, price, own_rule),
     )
 
@@ -259,10 +265,10 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
     def uncached_cost(usage: Usage, terms: Terms) -> float:
         return price.cost(usage.prompt, 0, 0, usage.output + usage.reasoning, terms=terms)
 
-    grown: GrownColumns = timeline.earlier.setdefault("usage", GrownColumns())
-    reporting = [request for request in timeline.requests if request.usage is not None]
-    usage = grown.grown_columns(
-        reporting,
+    column_cache: GrownColumns = timeline.earlier.setdefault("usage", GrownColumns())
+    reported_requests = [request for request in timeline.requests if request.usage is not None]
+    usage = column_cache.grown_columns(
+        reported_requests,
         {
             "prompt": attrgetter("usage.prompt"),
             "read": attrgetter("usage.cache_read"),
@@ -271,32 +277,32 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
         },
         price,
     )
-    prompt_sum = sum(usage["prompt"])
-    if not prompt_sum:
+    prompt_tokens = sum(usage["prompt"])
+    if not prompt_tokens:
         return None
-    peak = max(usage["prompt"])
-    read_sum = sum(usage["read"])
-    breaks = kept_breaks(timeline, price)
+    peak_tokens = max(usage["prompt"])
+    cache_read_tokens = sum(usage["read"])
+    breaks = breaks_at_price(timeline, price)
     totals = request_totals(timeline, ruler, price)
-    end = "." if totals.cost_is_fact else "; the cost is an estimate."
+    ending = "." if totals.cost_is_fact else "; the cost is an estimate."
     return PolicyFigures(
         name=REPORTED_NAME,
-        requests=len(reporting),
-        input=prompt_sum,
-        peak=peak,
-        cached=read_sum / prompt_sum,
+        requests=len(reported_requests),
+        input=prompt_tokens,
+        peak=peak_tokens,
+        cached=cache_read_tokens / prompt_tokens,
         breaks=len(breaks),
         break_tokens=sum(cache_break.loss for cache_break in breaks),
         # Where the provider reports no writes, all tokens that were not read may have been written.
-        rewrite=(sum(usage["written"]) or prompt_sum - read_sum) / peak,
+        rewrite=(sum(usage["written"]) or prompt_tokens - cache_read_tokens) / peak_tokens,
         cost=totals.cost,
         cost_is_fact=totals.cost_is_fact,
         cost_uncached=sum(usage["uncached"]),
-        verdict=f"Facts of {counted_noun(len(reporting), 'request')} with reported usage{end}",
+        verdict=f"Facts of {counted_noun(len(reported_requests), 'request')} with reported usage{ending}",
     )
 
 
-def _row(figures: PolicyFigures) -> tuple[Cell, ...]:
+def _table_row(figures: PolicyFigures) -> tuple[Cell, ...]:
     cells = {key: getattr(figures, key) for key, *_ in _COLUMNS}
     cells |= {key: round(cells[key]) for key in _WHOLE_NUMBERS}
     return (figures.name, *cells.values(), figures.verdict)

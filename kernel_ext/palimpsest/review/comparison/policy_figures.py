@@ -17,7 +17,7 @@ from palimpsest.review.tables.references import References
 from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
 
-MAX_DIGITS = 3
+MAX_DECIMALS = 3
 """Maximum decimals that are used to distinguish a value from its threshold."""
 
 
@@ -27,22 +27,22 @@ def policy_figures(
     """Return the figures of a replay."""
     sizes = simulation.sizes
     costs = request_costs(simulation, price)
-    input_sum = sum(costs["total"])
-    peak = max(costs["total"], default=0.0)
-    read_sum = sum(costs["read"])
+    input_tokens = sum(costs["total"])
+    peak_tokens = max(costs["total"], default=0.0)
+    cache_read_tokens = sum(costs["read"])
     breaking_sizes = [size for size in sizes if size.first_changed is not None and size.read]
     over_count = requests_over(simulation)
     probe = simulation.probes[-1].probe if simulation.probes else None
     return PolicyFigures(
         name=simulation.policy_name,
         requests=len(sizes),
-        input=input_sum,
-        peak=peak,
+        input=input_tokens,
+        peak=peak_tokens,
         over=over_count,
-        cached=read_sum / input_sum if input_sum else 0.0,
+        cached=cache_read_tokens / input_tokens if input_tokens else 0.0,
         breaks=len(breaking_sizes),
         break_tokens=_tokens_written_anew(sizes),
-        rewrite=(input_sum - read_sum) / peak if peak else 0.0,
+        rewrite=(input_tokens - cache_read_tokens) / peak_tokens if peak_tokens else 0.0,
         cost=sum(costs["cost"]),
         summaries=sum(costs["summaries"]),
         cost_uncached=sum(costs["cost_uncached"]),
@@ -72,7 +72,7 @@ def request_costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, t
 
 
 def _uncached_cost(size: RequestSize, price: PriceProfile) -> float:
-    """Return what a request and the calls for summaries before it would cost without any cache."""
+    """Return the cost, without any cache, of a request and of the calls for summaries before it."""
     cost = price.cost(size.total, 0, 0, size.output, terms=size.terms) if size.is_billed else 0.0
     if size.summary_input or size.summary_output:
         cost += price.cost(size.summary_input, 0, 0, size.summary_output, terms=size.terms)
@@ -94,8 +94,10 @@ def requests_over(simulation: Simulation) -> int:
 def _too_large_sentence(over_count: int, simulation: Simulation) -> str:
     if not over_count:
         return ""
-    window = f"its window of {simulation.window:,}" if simulation.window else "its model's window"
-    return f"Does not fit: {over_count:,} of {counted_noun(len(simulation.sizes), 'request')} would be over {window}. "
+    window_text = (
+        f"its window of {simulation.window:,}" if simulation.window else "its model's window"
+    )
+    return f"Does not fit: {over_count:,} of {counted_noun(len(simulation.sizes), 'request')} would be over {window_text}. "
 
 
 def _tokens_written_anew(sizes: tuple[RequestSize, ...]) -> float:
@@ -114,13 +116,13 @@ def verdict(simulation: Simulation) -> str:
     if simulation.cache_policy is not None:
         return simulation.cache_policy.sentence
     if simulation.firing_requests:
-        first = simulation.firing_requests[0]
-        count = len(simulation.firing_requests)
-        times = "once" if count == 1 else f"{count} times"
-        where = f"request {first + 1}{_turn(timeline, first)}"
-        return f"Acted {times}, first before {where} of {len(timeline.requests)}{_measured_by(simulation)}."
+        first_request = simulation.firing_requests[0]
+        acting_count = len(simulation.firing_requests)
+        times_text = "once" if acting_count == 1 else f"{acting_count} times"
+        request_text = f"request {first_request + 1}{_turn_text(timeline, first_request)}"
+        return f"Acted {times_text}, first before {request_text} of {len(timeline.requests)}{_measured_by_text(simulation)}."
     if simulation.ineffective_counts:
-        return _without_effect(simulation.ineffective_counts)
+        return _ineffective_sentence(simulation.ineffective_counts)
     if not simulation.probes:
         if simulation.policy_name == RECORDED:
             return "Nothing was cleared, cut or summarised."
@@ -128,64 +130,67 @@ def verdict(simulation: Simulation) -> str:
         if can_decide and not simulation.decision_count:
             return "Never asked: it decides when a turn has ended, and no request came after one."
         return "It has nothing to decide."
-    last = simulation.probes[-1]
-    condition_text = _condition(last.probe)
-    if last.probe.value or last.probe.passed_before is not None:
-        condition_text += f", at request {last.request + 1}{_turn(timeline, last.request)}"
+    last_probe = simulation.probes[-1]
+    condition_text = _condition_text(last_probe.probe)
+    if last_probe.probe.value or last_probe.probe.passed_before is not None:
+        condition_text += (
+            f", at request {last_probe.request + 1}{_turn_text(timeline, last_probe.request)}"
+        )
     return f"Never acted: {condition_text}."
 
 
-def _measured_by(simulation: Simulation) -> str:
+def _measured_by_text(simulation: Simulation) -> str:
     """Return the name of the token count that the rule's threshold uses; empty where the rule has none."""
     signals = [probe.probe.signal for probe in simulation.probes]
     signal_used = next((signal for signal in reversed(signals) if signal in SIZE_SIGNALS), "")
     return f", by {signal_used}" if signal_used else ""
 
 
-def _without_effect(ineffective_counts: Mapping[str, int]) -> str:
+def _ineffective_sentence(ineffective_counts: Mapping[str, int]) -> str:
     """Return a sentence on decisions that changed nothing, with the reasons, the most frequent first."""
-    total = sum(ineffective_counts.values())
-    times = "once" if total == 1 else f"{total:,} times"
+    decision_count = sum(ineffective_counts.values())
+    times_text = "once" if decision_count == 1 else f"{decision_count:,} times"
     sorted_reasons = sorted(ineffective_counts.items(), key=lambda entry: (-entry[1], entry[0]))
     reasons = ", ".join(
-        why if len(sorted_reasons) == 1 else f"{why} ({count:,})" for why, count in sorted_reasons
+        reason if len(sorted_reasons) == 1 else f"{reason} ({count:,})"
+        for reason, count in sorted_reasons
     )
-    return f"It decided {times}, and nothing changed: what it named was {reasons}."
+    return f"It decided {times_text}, and nothing changed: what it named was {reasons}."
 
 
-def _condition(probe: Probe) -> str:
+def _condition_text(probe: Probe) -> str:
     """Return a phrase on how near a probe came to its threshold, after the earlier conditions that were met."""
-    before = probe.passed_before
-    earlier_condition = "" if before is None else f"{_condition(before)}, but "
+    earlier_probe = probe.passed_before
+    earlier_text = "" if earlier_probe is None else f"{_condition_text(earlier_probe)}, but "
     value, threshold = _distinct_numbers(probe.value, probe.threshold)
     if not probe.threshold:
         shown_value = "no" if not probe.value else value
-        return f"{earlier_condition}there were {shown_value} {probe.signal}"
-    unit = "" if probe.unit in probe.signal else f" {probe.unit}"
-    text = f"{earlier_condition}{probe.signal} reached {value} of {threshold}{unit}"
+        return f"{earlier_text}there were {shown_value} {probe.signal}"
+    unit_text = "" if probe.unit in probe.signal else f" {probe.unit}"
+    text = f"{earlier_text}{probe.signal} reached {value} of {threshold}{unit_text}"
     if probe.is_passed:
         return text
     if probe.value == probe.threshold:
         return f"{text}, and it acts above that"
-    return f"{text} ({_share(probe.value, probe.threshold)})"
+    return f"{text} ({_share_text(probe.value, probe.threshold)})"
 
 
 def _distinct_numbers(value: float, threshold: float) -> tuple[str, str]:
-    """Return two numbers with the fewest digits that distinguish them."""
-    digits = 0
-    while digits < MAX_DIGITS and value != threshold:
-        if f"{value:.{digits}f}" != f"{threshold:.{digits}f}":
+    """Return two numbers as text, with the fewest decimals that distinguish them."""
+    decimals = 0
+    while decimals < MAX_DECIMALS and value != threshold:
+        if f"{value:.{decimals}f}" != f"{threshold:.{decimals}f}":
             break
-        digits += 1
-    return f"{value:,.{digits}f}", f"{threshold:,.{digits}f}"
+        decimals += 1
+    return f"{value:,.{decimals}f}", f"{threshold:,.{decimals}f}"
 
 
-def _share(value: float, threshold: float) -> str:
-    """Format a share below one so that it is never rounded up to 100 %."""
-    share = f"{100 * value / threshold:.0f} %"
-    return "nearly 100 %" if share == "100 %" else share
+def _share_text(value: float, threshold: float) -> str:
+    """Return a share below one in per cent, never rounded up to 100 %."""
+    share_text = f"{100 * value / threshold:.0f} %"
+    return "nearly 100 %" if share_text == "100 %" else share_text
 
 
-def _turn(timeline: Timeline, request: int) -> str:
+def _turn_text(timeline: Timeline, request: int) -> str:
     turn = timeline.requests[request].turn
     return f" (turn {turn})" if turn else ""

@@ -42,7 +42,7 @@ class PolicySweep(ShownAsTable):
     def cheapest(self) -> Any:
         """The value with the lowest cost including refetching and summaries, of those whose requests all fit; or None."""
         figures = self.comparison.figures
-        costs = [(row.cost_with_refetching, at) for at, row in enumerate(figures) if row.fits]
+        costs = [(row.cost_with_refetching, index) for index, row in enumerate(figures) if row.fits]
         return self.values[min(costs)[1]] if costs else None
 
     def json(self) -> dict[str, Any]:

@@ -36,10 +36,11 @@ KIND_NAMES: Mapping[str, str] = {
     "used": "Used",
 }
 """Names of the item kinds, as shown in the panel."""
-MAX_ENTRIES = 40
-MAX_MARKS = 12
-"""Maximum entries in a cell; ``ContextReport.items`` and ``ContextReport.reductions`` have everything."""
-_STATE_TEXTS = {
+MAX_ITEM_ROWS = 40
+"""Maximum items in a cell, the largest first."""
+MAX_REDUCTION_ROWS = 12
+"""Maximum reductions in a cell; ``ContextReport.items`` and ``ContextReport.reductions`` have everything."""
+_TEXT_BY_WAY = {
     "truncate": "truncated",
     "clear": "cleared",
     "drop": "left out",
@@ -52,7 +53,9 @@ _STATE_TEXTS = {
     "tell": "told as text",
 }
 STATE_ORDER = [shown_as for group in get_args(ShownAs) for shown_as in get_args(group)]
-MAX_NAMED = 60
+MAX_COUNTED_TOOLS = 3
+"""Maximum tools whose outputs are counted by name."""
+MAX_NAMED_TOOLS = 60
 """Maximum tools that are listed; a provider accepts 128 at most."""
 
 
@@ -63,21 +66,21 @@ class ContextReport(ShownInCell, WindowContents):
     @property
     def sheet(self) -> ContextReportView:
         """The report as titles and rows of text, for every renderer."""
-        entries = sorted(self.items, key=lambda item: -item.tokens)
+        items_by_size = sorted(self.items, key=lambda item: -item.tokens)
         largest_reductions, other_reductions = _split_off_largest(self.reductions)
         return ContextReportView(
             title=f"Context window of {self.model}",
-            head_phrases=_head(self),
+            head_phrases=_head_phrases(self),
             window=self.window,
             kind_shares=_kind_shares(self),
-            warning=_warning(self),
-            remarks=_remarks(self),
-            entries_title=f"Everything in it, largest first ({counted_noun(len(entries), 'item')})",
-            entries=tuple(entries[:MAX_ENTRIES]),
-            more_entries=_more_words(entries[MAX_ENTRIES:]),
-            marks_title=_marks_title(self),
-            reduction_rows=tuple(map(_mark, largest_reductions)),
-            more_marks=_more_marks(other_reductions),
+            warning=_excess_warning(self),
+            remarks=_remark_sentences(self),
+            entries_title=f"Everything in it, largest first ({counted_noun(len(items_by_size), 'item')})",
+            entries=tuple(items_by_size[:MAX_ITEM_ROWS]),
+            more_entries=_more_items_text(items_by_size[MAX_ITEM_ROWS:]),
+            marks_title=_reductions_title(self),
+            reduction_rows=tuple(map(_reduction_row, largest_reductions)),
+            more_marks=_more_reductions_text(other_reductions),
         )
 
     @property
@@ -96,15 +99,15 @@ class ContextReport(ShownInCell, WindowContents):
         return to_html(self.sheet)
 
     def __repr__(self) -> str:
-        name = f" of {self.request_id}" if self.request_id else ""
-        window = f" of {self.window:,}" if self.window else ""
-        return f"<ContextReport{name}: {self.used_tokens:,}{window} tokens, {len(self.items)} items, {len(self.reductions)} gone>"
+        request_text = f" of {self.request_id}" if self.request_id else ""
+        window_text = f" of {self.window:,}" if self.window else ""
+        return f"<ContextReport{request_text}: {self.used_tokens:,}{window_text} tokens, {len(self.items)} items, {len(self.reductions)} gone>"
 
 
-def _head(contents: WindowContents) -> tuple[str, ...]:
+def _head_phrases(contents: WindowContents) -> tuple[str, ...]:
     if contents.recorded_by:
-        which = f"the last one that {contents.recorded_by} recorded"
-        description = f"request {contents.request_id}, {which}"
+        recorded_text = f"the last one that {contents.recorded_by} recorded"
+        description = f"request {contents.request_id}, {recorded_text}"
     elif contents.request_id:
         description = f"request {contents.request_id}, as it was sent"
     else:
@@ -124,26 +127,28 @@ def _fill_level(contents: WindowContents) -> str:
 
 def _kind_shares(contents: WindowContents) -> tuple[KindShare, ...]:
     shares = [
-        KindShare(kind, KIND_NAMES[kind], contents.tokens_by_kind[kind], _remark(contents, kind))
+        KindShare(
+            kind, KIND_NAMES[kind], contents.tokens_by_kind[kind], _kind_remark(contents, kind)
+        )
         for kind in FILL_KINDS
         if contents.tokens_by_kind.get(kind)
     ]
     if not contents.window:
         return tuple(shares)
-    reserve = max(contents.reserve - contents.excess_tokens, 0)
+    reserve_tokens = max(contents.reserve - contents.excess_tokens, 0)
     return (
         *shares,
         KindShare("free", "Free", contents.free_tokens),
-        KindShare("reserve", "Kept for the answer", reserve),
+        KindShare("reserve", "Kept for the answer", reserve_tokens),
     )
 
 
-def _remark(contents: WindowContents, kind: str) -> str:
+def _kind_remark(contents: WindowContents, kind: str) -> str:
     items = [item for item in contents.items if item.kind == kind]
     if kind == "instructions":
         return ", ".join(item.name for item in items)
     if kind == "output":
-        return _outputs(items)
+        return _outputs_text(items)
     if kind == "user":
         return _prompts_and_notes(items)
     return _tool_names(items) if kind == "tools" else ""
@@ -152,36 +157,44 @@ def _remark(contents: WindowContents, kind: str) -> str:
 def _tool_names(items: Sequence[RequestItem]) -> str:
     """Return the names of the tools that the request offers."""
     names = [item.name for item in items]
-    further_text = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    further_text = (
+        f" and {len(names) - MAX_NAMED_TOOLS} more" if len(names) > MAX_NAMED_TOOLS else ""
+    )
     changed_texts = [f"{item.name}: {item.remark}" for item in items if item.remark]
-    others = f" and {len(changed_texts) - MAX_MARKS} more" if len(changed_texts) > MAX_MARKS else ""
-    changed_words = f" ({'; '.join(changed_texts[:MAX_MARKS])}{others})" if changed_texts else ""
-    return f"{counted_noun(len(names), 'tool')}: {', '.join(names[:MAX_NAMED])}{further_text}{changed_words}"
+    others_text = (
+        f" and {len(changed_texts) - MAX_REDUCTION_ROWS} more"
+        if len(changed_texts) > MAX_REDUCTION_ROWS
+        else ""
+    )
+    changed_text = (
+        f" ({'; '.join(changed_texts[:MAX_REDUCTION_ROWS])}{others_text})" if changed_texts else ""
+    )
+    return f"{counted_noun(len(names), 'tool')}: {', '.join(names[:MAX_NAMED_TOOLS])}{further_text}{changed_text}"
 
 
 def _prompts_and_notes(items: Sequence[RequestItem]) -> str:
-    """Count the user's prompts, and separately the notes by the engine."""
-    prompts = {item.message_id for item in items if item.name != "note"}
-    notes_by_engine = {item.message_id for item in items} - prompts
-    phrases = [counted_noun(len(prompts), "prompt")] if prompts else []
-    if notes_by_engine:
-        phrases.append(f"{counted_noun(len(notes_by_engine), 'note')} by the engine")
+    """Return the number of the user's prompts and that of the engine's notes, as a phrase."""
+    prompt_ids = {item.message_id for item in items if item.name != "note"}
+    note_ids = {item.message_id for item in items} - prompt_ids
+    phrases = [counted_noun(len(prompt_ids), "prompt")] if prompt_ids else []
+    if note_ids:
+        phrases.append(f"{counted_noun(len(note_ids), 'note')} by the engine")
     return ", ".join(phrases)
 
 
-def _outputs(items: Sequence[RequestItem]) -> str:
-    tools = Counter(item.name for item in items).most_common(3)
-    common_tools = ", ".join(f"{number} {name}" for name, number in tools)
+def _outputs_text(items: Sequence[RequestItem]) -> str:
+    tools = Counter(item.name for item in items).most_common(MAX_COUNTED_TOOLS)
+    common_tools_text = ", ".join(f"{number} {name}" for name, number in tools)
     further_text = ", …" if len({item.name for item in items}) > len(tools) else ""
     state_counts = Counter(item.state for item in items if item.state != "whole")
-    states = [
+    state_texts = [
         f"{count(state_counts[word])} {word}"
         for word in sorted(state_counts, key=STATE_ORDER.index)
     ]
-    return "; ".join([f"{common_tools}{further_text}", *states])
+    return "; ".join([f"{common_tools_text}{further_text}", *state_texts])
 
 
-def _warning(contents: WindowContents) -> str:
+def _excess_warning(contents: WindowContents) -> str:
     if not contents.excess_tokens:
         return ""
     return (
@@ -190,38 +203,44 @@ def _warning(contents: WindowContents) -> str:
     )
 
 
-def _remarks(contents: WindowContents) -> tuple[str, ...]:
-    author, ratio = contents.opaque_by, contents.calibration
+def _remark_sentences(contents: WindowContents) -> tuple[str, ...]:
+    author, calibration = contents.opaque_by, contents.calibration
     reported_tokens = contents.reported_tokens
     remarks = []
     if author:
         remarks.append(
             f"{author} wrote this request: it is stored whole, and what follows is what was sent."
         )
-    scaled = "" if ratio == 1.0 else f", times {ratio:.2f}, as the provider's own counts say"
-    remarks.append(f"Estimated with {contents.estimator}{scaled}.")
+    scale_text = (
+        "" if calibration == 1.0 else f", times {calibration:.2f}, as the provider's own counts say"
+    )
+    remarks.append(f"Estimated with {contents.estimator}{scale_text}.")
     if reported_tokens is not None:
         remarks.append(
             f"The provider counted {count(reported_tokens)} tokens in the newest request that was answered."
         )
-    notices = (_cells(contents), _variables(contents), *contents.tools_left_out)
+    notices = (
+        _hidden_cells_sentence(contents),
+        _hidden_variables_sentence(contents),
+        *contents.tools_left_out,
+    )
     return (*remarks, *filter(None, notices), f"Policy: {contents.policy}.")
 
 
-def _cells(contents: WindowContents) -> str:
+def _hidden_cells_sentence(contents: WindowContents) -> str:
     """Return a sentence on runs of the user's cells that are not in the window; empty where all are."""
-    facts = [
-        f"{count(number)} {label}"
-        for number, label in (
+    phrases = [
+        f"{count(run_count)} {label}"
+        for run_count, label in (
             (contents.hidden_cells, "kept from the agent (tag agent-hidden, or %agent private)"),
             (contents.omitted_cells, "only named, for want of tokens (notebook_tokens)"),
         )
-        if number
+        if run_count
     ]
-    return f"Runs of your cells that are not in it: {', '.join(facts)}." if facts else ""
+    return f"Runs of your cells that are not in it: {', '.join(phrases)}." if phrases else ""
 
 
-def _variables(contents: WindowContents) -> str:
+def _hidden_variables_sentence(contents: WindowContents) -> str:
     """Return a sentence on variables that were hidden from the agent by their names; empty where none was."""
     if not contents.hidden_variables:
         return ""
@@ -229,44 +248,46 @@ def _variables(contents: WindowContents) -> str:
     return f"Kept from the agent by the setting hidden_variables: {hidden_text}."
 
 
-def _more_words(items: Sequence[RequestItem]) -> str:
+def _more_items_text(items: Sequence[RequestItem]) -> str:
     if not items:
         return ""
-    tokens = count(sum(item.tokens for item in items))
-    return f"and {counted_noun(len(items), 'smaller item')}, {tokens} tokens together"
+    tokens_text = count(sum(item.tokens for item in items))
+    return f"and {counted_noun(len(items), 'smaller item')}, {tokens_text} tokens together"
 
 
-def _marks_title(contents: WindowContents) -> str:
+def _reductions_title(contents: WindowContents) -> str:
     if not contents.reductions:
         return "Nothing was taken out: the model sees everything that was said and done."
-    saved = sum(row.saved for row in contents.reductions)
-    spared = f", {count(saved)} tokens saved" if saved > 0 else ""
-    return f"What the model no longer sees whole{spared}; the session keeps all of it"
+    saved_tokens = sum(row.saved for row in contents.reductions)
+    saved_text = f", {count(saved_tokens)} tokens saved" if saved_tokens > 0 else ""
+    return f"What the model no longer sees whole{saved_text}; the session keeps all of it"
 
 
 def _split_off_largest(
     reductions: Sequence[Reduction],
 ) -> tuple[list[Reduction], list[Reduction]]:
-    """Split off the reductions that saved most, in their order; reductions of whole messages take precedence."""
+    """Return the reductions that saved most, those of whole messages first of all, and the others; both in their order."""
     by_precedence = sorted(
         range(len(reductions)),
         key=lambda row: (reductions[row].part_id is not None, -reductions[row].saved),
     )
-    largest = frozenset(by_precedence[:MAX_MARKS])
+    largest_indexes = frozenset(by_precedence[:MAX_REDUCTION_ROWS])
     return (
-        [row for index, row in enumerate(reductions) if index in largest],
-        [row for index, row in enumerate(reductions) if index not in largest],
+        [row for index, row in enumerate(reductions) if index in largest_indexes],
+        [row for index, row in enumerate(reductions) if index not in largest_indexes],
     )
 
 
-def _mark(reduction: Reduction) -> ReductionRow:
+def _reduction_row(reduction: Reduction) -> ReductionRow:
     is_counted = reduction.tokens_before is not None and reduction.tokens_after is not None
-    sizes = f"{count(reduction.tokens_before or 0)} → {count(reduction.tokens_after or 0)} tokens"
+    sizes_text = (
+        f"{count(reduction.tokens_before or 0)} → {count(reduction.tokens_after or 0)} tokens"
+    )
     if reduction.way == "summarise":  # the sizes include the messages that stay whole
-        sizes = f"the whole conversation {sizes}, with the messages that stay as they are"
+        sizes_text = f"the whole conversation {sizes_text}, with the messages that stay as they are"
     facts = (
-        _STATE_TEXTS[reduction.way],
-        sizes if is_counted else "",
+        _TEXT_BY_WAY[reduction.way],
+        sizes_text if is_counted else "",
         _since_text(reduction.decided_at),
         f"rule {reduction.rule}",
     )
@@ -279,17 +300,17 @@ def _mark(reduction: Reduction) -> ReductionRow:
     )
 
 
-def _since_text(moment: DecisionTime | None) -> str:
-    if moment is None:
+def _since_text(decision_time: DecisionTime | None) -> str:
+    if decision_time is None:
         return ""
-    day = datetime.datetime.fromtimestamp(moment.time / 1000).astimezone()
-    turn, step = moment.turn, moment.step
-    place = f"since turn {turn}, step {step}" if step else f"after turn {turn}"
-    return f"{place} ({day:%Y-%m-%d %H:%M})"
+    moment = datetime.datetime.fromtimestamp(decision_time.time / 1000).astimezone()
+    turn, step = decision_time.turn, decision_time.step
+    place_text = f"since turn {turn}, step {step}" if step else f"after turn {turn}"
+    return f"{place_text} ({moment:%Y-%m-%d %H:%M})"
 
 
-def _more_marks(reductions: Sequence[Reduction]) -> str:
+def _more_reductions_text(reductions: Sequence[Reduction]) -> str:
     if not reductions:
         return ""
-    saved = sum(row.saved for row in reductions)
-    return f"and {count(len(reductions))} more, {count(saved)} tokens saved by them"
+    saved_tokens = sum(row.saved for row in reductions)
+    return f"and {count(len(reductions))} more, {count(saved_tokens)} tokens saved by them"

@@ -43,16 +43,16 @@ LIMIT_RULE = "history limit"
 EXCLUDED_RULE = "by hand"
 FAILED_RULE = "failed answers"
 REPEATED_RULE = "failed attempts"
-PROVIDER_CALL = "ran at a provider"
-OTHERS_TEXT = (
-    "It ran at {ran_at}, whose own form {model} does not know, so that call and result are told as text, at most {most} "
+PROVIDER_CALL_RULE = "ran at a provider"
+OTHER_PROVIDER_REASON = (
+    "It ran at {ran_at}, whose own form {model} does not know, so that call and result are told as text, at most {max_chars} "
     "characters of the result."
 )
-OWN_TEXT = (
+SAME_PROVIDER_REASON = (
     "{ran_at} takes such an item back only beside the reasoning before it, and while its server keeps both, so that call "
-    "and result are told as text, at most {most} characters of the result."
+    "and result are told as text, at most {max_chars} characters of the result."
 )
-LEFT_OUT = "{ran_at} has no form in which it takes such a call back; the words of the answer tell what it found."
+LEFT_OUT_REASON = "{ran_at} has no form in which it takes such a call back; the words of the answer tell what it found."
 
 
 def reductions(
@@ -62,16 +62,16 @@ def reductions(
     visible_messages = inputs.view.folded_messages(inputs.policy.compact)
     builder = _ReductionBuilder(inputs, times, scrub)
     rows = [
-        *builder.newest_summary(visible_messages),
-        *builder.turns_left_out(visible_messages),
-        *builder.failed_answers(visible_messages),
-        *builder.repeated_answers(visible_messages),
-        *builder.of_parts(visible_messages),
+        *builder.summary_reduction(visible_messages),
+        *builder.turn_limit_reduction(visible_messages),
+        *builder.failed_answer_reduction(visible_messages),
+        *builder.repeated_answer_reduction(visible_messages),
+        *builder.part_reductions(visible_messages),
     ]
     return tuple(rows)
 
 
-def decisions_to_date(inputs: RequestInputs) -> frozenset[str]:
+def ids_of_timed_decisions(inputs: RequestInputs) -> frozenset[str]:
     """Return the ids of the decisions for which the report shows a time."""
     return frozenset(
         decision.id
@@ -82,37 +82,48 @@ def decisions_to_date(inputs: RequestInputs) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _ReductionBuilder:
+    """Yields the reductions of one request."""
+
     inputs: RequestInputs
     times: Mapping[str, DecisionTime]
     scrub: Scrub
 
-    def newest_summary(self, visible_messages: Messages) -> Iterator[Reduction]:
+    def summary_reduction(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for the newest summary, which includes the older ones."""
         summaries = good_summaries(visible_messages)
         marked_compaction = next(
-            (m for m in reversed(visible_messages) if marker(m) and m.id in summaries), None
+            (
+                message
+                for message in reversed(visible_messages)
+                if marker(message) and message.id in summaries
+            ),
+            None,
         )
-        number = self._hidden_count(visible_messages)
+        hidden_count = self._hidden_count(visible_messages)
         if marked_compaction is None:
             # As under the presets of some other agents.
-            if number:
+            if hidden_count:
                 yield Reduction(
                     way="summarise",
                     name="summary",
-                    text=f"{counted_noun(number, 'message')} hidden by a summary that failed",
+                    text=f"{counted_noun(hidden_count, 'message')} hidden by a summary that failed",
                     rule=COMPACT,
                     reason="Under this policy a summary that failed hides what came before, too.",
-                    numbers={"messages": number},
+                    numbers={"messages": hidden_count},
                 )
             return
-        part = marker(marked_compaction)
+        marker_part = marker(marked_compaction)
         summary = visible_messages[summaries[marked_compaction.id]]
-        summary_decision = self._decision_of(summary.id)
-        why = "as asked" if part is None or not part.auto else "since the window was nearly full"
+        summary_decision = self._decision_of_summary(summary.id)
+        cause_text = (
+            "as asked"
+            if marker_part is None or not marker_part.auto
+            else "since the window was nearly full"
+        )
         yield Reduction(
             way="summarise",
             name="summary",
-            text=f"{counted_noun(number, 'message')} told in a summary, {why}",
+            text=f"{counted_noun(hidden_count, 'message')} told in a summary, {cause_text}",
             rule=COMPACT,
             message_id=summary.id,
             **({"reason": ""} if summary_decision is None else self._fields_of(summary_decision)),
@@ -136,7 +147,7 @@ class _ReductionBuilder:
         hidden_count = sum(message.id not in shown_ids for message in valid_messages)
         return self.inputs.unloaded_count + hidden_count
 
-    def _decision_of(self, summary_id: str) -> Decision | None:
+    def _decision_of_summary(self, summary_id: str) -> Decision | None:
         summary_decisions = (
             decision
             for decision in reversed(self.inputs.view.decisions)
@@ -144,42 +155,47 @@ class _ReductionBuilder:
         )
         return next(summary_decisions, None)
 
-    def turns_left_out(self, visible_messages: Messages) -> Iterator[Reduction]:
+    def turn_limit_reduction(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for turns that a history limit leaves out of every request."""
         inputs = self.inputs
-        turns = inputs.policy.history_limit
-        flat = neutral_messages(visible_messages, inputs.model.ref, inputs.policy.convert)
-        sent_ids = {id(message) for message in with_turn_limit(flat, turns, inputs.policy.limit)}
-        left_out_messages = [message for message in flat if id(message) not in sent_ids]
+        max_turns = inputs.policy.history_limit
+        request_messages = neutral_messages(
+            visible_messages, inputs.model.ref, inputs.policy.convert
+        )
+        sent_ids = {
+            id(message)
+            for message in with_turn_limit(request_messages, max_turns, inputs.policy.limit)
+        }
+        left_out_messages = [message for message in request_messages if id(message) not in sent_ids]
         if not left_out_messages:
             return
-        users = sum(message.role == "user" for message in left_out_messages)
+        turn_count = sum(message.role == "user" for message in left_out_messages)
         tokens = sum(message_tokens(message, inputs.count) for message in left_out_messages)
         yield Reduction(
             way="limit",
             name="earlier turns",
-            text=f"{counted_noun(users, 'turn')} not sent",
+            text=f"{counted_noun(turn_count, 'turn')} not sent",
             rule=LIMIT_RULE,
-            reason=f"The history limit of this session is {count(turns or 0)} turns.",
-            numbers={"turns": turns},
+            reason=f"The history limit of this session is {count(max_turns or 0)} turns.",
+            numbers={"turns": max_turns},
             tokens_before=tokens,
             tokens_after=0,
         )
 
-    def failed_answers(self, visible_messages: Messages) -> Iterator[Reduction]:
+    def failed_answer_reduction(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for answers that ended in an error, which are stored and not sent again."""
-        number = sum(map(_is_unsent, visible_messages))
-        if number:
+        failed_count = sum(map(_is_unsent, visible_messages))
+        if failed_count:
             yield Reduction(
                 way="fail",
                 name="failed answers",
-                text=f"{count(number)} not sent again",
+                text=f"{count(failed_count)} not sent again",
                 rule=FAILED_RULE,
                 reason="What ended in an error is kept in the session, and not sent to the model again.",
-                numbers={"answers": number},
+                numbers={"answers": failed_count},
             )
 
-    def repeated_answers(self, visible_messages: Messages) -> Iterator[Reduction]:
+    def repeated_answer_reduction(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reduction for partial answers of requests that failed and were sent again."""
         partial_answers = [
             message
@@ -197,25 +213,25 @@ class _ReductionBuilder:
                 numbers={"answers": len(partial_answers)},
             )
 
-    def of_parts(self, visible_messages: Messages) -> Iterator[Reduction]:
+    def part_reductions(self, visible_messages: Messages) -> Iterator[Reduction]:
         """Yield the reductions of single parts that are cleared, cut or left out."""
-        effective = EffectiveDecisions(self.inputs.view.decisions)
+        decisions = EffectiveDecisions(self.inputs.view.decisions)
         for message in visible_messages:
             for part in message.parts:
-                decision = effective.reduction(part.id, message.id)
+                decision = decisions.reduction(part.id, message.id)
                 if decision is None and isinstance(part, ToolPart) and is_provider_call(part):
-                    yield from self._provider_calls(message, part)
+                    yield from self._provider_call_reduction(message, part)
                 if isinstance(part, CompactionPart | StepStartPart | StepFinishPart):
                     continue
                 if decision is not None:
-                    yield self._reduction(
+                    yield self._part_reduction(
                         part,
                         way=WAY_OF_STATE[state_of(decision)],
                         rule=decision.rule,
                         **self._fields_of(decision),
                     )
                 elif isinstance(part, TextPart) and part.ignored and not _is_for_user_only(part):
-                    yield self._reduction(
+                    yield self._part_reduction(
                         part,
                         way="exclude",
                         rule=EXCLUDED_RULE,
@@ -224,14 +240,14 @@ class _ReductionBuilder:
                         tokens_after=0,
                     )
 
-    def _reduction(self, part: Part, **fields: Any) -> Reduction:
+    def _part_reduction(self, part: Part, **fields: Any) -> Reduction:
         """Return a reduction of a part, under the part's name."""
-        name, words = name_and_first_line(part, self.scrub)
+        name, first_line = name_and_first_line(part, self.scrub)
         return Reduction(
-            name=name, text=words, message_id=part.message_id, part_id=part.id, **fields
+            name=name, text=first_line, message_id=part.message_id, part_id=part.id, **fields
         )
 
-    def _provider_calls(self, message: Message, part: ToolPart) -> Iterator[Reduction]:
+    def _provider_call_reduction(self, message: Message, part: ToolPart) -> Iterator[Reduction]:
         """Yield the reduction of a provider's call that is sent as text, or left out where the provider does not accept it."""
         model, ran_at = self.inputs.model.ref, message.info.model.provider
         is_same_provider = ran_at == model.provider
@@ -240,15 +256,25 @@ class _ReductionBuilder:
         if is_same_provider and not is_dropped and dialect != RESPONSES:
             return
         result = str(getattr(part.state, "output", "") or getattr(part.state, "error", ""))
-        native = sent_result(part, result, is_same_provider=True)
+        native_form = sent_result(part, result, is_same_provider=True)
         sent_form = "" if is_dropped else sent_result(part, result, is_same_provider=False)
-        reason = LEFT_OUT if is_dropped else OWN_TEXT if is_same_provider else OTHERS_TEXT
-        yield self._reduction(
+        template = (
+            LEFT_OUT_REASON
+            if is_dropped
+            else SAME_PROVIDER_REASON
+            if is_same_provider
+            else OTHER_PROVIDER_REASON
+        )
+        yield self._part_reduction(
             part,
             way="drop" if is_dropped else "tell",
-            rule=PROVIDER_CALL,
-            reason=reason.format(ran_at=ran_at, model=model.id, most=count(MAX_SENT_TEXT_CHARS)),
-            tokens_before=self.inputs.count(result if is_dropped or is_same_provider else native),
+            rule=PROVIDER_CALL_RULE,
+            reason=template.format(
+                ran_at=ran_at, model=model.id, max_chars=count(MAX_SENT_TEXT_CHARS)
+            ),
+            tokens_before=self.inputs.count(
+                result if is_dropped or is_same_provider else native_form
+            ),
             tokens_after=self.inputs.count(sent_form),
         )
 

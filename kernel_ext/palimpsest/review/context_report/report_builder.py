@@ -23,7 +23,7 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.request_items import Scrub, request_items
 from palimpsest.review.context_report.context_report import ContextReport
 from palimpsest.review.context_report.decision_times import EVENT_TYPES, decision_times
-from palimpsest.review.context_report.reductions import decisions_to_date, reductions
+from palimpsest.review.context_report.reductions import ids_of_timed_decisions, reductions
 from palimpsest.review.context_report.window_contents import whole_tokens
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
@@ -40,13 +40,13 @@ KIND_OF_ROLE = {"system": "system", "assistant": "assistant", "tool": "output"}
 
 def build_context_report(
     inputs: RequestInputs,
-    records: Callable[[Sequence[str]], Iterable[Record]],
+    read_records: Callable[[Sequence[str]], Iterable[Record]],
     scrub: Scrub = str,
     hidden_variables: int = 0,
 ) -> ContextReport:
-    """Return the report of a request; ``records`` returns records of given types, to find the times of decisions."""
-    decision_ids = decisions_to_date(inputs)
-    times = decision_times(records(EVENT_TYPES), decision_ids) if decision_ids else {}
+    """Return the report of a request; ``read_records`` returns records of given types, to find the times of decisions."""
+    decision_ids = ids_of_timed_decisions(inputs)
+    times = decision_times(read_records(EVENT_TYPES), decision_ids) if decision_ids else {}
     request = project_inputs(inputs)
     items = request_items(request, inputs.view, inputs.tools, inputs.count, scrub)
     return ContextReport(
@@ -62,8 +62,8 @@ def build_context_report(
         reported_tokens=_reported_tokens(inputs),
         items=whole_tokens(items, inputs.facts.calibration),
         reductions=() if inputs.marker_id else reductions(inputs, times, scrub),
-        hidden_cells=sum(part.hidden for part in _notes(inputs)),
-        omitted_cells=sum(len(part.omitted) for part in _notes(inputs)),
+        hidden_cells=sum(part.hidden for part in _cell_notes(inputs)),
+        omitted_cells=sum(len(part.omitted) for part in _cell_notes(inputs)),
         hidden_variables=hidden_variables,
         tools_left_out=tuple(scrub(name) for name in inputs.tools_left_out),
     )
@@ -104,18 +104,18 @@ def _hook_request_report(
     items = []
     for message, context_item in zip(messages, request.items, strict=False):
         role = str(message["role"])
-        words = one_line(scrub(prompt_text((message,)).removeprefix(role)))
+        text = one_line(scrub(prompt_text((message,)).removeprefix(role)))
         kind, tokens = (
             KIND_OF_ROLE.get(role, "user"),
             round(context_item.tokens * report.calibration),
         )
-        items.append(RequestItem(kind=kind, name="written by a hook", words=words, tokens=tokens))
+        items.append(RequestItem(kind=kind, name="written by a hook", words=text, tokens=tokens))
     tools = [item for item in report.items if item.kind == "tools"]
-    by = request.opaque_by or "A hook"
-    return replace(report, items=(*items, *tools), reductions=(), opaque_by=by)
+    author = request.opaque_by or "A hook"
+    return replace(report, items=(*items, *tools), reductions=(), opaque_by=author)
 
 
-def _notes(inputs: RequestInputs) -> list[NotebookPart]:
+def _cell_notes(inputs: RequestInputs) -> list[NotebookPart]:
     """Return the notes about the user's cells that the request may show."""
     messages = inputs.view.folded_messages(inputs.policy.compact)
     return [part for part in parts_of(messages) if isinstance(part, NotebookPart)]
@@ -124,14 +124,18 @@ def _notes(inputs: RequestInputs) -> list[NotebookPart]:
 def _policy_text(policy: Policy) -> str:
     """Return a policy's name, and the number of its changed numbers."""
     try:
-        number = len(policy_differences(policy))
+        changed_count = len(policy_differences(policy))
     except ConfigError:  # a preset of another version
         return policy.name
-    return f"{policy.name}, {counted_noun(number, 'number')} changed" if number else policy.name
+    return (
+        f"{policy.name}, {counted_noun(changed_count, 'number')} changed"
+        if changed_count
+        else policy.name
+    )
 
 
 def _reported_tokens(inputs: RequestInputs) -> int | None:
-    """Return the prompt tokens that the provider reported for the newest answered request."""
+    """Return the prompt tokens that the provider reported for the newest answered request; None where it reported none."""
     for message in reversed(inputs.view.messages):
         if isinstance(message.info, AssistantMessage) and not message.info.summary:
             usage = message.info.tokens

@@ -92,13 +92,13 @@ class WindowContents:
     """The items, in the order in which they are sent."""
     reductions: tuple[Reduction, ...] = ()
     hidden_cells: int = 0
-    """Runs of cells that the user kept from the agent, by a tag or by ``%agent private``."""
+    """Number of runs of cells that the user kept from the agent, by a tag or by ``%agent private``."""
     omitted_cells: int = 0
-    """Runs of cells that were only named, since there were too few tokens."""
+    """Number of runs of cells that were only named, since there were too few tokens."""
     hidden_variables: int = 0
-    """Variables of the kernel that the setting ``hidden_variables`` kept from the newest list."""
+    """Number of variables of the kernel that the setting ``hidden_variables`` kept from the newest list."""
     recorded_by: str = ""
-    """The agent whose recording this is, with its last request; empty for a Palimpsest session."""
+    """The agent whose recording the request is from; empty for a Palimpsest session."""
     tools_left_out: tuple[str, ...] = ()
     """Sentences about tools that are not offered."""
     opaque_by: str = ""
@@ -134,11 +134,11 @@ class WindowContents:
 
 
 def whole_tokens(items: Iterable[RequestItem], ratio: float = 1.0) -> tuple[RequestItem, ...]:
-    """Multiply the tokens of items by a ratio and round them so that they add up to the rounded total."""
-    rounded_sum, exact, rounded_items = 0, 0.0, []
+    """Return the items with their tokens times a ratio, rounded so that they add up to the rounded total."""
+    rounded_sum, exact_sum, rounded_items = 0, 0.0, []
     for item in items:
-        exact += item.tokens
-        rounded = round(exact * ratio)
-        rounded_items.append(item.model_copy(update={"tokens": rounded - rounded_sum}))
-        rounded_sum = rounded
+        exact_sum += item.tokens
+        rounded_total = round(exact_sum * ratio)
+        rounded_items.append(item.model_copy(update={"tokens": rounded_total - rounded_sum}))
+        rounded_sum = rounded_total
     return tuple(rounded_items)

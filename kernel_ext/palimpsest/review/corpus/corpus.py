@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice
 from palimpsest.home_paths import home_path
-from palimpsest.model.tokenizer import rough_words
+from palimpsest.model.tokenizer import rough_count_sentences
 from palimpsest.render.reports.table import ReportTable, ShownAsTable
 from palimpsest.review.corpus.corpus_tables import CorpusComparison, data_frame, write_parquet
 from palimpsest.review.corpus.executors import ProgressFunction, results_of
@@ -40,6 +40,8 @@ from palimpsest.transcript.errors import UserError
 
 _FIGURES_ADAPTER: TypeAdapter[list[SessionFigures]] = TypeAdapter(list[SessionFigures])
 StoredRows = tuple[Rows, tuple[str, ...]]
+"""The rows of one result of a source, and the sentences on its problems."""
+DIGEST_CHARS = 16
 
 
 class Corpus(ShownAsTable):
@@ -75,7 +77,7 @@ class Corpus(ShownAsTable):
     def _figures_and_problems(self) -> tuple[list[SessionFigures], tuple[str, ...]]:
         figures: list[SessionFigures] = []
         problems: list[str] = []
-        results = self._results({FIGURES_KEY: None}, ReplayOptions(self._price))
+        results = self._results_by_source({FIGURES_KEY: None}, ReplayOptions(self._price))
         for source in self.sources:
             rows, source_problems = results[source][FIGURES_KEY]
             problems += _with_source_name(source, source_problems)
@@ -125,20 +127,24 @@ class Corpus(ShownAsTable):
         return f"Corpus({len(self.sources)} sources)"
 
     def overview(self, by: OverviewOrder = "cost") -> FolderOverview:
-        """Return one row a session with its file, its parent and its wastes, the totals, and what would have helped.
+        """Return a row for each session, with its file, parent and wastes, and the totals and remedies of all sessions.
 
         ``by`` orders the rows, the largest first: ``cost``, ``waste``, ``input``, ``requests``, ``breaks``; or ``file``.
         """
-        results = self._results({FIGURES_KEY: None, WASTES_KEY: None}, ReplayOptions(self._price))
+        results = self._results_by_source(
+            {FIGURES_KEY: None, WASTES_KEY: None}, ReplayOptions(self._price)
+        )
         sessions: list[OverviewSession] = []
         problems: list[str] = []
         for source in self.sources:
             rows, source_problems = results[source][FIGURES_KEY]
             problems += _with_source_name(source, source_problems)
-            wastes = {str(row.get("session")): row for row in results[source][WASTES_KEY][0]}
-            name = self._relative_name(source)
+            wastes_by_session = {
+                str(row.get("session")): row for row in results[source][WASTES_KEY][0]
+            }
+            file_name = self._relative_name(source)
             sessions += [
-                OverviewSession(name, figures, wastes.get(figures.session, {}))
+                OverviewSession(file_name, figures, wastes_by_session.get(figures.session, {}))
                 for figures in _FIGURES_ADAPTER.validate_python(rows)
             ]
         return FolderOverview.of(sessions, by, (*problems, *self._left_out))
@@ -166,54 +172,60 @@ class Corpus(ShownAsTable):
         """
         if summary is not None:
             SummaryChoice.parse(summary)
-        names = [policies] if isinstance(policies, str) else list(policies)
-        policies_chosen = tuple(map(policy_from_words, names))
-        if not policies_chosen:
+        policy_list = [policies] if isinstance(policies, str) else list(policies)
+        chosen_policies = tuple(map(policy_from_words, policy_list))
+        if not chosen_policies:
             raise UserError("Name at least one policy.")
         price_text = " ".join(filter(None, (self._price, price_words(price, lifetime))))
-        policy_keys = [policy_key(policy) for policy in policies_chosen]
-        requested = dict(zip(policy_keys, policies_chosen, strict=True))
-        results = self._results(requested, ReplayOptions(price_text or None, window, summary))
+        policy_keys = [policy_key(policy) for policy in chosen_policies]
+        policy_by_key = dict(zip(policy_keys, chosen_policies, strict=True))
+        results = self._results_by_source(
+            policy_by_key, ReplayOptions(price_text or None, window, summary)
+        )
         problems: list[str] = []
         for source in self.sources:
             source_problems = (text for key in policy_keys for text in results[source][key][1])
             problems += _with_source_name(source, dict.fromkeys(source_problems))
-        rows = tuple(
+        rows_by_policy = tuple(
             [row for source in self.sources for row in results[source][key][0]]
             for key in policy_keys
         )
-        problems += rough_words(
+        problems += rough_count_sentences(
             policy.estimator
-            for policy in policies_chosen
+            for policy in chosen_policies
             if policy is not None and not isinstance(policy, str)
         )
-        return CorpusComparison(rows, tuple(problems))
+        return CorpusComparison(rows_by_policy, tuple(problems))
 
     # Work
 
-    def _results(
+    def _results_by_source(
         self, policy_by_key: Mapping[str, str | ContextPolicy | None], options: ReplayOptions
     ) -> dict[SessionSource, dict[str, StoredRows]]:
-        """Return the requested results of each source by key: stored ones, or computed now."""
+        """Return the requested results of each source by their keys: as stored, else computed now."""
         results = {
             source: self._stored_rows(source, policy_by_key, options) for source in self.sources
         }
         works: list[SessionWork] = []
-        for source, known_rows in results.items():
-            to_do = {key: policy_by_key[key] for key in policy_by_key if key not in known_rows}
-            if to_do:
-                works.append(SessionWork(source, to_do, options))
+        for source, stored_rows in results.items():
+            missing_policies = {
+                key: policy_by_key[key] for key in policy_by_key if key not in stored_rows
+            }
+            if missing_policies:
+                works.append(SessionWork(source, missing_policies, options))
         done_count = len(self.sources) - len(works)
         self._progress(done_count, len(self.sources))
         for result in results_of(works, self._executor):
             done_count += 1
             source_results = results[result.source]
             # Results of a failed source are not stored, so it is tried again the next time.
-            for key in [policy for policy in policy_by_key if policy not in source_results]:
+            for key in [
+                missing_key for missing_key in policy_by_key if missing_key not in source_results
+            ]:
                 source_results[key] = rows, problems = result.rows.get(key, []), result.problems
-                name = self._name(result.source, key, options)
-                if name and not result.failed:
-                    self._cache.put(name, rows, problems)
+                storage_key = self._storage_key(result.source, key, options)
+                if storage_key and not result.failed:
+                    self._cache.put(storage_key, rows, problems)
             self._progress(done_count, len(self.sources))
         return results
 
@@ -222,24 +234,25 @@ class Corpus(ShownAsTable):
     ) -> dict[str, StoredRows]:
         stored_rows: dict[str, StoredRows] = {}
         for key in keys:
-            name = self._name(source, key, options)
-            rows = self._cache.get(name) if name else None
+            storage_key = self._storage_key(source, key, options)
+            rows = self._cache.get(storage_key) if storage_key else None
             if rows is not None and (key != FIGURES_KEY or _are_figures(rows[0])):
                 stored_rows[key] = rows
         return stored_rows
 
-    def _name(self, source: SessionSource, key: str, options: ReplayOptions) -> str:
+    def _storage_key(self, source: SessionSource, key: str, options: ReplayOptions) -> str:
         """Return the name under which a result is stored; empty where the source cannot be read."""
         if source not in self._hashes:
             try:
                 self._hashes[source] = content_hash(source)
             except (OSError, ValueError, UserError):
                 self._hashes[source] = ""
-        content = self._hashes[source]
-        if not content:
+        digest = self._hashes[source]
+        if not digest:
             return ""
+        # The choice of summaries is part of the name only where there is one.
         replay_options = options if options.summary is not None else options[:2]
-        return result_key(content, source.session, key, *replay_options)
+        return result_key(digest, source.session, key, *replay_options)
 
 
 def corpus(
@@ -263,14 +276,14 @@ def corpus(
         cache_folder: Path | None = home_path(cache)
     else:
         cache_folder = None if cache is False else default_folder()
-    found_sources = sources_in(folder)
+    folder_sources = sources_in(folder)
     return Corpus(
-        found_sources.sources,
+        folder_sources.sources,
         executor,
         ResultCache(cache_folder),
         progress or default_progress(),
         price_words(price, lifetime),
-        found_sources.left_out,
+        folder_sources.left_out,
         home_path(folder).absolute(),
     )
 
@@ -285,9 +298,9 @@ def policy_key(policy: str | ContextPolicy | None) -> str:
     except (OSError, TypeError):
         code = ""
     numbers = repr(policy) if hasattr(policy_type, "__dataclass_fields__") else ""
-    digest = hashlib.sha256(f"{code}\0{policy.source}".encode()).hexdigest()[:16]
-    roughly = " roughly counted" if rough_words([policy.estimator]) else ""
-    return f"{policy_type.__module__}.{policy_type.__qualname__} {policy.name} {numbers} {digest}{roughly}"
+    digest = hashlib.sha256(f"{code}\0{policy.source}".encode()).hexdigest()[:DIGEST_CHARS]
+    rough_note = " roughly counted" if rough_count_sentences([policy.estimator]) else ""
+    return f"{policy_type.__module__}.{policy_type.__qualname__} {policy.name} {numbers} {digest}{rough_note}"
 
 
 def _with_source_name(source: SessionSource, problems: Iterable[str]) -> list[str]:

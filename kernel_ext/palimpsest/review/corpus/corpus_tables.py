@@ -40,14 +40,17 @@ class CorpusComparison(ShownAsTable):
         unit = units.pop() if len(units) == 1 else None
         policy_columns = [column for column in columns(unit or "USD") if column.key != "distance"]
         is_priced = unit is not None
-        session_count = TableColumn("sessions", "sessions", "count")
-        head = (policy_columns[0], session_count, *policy_columns[1:])
+        sessions_column = TableColumn("sessions", "sessions", "count")
+        table_columns = (policy_columns[0], sessions_column, *policy_columns[1:])
         rows = tuple(
-            tuple(_total_cell(column.key, rows, prices_are_known=is_priced) for column in head)
+            tuple(
+                _total_cell(column.key, rows, prices_are_known=is_priced)
+                for column in table_columns
+            )
             for rows in self.policies
             if rows
         )
-        sessions = max(map(len, self.policies), default=0)
+        session_count = max(map(len, self.policies), default=0)
         notes = [COUNTERFACTUAL_NOTE]
         if unit is None:
             notes.append(
@@ -55,20 +58,20 @@ class CorpusComparison(ShownAsTable):
             )
         if self.problems:
             notes.append(f"{len(self.problems)} problems; `problems` names them.")
-        title = f"{len(rows)} policies over {sessions} sessions"
-        return ReportTable(title, head, rows, tuple(notes))
+        title = f"{len(rows)} policies over {session_count} sessions"
+        return ReportTable(title, table_columns, rows, tuple(notes))
 
     @cached_property
     def sessions(self) -> ReportTable:
         """The table with a row for each policy and session."""
         figure_columns = columns("USD")
-        head = (figure_columns[0], *_SESSION_COLUMNS, *figure_columns[1:])
+        table_columns = (figure_columns[0], *_SESSION_COLUMNS, *figure_columns[1:])
         rows = tuple(
-            tuple(_cell(row.get(column.key)) for column in head)
+            tuple(_table_cell(row.get(column.key)) for column in table_columns)
             for rows in self.policies
             for row in rows
         )
-        return ReportTable(f"{len(rows)} replays", head, rows, (COUNTERFACTUAL_NOTE,))
+        return ReportTable(f"{len(rows)} replays", table_columns, rows, (COUNTERFACTUAL_NOTE,))
 
     def json(self) -> dict[str, Any]:
         """Return both tables as plain values."""
@@ -115,10 +118,14 @@ def _total_cell(key: str, rows: Sequence[Mapping[str, Any]], *, prices_are_known
     if key == "sessions":
         return len(rows)
     if key == "verdict":
-        acted = sum(bool(row.get("fired")) for row in rows)
-        over_window = sum(bool(row.get("over")) for row in rows)
-        large = f"Does not fit in {over_window} of {len(rows)} sessions. " if over_window else ""
-        return f"{large}Acted in {acted} of {len(rows)} sessions."
+        acting_count = sum(bool(row.get("fired")) for row in rows)
+        over_window_count = sum(bool(row.get("over")) for row in rows)
+        fit_sentence = (
+            f"Does not fit in {over_window_count} of {len(rows)} sessions. "
+            if over_window_count
+            else ""
+        )
+        return f"{fit_sentence}Acted in {acting_count} of {len(rows)} sessions."
     if key in _MONEY_COLUMNS and not prices_are_known:
         return None
     if key in _SUMMED_COLUMNS:
@@ -136,5 +143,5 @@ def _weighted_mean(key: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
     return sum(value * weight for value, weight in pairs) / total_weight if total_weight else None
 
 
-def _cell(value: Any) -> Cell:
+def _table_cell(value: Any) -> Cell:
     return value if value is None or isinstance(value, str | int | float) else str(value)

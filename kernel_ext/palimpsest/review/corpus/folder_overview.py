@@ -15,8 +15,9 @@ from palimpsest.transcript.strings.terminal_columns import columns_of
 
 OverviewOrder = Literal["cost", "waste", "input", "requests", "breaks", "file"]
 MAX_NAME_COLUMNS = 16
-"""Columns of a title and of a path in the table, so that it fits a terminal of 80 columns."""
+"""Maximum terminal columns of a title and of a path, so that the table fits a terminal of 80 columns."""
 MAX_REMEDIES = 3
+"""Maximum remedies that a sentence names."""
 MIN_WASTE_SHARE = 0.01
 """Share of the whole cost below which no waste is named."""
 
@@ -32,7 +33,7 @@ class OverviewSession:
     """The values of ``session_wastes``."""
 
     def is_part_of(self, other: "OverviewSession") -> bool:
-        """Return whether another recording of the session has its requests too: the same ids, tokens, and times if known."""
+        """Return whether the other recording has all requests of this one: the same ids and tokens, and times where known."""
         if self.figures == other.figures:
             return True
         own_requests = self.wastes.get("reported", {})
@@ -40,14 +41,14 @@ class OverviewSession:
         if not own_requests or not own_requests.keys() <= other_requests.keys():
             return False
         return all(
-            tokens == other_requests[name][0]
-            and (time is None or other_requests[name][1] in (None, time))
-            for name, (tokens, time) in own_requests.items()
+            usage_text == other_requests[request_id][0]
+            and (started_ms is None or other_requests[request_id][1] in (None, started_ms))
+            for request_id, (usage_text, started_ms) in own_requests.items()
         )
 
     @property
     def waste(self) -> float:
-        """The cost of all its wastes."""
+        """The cost of all wastes of the session, in the unit of its figures."""
         return float(sum(cost for _, cost in self.wastes.get("kinds", {}).values()))
 
     @property
@@ -80,7 +81,7 @@ class FolderOverview(ShownAsTable):
     unit: str
     """The unit in which most sessions have their cost; only these sessions count in sums of money."""
     repeated: tuple[tuple[str, str], ...]
-    """Each file whose session another file has whole or longer, and that file; only the other file has a row."""
+    """Each file whose session another file has whole or longer, with that other file, which alone has a row."""
     problems: tuple[str, ...]
 
     @classmethod
@@ -88,20 +89,26 @@ class FolderOverview(ShownAsTable):
         cls, sessions: Iterable[OverviewSession], by: OverviewOrder, problems: tuple[str, ...]
     ) -> "FolderOverview":
         """Return the overview of sessions; a session that is equal in two files, or longer in another, counts once."""
-        longest: dict[str, list[OverviewSession]] = {}
+        sessions_by_id: dict[str, list[OverviewSession]] = {}
         distinct_sessions: list[OverviewSession] = []
         repeated: list[tuple[str, str]] = []
         for session in sorted(sessions, key=lambda session: -session.figures.requests):
-            same_id = longest.setdefault(session.figures.session, [])
-            whole = next((other for other in same_id if session.is_part_of(other)), None)
-            if whole is not None:
-                repeated.append((session.file, whole.file))
+            sessions_of_id = sessions_by_id.setdefault(session.figures.session, [])
+            longer_session = next(
+                (other for other in sessions_of_id if session.is_part_of(other)), None
+            )
+            if longer_session is not None:
+                repeated.append((session.file, longer_session.file))
             else:
-                same_id.append(session)
+                sessions_of_id.append(session)
                 distinct_sessions.append(session)
         repeated.sort()
-        units = Counter(session.figures.unit for session in distinct_sessions)
-        unit = max(units, key=lambda name: (units[name], name), default="USD")
+        session_count_by_unit = Counter(session.figures.unit for session in distinct_sessions)
+        unit = max(
+            session_count_by_unit,
+            key=lambda name: (session_count_by_unit[name], name),
+            default="USD",
+        )
 
         def sort_key(session: OverviewSession) -> tuple[bool, float, str, bool]:
             figures = session.figures
@@ -119,47 +126,60 @@ class FolderOverview(ShownAsTable):
         sessions = [
             session for session in self.sessions if with_subagents or session.figures.parent is None
         ]
-        in_unit = [session for session in sessions if session.figures.unit == self.unit]
+        sessions_in_unit = [session for session in sessions if session.figures.unit == self.unit]
         figures = [session.figures for session in sessions]
         return FolderTotals(
             len(sessions),
             sum(figure.requests for figure in figures),
             sum(figure.input for figure in figures),
             sum(figure.output for figure in figures),
-            sum(session.figures.cost or 0.0 for session in in_unit),
-            sum(session.waste for session in in_unit),
+            sum(session.figures.cost or 0.0 for session in sessions_in_unit),
+            sum(session.waste for session in sessions_in_unit),
             all("input" not in figure.estimates for figure in figures)
-            and all("cost" not in session.figures.estimates for session in in_unit),
+            and all("cost" not in session.figures.estimates for session in sessions_in_unit),
         )
 
     @cached_property
-    def _in_unit(self) -> tuple[OverviewSession, ...]:
+    def _sessions_in_unit(self) -> tuple[OverviewSession, ...]:
         return tuple(session for session in self.sessions if session.figures.unit == self.unit)
 
     @cached_property
     def table(self) -> ReportTable:
         """One row per session; for a subagent, column ``of`` has the number of the session that started it."""
-        numbers: dict[tuple[str, str], int] = {}
+        number_by_session: dict[tuple[str, str], int] = {}
         for number, session in enumerate(self.sessions, 1):
-            numbers[session.file, session.figures.session] = number
+            number_by_session[session.file, session.figures.session] = number
             # Two files may hold different sessions with one id: a parent in the same file is preferred.
-            numbers.setdefault(("", session.figures.session), number)
+            number_by_session.setdefault(("", session.figures.session), number)
         rows: list[tuple[Cell, ...]] = []
-        estimates: set[tuple[int, str]] = set()
-        for row, session in enumerate(self.sessions):
+        estimated_cells: set[tuple[int, str]] = set()
+        for row_index, session in enumerate(self.sessions):
             figures = session.figures
-            parent = None
+            parent_number = None
             if figures.parent is not None:
-                in_any_file = numbers.get(("", figures.parent))
-                parent = numbers.get((session.file, figures.parent), in_any_file)
+                parent_in_any_file = number_by_session.get(("", figures.parent))
+                parent_number = number_by_session.get(
+                    (session.file, figures.parent), parent_in_any_file
+                )
             title = _shortened_name(figures.title or figures.session)
-            amounts = (self._amount(session, cost) for cost in (figures.cost, session.waste))
-            sizes = figures.requests, short_count(figures.input)
-            rows.append((row + 1, title, _short_path(session.file), parent, *sizes, *amounts))
-            estimates |= {(row, key) for key in figures.estimates & {"cost", "input"}}
+            amount_cells = (
+                self._amount_cell(session, cost) for cost in (figures.cost, session.waste)
+            )
+            size_cells = figures.requests, short_count(figures.input)
+            rows.append(
+                (
+                    row_index + 1,
+                    title,
+                    _short_path(session.file),
+                    parent_number,
+                    *size_cells,
+                    *amount_cells,
+                )
+            )
+            estimated_cells |= {(row_index, key) for key in figures.estimates & {"cost", "input"}}
             if not session.is_waste_fact:
-                estimates.add((row, "waste"))
-        money: Form = "usd" if self.unit == "USD" else "count"
+                estimated_cells.add((row_index, "waste"))
+        cost_form: Form = "usd" if self.unit == "USD" else "count"
         about_waste = "The cost of all wastes; one result can be of two kinds."
         columns = (
             TableColumn("number", "#", "count"),
@@ -168,13 +188,13 @@ class FolderOverview(ShownAsTable):
             TableColumn("of", "of", "count", about="The session that started this subagent."),
             TableColumn("requests", "requests", "count"),
             TableColumn("input", "input", "count"),
-            TableColumn("cost", self.unit, money),
-            TableColumn("waste", "waste", money, about=about_waste),
+            TableColumn("cost", self.unit, cost_form),
+            TableColumn("waste", "waste", cost_form, about=about_waste),
         )
         files = {session.file for session in self.sessions}
         title = f"{counted_noun(len(self.sessions), 'session')} in {counted_noun(len(files), 'file')}, by {self.by}"
         return ReportTable(
-            title, columns, tuple(rows), self.sentences, estimates=frozenset(estimates)
+            title, columns, tuple(rows), self.sentences, estimates=frozenset(estimated_cells)
         )
 
     @cached_property
@@ -191,80 +211,84 @@ class FolderOverview(ShownAsTable):
         return (*sentences, *self._cost_sentences(all_sessions), *self._left_out_sentences())
 
     def _totals_sentence(self, label: str, totals: FolderTotals) -> str:
-        money = self._money(totals.cost, is_fact=totals.is_fact)
+        cost_text = self._amount_text(totals.cost, is_fact=totals.is_fact)
         return (
             f"{label}: {counted_noun(totals.requests, 'request')}, {totals.input:,} tokens read, "
-            f"{totals.output:,} written, {money}."
+            f"{totals.output:,} written, {cost_text}."
         )
 
     def _cost_sentences(self, totals: FolderTotals) -> Iterable[str]:
-        dearest = max(self._in_unit, key=lambda session: session.figures.cost or 0.0)
-        cost = dearest.figures.cost or 0.0
-        if totals.cost > 0 and len(self._in_unit) > 1:
-            is_fact = "cost" not in dearest.figures.estimates
+        most_expensive = max(
+            self._sessions_in_unit, key=lambda session: session.figures.cost or 0.0
+        )
+        cost = most_expensive.figures.cost or 0.0
+        if totals.cost > 0 and len(self._sessions_in_unit) > 1:
+            is_fact = "cost" not in most_expensive.figures.estimates
             yield (
-                f"{self._name(dearest)} cost most: {self._money(cost, is_fact=is_fact)}, "
+                f"{self._session_name(most_expensive)} cost most: {self._amount_text(cost, is_fact=is_fact)}, "
                 f"{cost / totals.cost * 100:.0f} % of all."
             )
         min_waste = totals.cost * MIN_WASTE_SHARE
-        counts, costs, remedies = Counter[str](), Counter[str](), Counter[str]()
-        estimated: set[str] = set()
-        for session in self._in_unit:
+        count_by_kind, cost_by_kind, cost_by_remedy = Counter[str](), Counter[str](), Counter[str]()
+        estimated_kinds: set[str] = set()
+        for session in self._sessions_in_unit:
             for kind, (count, kind_cost) in session.wastes.get("kinds", {}).items():
-                counts[kind] += count
-                costs[kind] += kind_cost
+                count_by_kind[kind] += count
+                cost_by_kind[kind] += kind_cost
                 if not session.is_waste_fact:
-                    estimated.add(kind)
-            remedies.update(session.wastes.get("remedies", {}))
-        wasted = [(kind, amount) for kind, amount in costs.most_common() if amount > min_waste]
-        if not wasted:
+                    estimated_kinds.add(kind)
+            cost_by_remedy.update(session.wastes.get("remedies", {}))
+        named_wastes = [
+            (kind, amount) for kind, amount in cost_by_kind.most_common() if amount > min_waste
+        ]
+        if not named_wastes:
             yield "No waste of a hundredth of the cost was found."
             return
-        most_wasteful = max(self._in_unit, key=lambda session: session.waste)
+        most_wasteful = max(self._sessions_in_unit, key=lambda session: session.waste)
         waste_texts = ", ".join(
-            f"{waste_text(kind, counts[kind])} ({self._money(amount, is_fact=kind not in estimated)})"
-            for kind, amount in wasted
+            f"{waste_text(kind, count_by_kind[kind])} ({self._amount_text(amount, is_fact=kind not in estimated_kinds)})"
+            for kind, amount in named_wastes
         )
         yield f"Wasted: {waste_texts}."
-        yield f"{self._name(most_wasteful)} wasted most: {self._money(most_wasteful.waste, is_fact=most_wasteful.is_waste_fact)}."
-        cost_without_remedy = sum(costs.values()) - sum(remedies.values())
+        yield f"{self._session_name(most_wasteful)} wasted most: {self._amount_text(most_wasteful.waste, is_fact=most_wasteful.is_waste_fact)}."
+        cost_without_remedy = sum(cost_by_kind.values()) - sum(cost_by_remedy.values())
         remedy_texts = [
-            f"{remedy} (against {self._money(amount)})"
-            for remedy, amount in remedies.most_common(MAX_REMEDIES)
+            f"{remedy} (against {self._amount_text(amount)})"
+            for remedy, amount in cost_by_remedy.most_common(MAX_REMEDIES)
             if amount > min_waste
         ]
         if remedy_texts:
             yield f"What would have helped: {'; '.join(remedy_texts)}."
         if cost_without_remedy > min_waste:
-            yield f"Against {self._money(cost_without_remedy)} of it nothing that would have helped is known."
+            yield f"Against {self._amount_text(cost_without_remedy)} of it nothing that would have helped is known."
 
     def _left_out_sentences(self) -> Iterable[str]:
-        other_units = len(self.sessions) - len(self._in_unit)
-        if other_units:
-            have = "has its" if other_units == 1 else "have their"
+        other_unit_count = len(self.sessions) - len(self._sessions_in_unit)
+        if other_unit_count:
+            verb_phrase = "has its" if other_unit_count == 1 else "have their"
             yield (
-                f"{counted_noun(other_units, 'session')} {have} cost in another unit than {self.unit} "
-                f"{'(u) ' if self.unit == 'USD' else ''}and {'is' if other_units == 1 else 'are'} not in the sums of money; "
+                f"{counted_noun(other_unit_count, 'session')} {verb_phrase} cost in another unit than {self.unit} "
+                f"{'(u) ' if self.unit == 'USD' else ''}and {'is' if other_unit_count == 1 else 'are'} not in the sums of money; "
                 "give one price by --price."
             )
         if self.repeated:
-            file, first = self.repeated[0]
-            counts = "counts once: " if len(self.repeated) == 1 else "count once, such as "
-            yield f"{counted_noun(len(self.repeated), 'session')} came twice and {counts}that of {file}, as in {first}."
+            file, other_file = self.repeated[0]
+            counts_text = "counts once: " if len(self.repeated) == 1 else "count once, such as "
+            yield f"{counted_noun(len(self.repeated), 'session')} came twice and {counts_text}that of {file}, as in {other_file}."
         if self.problems:
             yield f"{counted_noun(len(self.problems), 'problem')} of reading, named on standard error and in `problems`."
 
-    def _amount(self, session: OverviewSession, amount: float | None) -> Cell:
+    def _amount_cell(self, session: OverviewSession, amount: float | None) -> Cell:
         """Return an amount for the table; one in another unit is a text with that unit."""
         if amount is None or session.figures.unit == self.unit:
             return amount
         return f"{amount:,.0f} u" if self.unit == "USD" else f"{usd_text(amount)} USD"
 
-    def _name(self, session: OverviewSession) -> str:
+    def _session_name(self, session: OverviewSession) -> str:
         number = self.sessions.index(session) + 1
         return f"Number {number} ({session.file})"
 
-    def _money(self, amount: float, *, is_fact: bool = False) -> str:
+    def _amount_text(self, amount: float, *, is_fact: bool = False) -> str:
         return amount_with_unit(amount, self.unit, "fact" if is_fact else "estimate")
 
     def json(self) -> dict[str, Any]:
@@ -283,7 +307,7 @@ class FolderOverview(ShownAsTable):
             "unit": self.unit,
             "without_subagents": vars(self.totals(with_subagents=False)),
             "together": vars(self.totals()),
-            "repeated": [{"file": file, "as": first} for file, first in self.repeated],
+            "repeated": [{"file": file, "as": other_file} for file, other_file in self.repeated],
             "sentences": list(self.sentences),
         }
 

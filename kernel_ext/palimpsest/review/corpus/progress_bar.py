@@ -8,10 +8,10 @@ BAR_CHARS = 30
 
 def draw_progress(done_count: int, total_count: int) -> None:
     """Draw a bar of the finished sources on one line of standard error; the line is removed at the end."""
-    full = BAR_CHARS * done_count // total_count if total_count else BAR_CHARS
-    bar = "#" * full + "-" * (BAR_CHARS - full)
-    end = "\r\033[K" if done_count >= total_count else ""
-    sys.stderr.write(f"\r[{bar}] {done_count:,} of {total_count:,} {end}")
+    filled_chars = BAR_CHARS * done_count // total_count if total_count else BAR_CHARS
+    bar = "#" * filled_chars + "-" * (BAR_CHARS - filled_chars)
+    line_end = "\r\033[K" if done_count >= total_count else ""
+    sys.stderr.write(f"\r[{bar}] {done_count:,} of {total_count:,} {line_end}")
     sys.stderr.flush()
 
 

@@ -27,7 +27,8 @@ from palimpsest.transcript.errors import PalimpsestError
 CACHE_VERSION = 7
 """Version of the computation; increased when rows are computed differently."""
 ROWS_SUFFIX = ".rows"
-MAX_BYTES = 64_000_000
+KEY_CHARS = 40
+MAX_FILE_BYTES = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class ResultCache:
         if self.folder is None:
             return None
         try:
-            content = json.loads(read_small(self.folder / f"{key}{ROWS_SUFFIX}", MAX_BYTES))
+            content = json.loads(read_small(self.folder / f"{key}{ROWS_SUFFIX}", MAX_FILE_BYTES))
         except (OSError, ValueError, RecursionError, PalimpsestError):
             return None
         if not isinstance(content, dict):
@@ -61,10 +62,12 @@ class ResultCache:
             write_atomically(self.folder / f"{key}{ROWS_SUFFIX}", content)
 
 
-def result_key(content: str, *request: Any) -> str:
-    """Return the name under which the result of a request for a source's content is stored."""
-    parts = [CACHE_VERSION, __version__, content, *request]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:40]
+def result_key(content_hash: str, *requested: Any) -> str:
+    """Return the name under which a result is stored, from the hash of the source's content and what was requested."""
+    key_values = [CACHE_VERSION, __version__, content_hash, *requested]
+    return hashlib.sha256(json.dumps(key_values, sort_keys=True, default=str).encode()).hexdigest()[
+        :KEY_CHARS
+    ]
 
 
 def default_folder() -> Path | None:

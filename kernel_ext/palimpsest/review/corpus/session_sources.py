@@ -23,11 +23,11 @@ MAX_DEPTH = 6
 """Maximum depth to which folders are searched for projects, as for recordings."""
 MAX_FILES = 10_000
 """Maximum files of one recording that are hashed."""
-CAPTURE_BESIDE = (
+CAPTURE_SENTENCE = (
     "It is captured HTTP beside other recordings, whose requests it may hold once more, and was left out; "
     "inspect with --captured joins it with one."
 )
-"""Each source is read by itself, so a capture is not joined here."""
+"""A capture is left out: each source is read by itself, so that it is not joined with the recording it belongs to."""
 _PIECE_BYTES = 1 << 20
 
 
@@ -51,47 +51,57 @@ class FolderSources:
 
     sources: tuple[SessionSource, ...]
     left_out: tuple[str, ...]
-    """A sentence on each file that is not read: a compressed one, one that is no recording, or a capture beside others."""
+    """A sentence on each file that is not read: a compressed file, no recording, or a capture beside recordings."""
 
 
 def sources_in(folder: str | Path) -> FolderSources:
     """Return the sources at or below a path, sorted; raises UserError with one sentence where there are none."""
-    top = home_path(folder).absolute()
-    if not top.exists():
-        raise NotFound(f"There is no {str(top)!r}.")
-    sources = [*_project_sessions(top, MAX_DEPTH)]
+    top_folder = home_path(folder).absolute()
+    if not top_folder.exists():
+        raise NotFound(f"There is no {str(top_folder)!r}.")
+    sources = [*_project_sessions(top_folder, MAX_DEPTH)]
     left_out: tuple[str, ...] = ()
-    if project_root(top) is None or top.name != ".palimpsest":
-        contents = REGISTRY.contents(top)
+    if project_root(top_folder) is None or top_folder.name != ".palimpsest":
+        contents = REGISTRY.contents(top_folder)
         recordings = contents.recordings
         captures = {path for path, reader in recordings if isinstance(reader, CaptureImporter)}
         if len(captures) == len(recordings):
             captures = set()
         sources += [SessionSource(str(path)) for path, _ in recordings if path not in captures]
-        sentences = [(path, CAPTURE_BESIDE) for path in sorted(captures)]
+        capture_sentences = [(path, CAPTURE_SENTENCE) for path in sorted(captures)]
         left_out = tuple(
             visible_line(f"{path}: {sentence}")
-            for path, sentence in (*sentences, *contents.left_out())
+            for path, sentence in (*capture_sentences, *contents.left_out())
         )
     if not sources:
-        raise UserError(f"{str(top)!r} holds no session that can be read: {REGISTRY.titles()}.")
+        raise UserError(
+            f"{str(top_folder)!r} holds no session that can be read: {REGISTRY.titles()}."
+        )
     return FolderSources(tuple(sources), left_out)
 
 
 def _project_sessions(folder: Path, depth: int) -> Iterator[SessionSource]:
     root = project_root(folder)
     if root is not None:
-        names = sorted(path.name for path in (root / "sessions").iterdir() if not path.is_symlink())
-        yield from (SessionSource(str(root), name) for name in names if SAFE_NAME.fullmatch(name))
+        session_ids = sorted(
+            path.name for path in (root / "sessions").iterdir() if not path.is_symlink()
+        )
+        yield from (
+            SessionSource(str(root), session_id)
+            for session_id in session_ids
+            if SAFE_NAME.fullmatch(session_id)
+        )
     if depth <= 0 or not folder.is_dir():
         return
     try:
-        inner = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+        subfolders = sorted(
+            path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()
+        )
     except OSError:
         return
-    for child in inner:
-        if not child.name.startswith("."):
-            yield from _project_sessions(child, depth - 1)
+    for subfolder in subfolders:
+        if not subfolder.name.startswith("."):
+            yield from _project_sessions(subfolder, depth - 1)
 
 
 def content_hash(source: SessionSource) -> str:
@@ -99,7 +109,9 @@ def content_hash(source: SessionSource) -> str:
     path, digest = Path(source.path), hashlib.sha256()
     if source.session:
         folder = path / "sessions" / source.session
-        files = [segment for segment in _files(folder) if SEGMENT_NAME.fullmatch(segment.name)]
+        files = [
+            segment for segment in _regular_files(folder) if SEGMENT_NAME.fullmatch(segment.name)
+        ]
     else:
         folder = path.parent
         # Further files of a recording are in a folder of the same name, or beside it, such as a database's log.
@@ -109,7 +121,7 @@ def content_hash(source: SessionSource) -> str:
             file
             for related in dict.fromkeys([path, *related_paths])
             if related.exists()
-            for file in _files(related)
+            for file in _regular_files(related)
         ]
     for file in files:
         digest.update(
@@ -121,9 +133,11 @@ def content_hash(source: SessionSource) -> str:
     return digest.hexdigest()
 
 
-def _files(path: Path) -> list[Path]:
+def _regular_files(path: Path) -> list[Path]:
     """Return a file, or the regular files below a folder, sorted and limited in number."""
     if path.is_file():
         return [path]
-    paths = [inner for inner, _ in zip(path.rglob("*"), range(MAX_FILES), strict=False)]
-    return sorted(inner for inner in paths if inner.is_file() and not inner.is_symlink())
+    paths = [inner_path for inner_path, _ in zip(path.rglob("*"), range(MAX_FILES), strict=False)]
+    return sorted(
+        inner_path for inner_path in paths if inner_path.is_file() and not inner_path.is_symlink()
+    )

@@ -13,21 +13,23 @@ from palimpsest.review.corpus.session_sources import SessionSource
 from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.review.session_figures import session_figures
 from palimpsest.review.session_review import PolicyLike, SessionReview
-from palimpsest.review.tables.cache_breaks import avoided_by
+from palimpsest.review.tables.cache_breaks import remedy_text
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.timeline import Timeline
 
 Rows = list[dict[str, Any]]
+MAX_ERROR_CHARS = 200
+"""Maximum characters of an error that a problem's sentence quotes."""
 FIGURES_KEY = "figures"
 """The key of a session's figures among the requested results."""
 WASTES_KEY = "wastes"
 """The key of a session's wastes, as of ``session_wastes``."""
-KEPT_WARM = "requests that keep the cache warm through a pause"
-SHORTER_OUTPUTS = "shorter outputs, or clearing them sooner"
-_REMEDIES = {
+WARMING_REMEDY = "requests that keep the cache warm through a pause"
+SHORTER_OUTPUTS_REMEDY = "shorter outputs, or clearing them sooner"
+_REMEDY_BY_KIND = {
     "again": "not reading again what is still in the context",
-    "unused": SHORTER_OUTPUTS,
-    "large": SHORTER_OUTPUTS,
+    "unused": SHORTER_OUTPUTS_REMEDY,
+    "large": SHORTER_OUTPUTS_REMEDY,
     "idle": "clearing large outputs after their last use",
 }
 """The remedy against each kind of waste except cache breaks."""
@@ -69,17 +71,17 @@ class SessionResult:
 def review_source(work: SessionWork) -> SessionResult:
     """Return the requested results of a source; never raises."""
     try:
-        return _rows_of(work)
+        return _session_result(work)
     except PalimpsestError as error:
         problem = str(error)
     except MemoryError:
         problem = "It cannot be read: it takes more memory than there is."
     except Exception as error:  # noqa: BLE001  # an error in one recording must not affect others
-        problem = f"It cannot be reviewed: {type(error).__name__}: {str(error)[:200]}."
+        problem = f"It cannot be reviewed: {type(error).__name__}: {str(error)[:MAX_ERROR_CHARS]}."
     return SessionResult(work.source, problems=(problem,), failed=True)
 
 
-def _rows_of(work: SessionWork) -> SessionResult:
+def _session_result(work: SessionWork) -> SessionResult:
     rows: dict[str, Rows] = {key: [] for key in work.policy_by_key}
     policies = {
         key: policy
@@ -87,7 +89,7 @@ def _rows_of(work: SessionWork) -> SessionResult:
         if key not in (FIGURES_KEY, WASTES_KEY)
     }
     price, window, summary = work.options
-    # Subagents in separate recordings are separate sources.
+    # Subagents whose recordings are separate files are separate sources.
     with open_recording(
         work.source.path, session=work.source.session, price=price, without_subagents=True
     ) as recording:
@@ -107,8 +109,10 @@ def _rows_of(work: SessionWork) -> SessionResult:
                 "requests": len(review.timeline.requests),
                 "unit": comparison.price.unit,
             }
-            replayed = [row for row in comparison.table.records() if row["policy"] != REPORTED_NAME]
-            for key, row in zip(policies, replayed, strict=True):
+            policy_rows = [
+                row for row in comparison.table.records() if row["policy"] != REPORTED_NAME
+            ]
+            for key, row in zip(policies, policy_rows, strict=True):
                 rows[key].append({**session_fields, **row})
     return SessionResult(work.source, rows, tuple(problems))
 
@@ -122,20 +126,22 @@ def session_wastes(review: SessionReview) -> dict[str, Any]:
     """
     price, timeline = review.price(None), review.timeline
     wastes = review.wastes()
-    remedies: dict[str, float] = defaultdict(float)
+    cost_by_remedy: dict[str, float] = defaultdict(float)
     for cache_break in review.breaks():
-        remedy = avoided_by(timeline, cache_break, price)
+        remedy = remedy_text(timeline, cache_break, price)
         if remedy:
-            remedies[KEPT_WARM if cache_break.cause == "idle" else remedy] += cache_break.cost
+            cost_by_remedy[WARMING_REMEDY if cache_break.cause == "idle" else remedy] += (
+                cache_break.cost
+            )
     for kind in wastes.kinds:
-        if remedy := _REMEDIES.get(kind.kind, ""):
-            remedies[remedy] += kind.cost
+        if remedy := _REMEDY_BY_KIND.get(kind.kind, ""):
+            cost_by_remedy[remedy] += kind.cost
     return {
         "session": timeline.session,
         "unit": wastes.unit,
         "is_fact": all(kind.cost_is_fact for kind in wastes.kinds),
         "kinds": {kind.kind: [kind.count, kind.cost] for kind in wastes.kinds},
-        "remedies": dict(remedies),
+        "remedies": dict(cost_by_remedy),
         "reported": _reported_requests(timeline),
     }
 

@@ -24,7 +24,9 @@ RATE_NAMES = ("input", "output", "cache_read", "cache_write", "cache_write_hour"
 """Meaning of the numbers between the slashes, in order; the last three are optional."""
 MAX_USD = 1_000_000.0
 """Maximum US dollars per million tokens; a larger number is refused as a mistake."""
-MAX_LIFETIME = 30 * 86_400.0
+MAX_QUOTED_CHARS = 40
+MAX_TOKENS_DIGITS = 12
+MAX_LIFETIME_SECONDS = 30 * 86_400.0
 SECONDS_BY_UNIT = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
@@ -67,8 +69,8 @@ def given_prices(text: str) -> GivenPrices:
         elif name == LIFETIME_WORD:
             lifetime = lifetime_seconds(value)
         else:
-            prices[_key(name, word)] = _rates(value, word)
-    return GivenPrices(tuple(_by_model(prices)), for_all, lifetime)
+            prices[_price_key(name, word)] = _price_of_rates(value, word)
+    return GivenPrices(tuple(_model_prices(prices)), for_all, lifetime)
 
 
 def price_word(key: str, value: object) -> str:
@@ -78,16 +80,16 @@ def price_word(key: str, value: object) -> str:
     """
     numbers = value
     if isinstance(value, Mapping):
-        unknown = sorted(str(name) for name in value if name not in RATE_NAMES)
-        if unknown:
+        unknown_names = sorted(str(name) for name in value if name not in RATE_NAMES)
+        if unknown_names:
             raise UserError(
-                f"The price of {key!r:.80} has {unknown[0]!r:.40}; known are {', '.join(RATE_NAMES)}."
+                f"The price of {key!r:.80} has {unknown_names[0]!r:.40}; known are {', '.join(RATE_NAMES)}."
             )
-        numbers = "/".join(_number_word(value.get(rate), key) for rate in RATE_NAMES).rstrip("/")
+        numbers = "/".join(_number_text(value.get(rate), key) for rate in RATE_NAMES).rstrip("/")
     elif isinstance(value, int | float):
-        numbers = _number_word(value, key)
-    is_key = key != "" and not any(char.isspace() or char == "=" for char in key)
-    if not isinstance(numbers, str) or not is_key:
+        numbers = _number_text(value, key)
+    is_valid_key = key != "" and not any(char.isspace() or char == "=" for char in key)
+    if not isinstance(numbers, str) or not is_valid_key:
         raise UserError(
             f"{key!r:.80} has no price: write {PRICE_EXAMPLE.partition('=')[2]!r}, or a table of {', '.join(RATE_NAMES)}."
         )
@@ -98,51 +100,51 @@ def lifetime_seconds(lifetime: str | float) -> float:
     """Return a cache's lifetime in seconds, from a number or words such as ``5m`` and ``1h``; raises UserError."""
     text = str(lifetime).strip().lower()
     unit = SECONDS_BY_UNIT.get(text[-1:])
-    number = _number(text if unit is None else text[:-1])
+    number = _parsed_number(text if unit is None else text[:-1])
     seconds = math.nan if number is None else number * (unit or 1.0)
-    if not 0 < seconds <= MAX_LIFETIME:
+    if not 0 < seconds <= MAX_LIFETIME_SECONDS:
         raise UserError(
             f"{str(lifetime)!r:.40} is no lifetime of the cache: give seconds, or 5m, 1h, 1d; at most 30 days."
         )
     return seconds
 
 
-def _key(name: str, word: str) -> PriceKey:
+def _price_key(name: str, word: str) -> PriceKey:
     """Return the model, tier and prompt length of a word: ``MODEL``, ``MODEL+batch``, ``MODEL+200000`` or both."""
-    model, *more = name.split("+")
-    tier, above = "", 0
-    for addition in more:
+    model, *additions = name.split("+")
+    tier, above_tokens = "", 0
+    for addition in additions:
         if addition in SERVICE_TIERS:
             tier = addition
-        elif addition.isascii() and addition.isdecimal() and int(addition[:12]) > 0:
-            above = int(addition[:12])
+        elif addition.isascii() and addition.isdecimal() and int(addition[:MAX_TOKENS_DIGITS]) > 0:
+            above_tokens = int(addition[:MAX_TOKENS_DIGITS])
         else:
             raise UserError(
                 f"{word!r:.80} is no price: behind + stands {', '.join(SERVICE_TIERS)}, or the tokens "
                 f"above which it holds, as in claude-sonnet-4-5+200000=6/22.5/0.6/7.5."
             )
     if not model:
-        raise UserError(_no_price(word))
-    return PriceKey(model, tier, above)
+        raise UserError(_no_price_sentence(word))
+    return PriceKey(model, tier, above_tokens)
 
 
-def _rates(value: str, word: str) -> Price:
+def _price_of_rates(value: str, word: str) -> Price:
     fields = value.split("/")
-    rates = [None if part == "" else _number(part) for part in fields]
+    rates = [None if field == "" else _parsed_number(field) for field in fields]
     has_wrong_rate = any(
-        part and (number is None or not 0 <= number <= MAX_USD)
-        for part, number in zip(fields, rates, strict=True)
+        field and (number is None or not 0 <= number <= MAX_USD)
+        for field, number in zip(fields, rates, strict=True)
     )
     if has_wrong_rate or not 2 <= len(rates) <= len(RATE_NAMES) or None in rates[:2]:
-        raise UserError(_no_price(word))
+        raise UserError(_no_price_sentence(word))
     return Price(**dict(zip(RATE_NAMES, rates, strict=False)))
 
 
-def _no_price(word: str) -> str:
+def _no_price_sentence(word: str) -> str:
     return f"{word!r:.80} is no price: write {PRICE_FORM}, as in {PRICE_EXAMPLE}."
 
 
-def _number(text: str) -> float | None:
+def _parsed_number(text: str) -> float | None:
     """Return a number written in ASCII digits; None for any other text."""
     if not text.isascii() or not text or "_" in text:
         return None
@@ -153,7 +155,7 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _number_word(value: object, key: str) -> str:
+def _number_text(value: object, key: str) -> str:
     if value is None:
         return ""
     try:
@@ -161,10 +163,12 @@ def _number_word(value: object, key: str) -> str:
             return f"{value:.12g}"
     except OverflowError:
         pass
-    raise UserError(f"The price of {key!r:.80} has {str(value)[:40]!r}, which is no such number.")
+    raise UserError(
+        f"The price of {key!r:.80} has {str(value)[:MAX_QUOTED_CHARS]!r}, which is no such number."
+    )
 
 
-def _by_model(prices: Mapping[PriceKey, Price]) -> Iterable[tuple[str, Price]]:
+def _model_prices(prices: Mapping[PriceKey, Price]) -> Iterable[tuple[str, Price]]:
     """Yield each model's price with those of its service tiers and long prompts."""
     for model in dict.fromkeys(key.model for key in prices):
         prices_by_key = {key: price for key, price in prices.items() if key.model == model}
@@ -184,9 +188,9 @@ def _by_model(prices: Mapping[PriceKey, Price]) -> Iterable[tuple[str, Price]]:
 
 def _with_tiers(prices_by_key: Mapping[PriceKey, Price], key: PriceKey) -> Price:
     tiers = [
-        PriceTier(above=other.above_tokens, price=price)
-        for other, price in prices_by_key.items()
-        if other.above_tokens and other.service_tier == key.service_tier
+        PriceTier(above=other_key.above_tokens, price=price)
+        for other_key, price in prices_by_key.items()
+        if other_key.above_tokens and other_key.service_tier == key.service_tier
     ]
     return prices_by_key[key].model_copy(
         update={"tiers": tuple(sorted(tiers, key=lambda tier: tier.above))}

@@ -32,26 +32,26 @@ class ListedLimits:
 
 def offline_price(model: str) -> Price | None:
     """Return a model's price; None where no list knows the model."""
-    entry = _entry(model)
+    entry = _listed_entry(model)
     return litellm_table.price(entry) if entry is not None else retired_price(model)
 
 
 def offline_source(model: str) -> str:
     """Return the name and date of the list from which ``offline_price`` takes a model's price."""
-    if _entry(model) is None:
+    if _listed_entry(model) is None:
         return RETIRED_SOURCE
     listed_name = offline_name(model)
-    listed_under = f"the name {listed_name} of " if listed_name is not None else ""
+    listed_name_text = f"the name {listed_name} of " if listed_name is not None else ""
     key = (listed_name or model).rpartition("/")[2]
     long_prompt_source = ""
     if long_prompt_prices(key, "anthropic") and litellm_table.entry(key):
         long_prompt_source = f" (of long prompts from {LONG_PROMPT_SOURCE})"
-    return listed_under + litellm_table.list_name() + long_prompt_source
+    return listed_name_text + litellm_table.list_name() + long_prompt_source
 
 
 def offline_window(model: str) -> int:
     """Return the most tokens that a model accepts in a request; 0 where the list does not contain the model."""
-    limit = (_entry(model) or {}).get("max_input_tokens")
+    limit = (_listed_entry(model) or {}).get("max_input_tokens")
     return limit if isinstance(limit, int) else 0
 
 
@@ -64,7 +64,7 @@ def offline_name(model: str) -> str | None:
     return meant_model(ref).key if litellm_table.find_model(ref) is None else None
 
 
-def _entry(model: str) -> dict[str, Any] | None:
+def _listed_entry(model: str) -> dict[str, Any] | None:
     try:
         ref = parse_model(model)
     except ConfigError:
@@ -99,11 +99,12 @@ def listed_limits(timeline: Timeline) -> ListedLimits:
 
 
 def _limits_text(limits: Mapping[str, int]) -> str:
-    limit_texts = ", ".join(
-        f"{size:,} tokens of {model}{_listed_name_remark(model)}" for model, size in limits.items()
+    limits_text = ", ".join(
+        f"{limit:,} tokens of {model}{_listed_name_remark(model)}"
+        for model, limit in limits.items()
     )
-    word = "limit is" if len(limits) == 1 else "limits are"
-    return f"The {word} not in the recording, but from {litellm_table.list_name()}: {limit_texts}."
+    verb_phrase = "limit is" if len(limits) == 1 else "limits are"
+    return f"The {verb_phrase} not in the recording, but from {litellm_table.list_name()}: {limits_text}."
 
 
 def _listed_name_remark(model: str) -> str:

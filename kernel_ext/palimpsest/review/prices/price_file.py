@@ -22,7 +22,7 @@ from palimpsest.review.prices.given_prices import (
 from palimpsest.transcript.errors import UserError
 
 PRICE_FILE_SUFFIXES = (".json", ".toml")
-MAX_BYTES = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 PriceWords = str | Path | Sequence[str | Path]
 """Words in the form of ``given_prices``, the name of a price file, or several of these."""
 
@@ -66,7 +66,7 @@ def _words_of(price_argument: str | Path) -> Iterator[str]:
     if path.suffix.lower() not in PRICE_FILE_SUFFIXES or ("=" in text and not path.is_file()):
         yield from text.split()
         return
-    value = _document(path)
+    value = _file_value(path)
     if not isinstance(value, dict):
         raise UserError(f"{str(path)!r} is no price file: it holds no table of models.")
     try:
@@ -77,12 +77,12 @@ def _words_of(price_argument: str | Path) -> Iterator[str]:
     yield from price_entries
 
 
-def _document(path: Path) -> Any:
+def _file_value(path: Path) -> Any:
     """Return a file's parsed content; raises UserError."""
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
             raise UserError(f"{str(path)!r} is no price file: it is larger than 1 MB.")
         text = content.decode("utf-8-sig")
         return json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
@@ -91,5 +91,7 @@ def _document(path: Path) -> Any:
             f"The price file {str(path)!r} cannot be read: {error.strerror or error}."
         ) from None
     except (ValueError, RecursionError) as error:
-        kind = path.suffix[1:].upper()
-        raise UserError(f"{str(path)!r} is no {kind}: {str(error).splitlines()[0]:.120}.") from None
+        format_name = path.suffix[1:].upper()
+        raise UserError(
+            f"{str(path)!r} is no {format_name}: {str(error).splitlines()[0]:.120}."
+        ) from None

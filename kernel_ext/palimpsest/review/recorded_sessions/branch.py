@@ -21,6 +21,7 @@ class Branch:
     units: float | None
     """An estimate in units of an uncached input token, where ``cost`` is None; None where no tokens are reported."""
     decisions: int
+    """Number of decisions about the context since the branches part."""
     answer: str
     """The beginning of the newest answer on one line; empty where there is none."""
     text: str = ""
@@ -32,7 +33,7 @@ class Branch:
     estimates: int = 0
     """Number of estimates among ``sizes``."""
     parent: str = ""
-    """The branch from which this one was forked; empty for the first branch."""
+    """Id of the branch from which this one was forked; empty for the first branch."""
     parent_title: str = ""
     forked_after: int = 0
     """Number of requests that it shares with the parent branch."""

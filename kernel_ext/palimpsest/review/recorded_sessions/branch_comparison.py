@@ -36,16 +36,17 @@ SCHEMA_VERSION = 1
 MAX_BRANCHES = 6
 """Maximum branches that are shown: the first, those between it and the given branch, and the newest."""
 MAX_ANSWER_CHARS = 600
+"""Maximum characters of an answer that is shown on one line."""
 MAX_TEXT_CHARS = 8_000
 """Maximum characters of an answer that is shown with its line breaks."""
-MAX_HEAD_CHARS = 32
-"""Maximum characters of a branch's title in a column's head."""
+MAX_COLUMN_TITLE_CHARS = 32
+"""Maximum characters of a branch's title as the title of a column."""
 JSON_FIELDS = (
     *("session", "title", "parent", "forked_after", "models", "policy", "requests", "usage"),
     *("cost", "units", "largest", "last", "decisions", "answer", "sizes", "estimates", "window"),
 )
 """The fields of a branch in JSON."""
-NO_BRANCH = (
+NO_BRANCH_SENTENCE = (
     "This session has no branch. session.fork(request=3), or %agent fork at request 3, begins one."
 )
 
@@ -63,17 +64,21 @@ class BranchComparison(BranchTable, ShownAsTable):
             (figure.name, *(value or None for value in figure.values)) for figure in self.figures
         ]
         rows.append(("newest answer", *(branch.answer or None for branch in self.branches)))
-        heads = [
-            one_line(branch.title or branch.session, MAX_HEAD_CHARS) for branch in self.branches
+        titles = [
+            one_line(branch.title or branch.session, MAX_COLUMN_TITLE_CHARS)
+            for branch in self.branches
         ]
         columns = (
             TableColumn("figure", "figure"),
-            *(TableColumn(f"branch_{number}", head) for number, head in enumerate(heads, start=1)),
+            *(
+                TableColumn(f"branch_{number}", title)
+                for number, title in enumerate(titles, start=1)
+            ),
         )
         title = f"Branches that part after request {self.parted_at}"
-        return ReportTable(title, columns, tuple(rows), self._notes())
+        return ReportTable(title, columns, tuple(rows), self._note_sentences())
 
-    def _notes(self) -> tuple[str, ...]:
+    def _note_sentences(self) -> tuple[str, ...]:
         notes = [_estimates_text(branch) for branch in self.branches if branch.estimates]
         if any(branch.units is not None for branch in self.branches):
             notes.append(f"{UNIT_PRICES.sentence} Such a cost is an estimate, marked {ESTIMATED}.")
@@ -104,30 +109,34 @@ def compare_branches(
     read_records: Callable[[str], Iterable[Record]],
     session_id: str,
 ) -> BranchComparison:
-    """Compare all branches of a session's tree after the point where the first two part, each after its parent.
+    """Return the branches of a session's tree side by side, each after its parent, from the point where the first two part.
 
     ``sessions`` are those of the project, and ``read_records`` returns the records of a session, also of a deleted session that a
     fork needs. Raises NotFound for an unknown session, and UserError for a session without branches.
     """
-    by_id = {session.id: session for session in sessions}
-    tree = _BranchTree(by_id, _origins(by_id.values(), read_records), session_id)
+    summary_by_id = {session.id: session for session in sessions}
+    tree = _BranchTree(summary_by_id, _origins(summary_by_id.values(), read_records), session_id)
     if len(tree.branches) == 1:
-        raise UserError(NO_BRANCH)
-    seq = tree.last_shared_seq()
-    titles = {branch.id: branch.title for branch in tree.branches}
+        raise UserError(NO_BRANCH_SENTENCE)
+    last_shared_seq = tree.last_shared_seq()
+    title_by_id = {branch.id: branch.title for branch in tree.branches}
     branches: list[Branch] = []
     parted_at = 0
     for branch in tree.shown_branches():
-        parent, forked_after = tree.forked.get(branch.id, ("", 0))
+        parent_id, forked_at_seq = tree.fork_points.get(branch.id, ("", 0))
         records = read_records(branch.id)
-        branch_values, parted_at = _read_branch(records, branch.id, seq, forked_after)
-        branches.append(replace(branch_values, parent=parent, parent_title=titles.get(parent, "")))
-    left_out = len(tree.branches) - len(branches)
-    return BranchComparison(parted_at, tuple(branches), left_out, tuple(_figure_rows(branches)))
+        branch_values, parted_at = _read_branch(records, branch.id, last_shared_seq, forked_at_seq)
+        branches.append(
+            replace(branch_values, parent=parent_id, parent_title=title_by_id.get(parent_id, ""))
+        )
+    left_out_count = len(tree.branches) - len(branches)
+    return BranchComparison(
+        parted_at, tuple(branches), left_out_count, tuple(_figure_rows(branches))
+    )
 
 
 _Origins = dict[str, ForkedFrom | None]
-"""For each session, its parent and the record after which it was forked; None for no parent."""
+"""By session id the parent and the record after which the session was forked from it; None for no parent."""
 
 
 def _origins(
@@ -137,24 +146,26 @@ def _origins(
     origins = {session.id: session.forked_from for session in sessions}
     pending = [origin for origin in origins.values() if origin is not None]
     while pending:
-        name = pending.pop().session_id
-        if name not in origins:
-            origins[name] = origin = _origin(name, read_records)
+        session_id = pending.pop().session_id
+        if session_id not in origins:
+            origins[session_id] = origin = _origin_of_deleted(session_id, read_records)
             pending += [origin] if origin is not None else []
     return origins
 
 
-def _origin(name: str, read_records: Callable[[str], Iterable[Record]]) -> ForkedFrom | None:
+def _origin_of_deleted(
+    session_id: str, read_records: Callable[[str], Iterable[Record]]
+) -> ForkedFrom | None:
     """Return the origin of a deleted session from its log; None where the log is gone."""
     try:
-        created = [
-            entry.event.session
-            for entry in read_records(name)
-            if isinstance(entry.event, SessionCreated)
+        created_sessions = [
+            record.event.session
+            for record in read_records(session_id)
+            if isinstance(record.event, SessionCreated)
         ]
     except NotFound:
         return None
-    return created[-1].forked_from if created else None
+    return created_sessions[-1].forked_from if created_sessions else None
 
 
 class _BranchTree:
@@ -167,103 +178,122 @@ class _BranchTree:
             raise NotFound(f"There is no session {session_id!r} in this project.")
         self._origins = origins
         self._session_id = session_id
-        root = self._ancestors(session_id)[-1]
-        self.branches = [info for info in sessions.values() if root in self._ancestors(info.id)]
-        existing = {branch.id for branch in self.branches}
-        self.forked = {
-            branch.id: nearest
+        root_id = self._session_and_ancestors(session_id)[-1]
+        self.branches = [
+            branch
+            for branch in sessions.values()
+            if root_id in self._session_and_ancestors(branch.id)
+        ]
+        branch_ids = {branch.id for branch in self.branches}
+        self.fork_points = {
+            branch.id: fork_point
             for branch in self.branches
-            if (nearest := self._nearest_branch(branch.id, existing))
+            if (fork_point := self._nearest_branch(branch.id, branch_ids))
         }
-        """For each branch: the nearest ancestor that is not deleted, and the last record that both share."""
+        """For each branch that was forked, by its id: the id of the nearest ancestor that is not deleted, and the sequence
+        number of the last record that both share."""
 
     def last_shared_seq(self) -> int:
         """Return the sequence number of the last record that all branches share."""
-        roots = [branch.id for branch in self.branches if branch.id not in self.forked]
+        root_ids = [branch.id for branch in self.branches if branch.id not in self.fork_points]
         # Where the first session was deleted, several branches may remain that were not forked from each other.
-        partings = [min(self._shared_seqs(top)) for top in roots] if len(roots) > 1 else []
-        return min((*partings, *(seq for _, seq in self.forked.values())))
+        shared_seqs = (
+            [min(self._shared_seqs(root_id)) for root_id in root_ids] if len(root_ids) > 1 else []
+        )
+        return min((*shared_seqs, *(seq for _, seq in self.fork_points.values())))
 
     def shown_branches(self) -> list[SessionSummary]:
-        """Return the shown branches, each after its parent, older ones first."""
-        ancestor_ids = {*self._ancestors(self._session_id)}
-        first = next((branch.id for branch in self.branches if branch.id not in self.forked), "")
-        others = sorted(
-            self.branches,
-            key=lambda branch: (branch.id != first, branch.id not in ancestor_ids, -branch.created),
+        """Return the branches that are shown, each after its parent, older ones first."""
+        ancestor_ids = {*self._session_and_ancestors(self._session_id)}
+        first_id = next(
+            (branch.id for branch in self.branches if branch.id not in self.fork_points), ""
         )
-        chosen_ids = {branch.id for branch in others[:MAX_BRANCHES]}
+        by_importance = sorted(
+            self.branches,
+            key=lambda branch: (
+                branch.id != first_id,
+                branch.id not in ancestor_ids,
+                -branch.created,
+            ),
+        )
+        chosen_ids = {branch.id for branch in by_importance[:MAX_BRANCHES]}
         return [branch for branch in self._in_order("") if branch.id in chosen_ids]
 
-    def _in_order(self, parent: str) -> Iterator[SessionSummary]:
+    def _in_order(self, parent_id: str) -> Iterator[SessionSummary]:
         """Yield the branches below a branch, each followed by those below it; for an empty id, all branches."""
-        children = [
-            branch for branch in self.branches if self.forked.get(branch.id, ("", 0))[0] == parent
+        child_branches = [
+            branch
+            for branch in self.branches
+            if self.fork_points.get(branch.id, ("", 0))[0] == parent_id
         ]
-        for branch in sorted(children, key=lambda branch: branch.created):
+        for branch in sorted(child_branches, key=lambda branch: branch.created):
             yield branch
             yield from self._in_order(branch.id)
 
-    def _ancestors(self, name: str) -> list[str]:
+    def _session_and_ancestors(self, session_id: str) -> list[str]:
         """Return a session and its ancestors, the nearest first."""
-        ancestors = [name]
-        while (origin := self._origins.get(ancestors[-1])) is not None:
-            if origin.session_id in ancestors:
+        session_ids = [session_id]
+        while (origin := self._origins.get(session_ids[-1])) is not None:
+            if origin.session_id in session_ids:
                 break
-            ancestors.append(origin.session_id)
-        return ancestors
+            session_ids.append(origin.session_id)
+        return session_ids
 
-    def _nearest_branch(self, name: str, branch_ids: set[str]) -> tuple[str, int] | None:
+    def _nearest_branch(self, session_id: str, branch_ids: set[str]) -> tuple[str, int] | None:
         """Return the nearest existing ancestor, and the sequence number of the last record that both share."""
-        ancestors = self._ancestors(name)
-        for index, session in enumerate(ancestors[1:], start=1):
-            if session in branch_ids:
-                return session, min(self._shared_seqs(name)[:index])
+        session_ids = self._session_and_ancestors(session_id)
+        for index, ancestor_id in enumerate(session_ids[1:], start=1):
+            if ancestor_id in branch_ids:
+                return ancestor_id, min(self._shared_seqs(session_id)[:index])
         return None
 
-    def _shared_seqs(self, name: str) -> list[int]:
+    def _shared_seqs(self, session_id: str) -> list[int]:
         """Return the sequence number of the last record shared with each ancestor, the nearest first."""
-        ancestors = self._ancestors(name)
-        return [origin.seq for session in ancestors[:-1] if (origin := self._origins.get(session))]
+        session_ids = self._session_and_ancestors(session_id)
+        return [
+            origin.seq
+            for session_id_below in session_ids[:-1]
+            if (origin := self._origins.get(session_id_below))
+        ]
 
 
 def _read_branch(
-    records: Iterable[Record], name: str, seq: int, forked_at: int
+    records: Iterable[Record], session_id: str, last_shared_seq: int, forked_at_seq: int
 ) -> tuple[Branch, int]:
-    """Return a branch's values after the record ``seq``, and the number of its requests before that record."""
+    """Return a branch's values after the record ``last_shared_seq``, and the number of its requests before that record."""
     state = State()
     earlier_ids: frozenset[str] = frozenset()
-    infos: dict[str, AssistantMessage] = {}
-    shared_count = decisions = forked_after = 0
+    infos_by_id: dict[str, AssistantMessage] = {}
+    shared_count = decision_count = forked_after = 0
     sent_requests: list[StepRequest] = []
-    is_past = False
+    is_after_parting = False
     for record in records:
-        if record.seq > seq and not is_past:
-            is_past = True
+        if record.seq > last_shared_seq and not is_after_parting:
+            is_after_parting = True
             earlier_ids = frozenset(message.id for message in state.messages())
         state.apply(record)
         match record.event:
             case StepRequested(request=request) if request.message_id is not None:
-                forked_after += record.seq <= forked_at
-                shared_count += not is_past
-                sent_requests += [request] if is_past else []
-            case MessageUpdated(info=AssistantMessage() as info) if is_past:
+                forked_after += record.seq <= forked_at_seq
+                shared_count += not is_after_parting
+                sent_requests += [request] if is_after_parting else []
+            case MessageUpdated(info=AssistantMessage() as info) if is_after_parting:
                 # A request that was reverted later was paid for, too.
-                infos |= {info.id: info} if info.id not in earlier_ids else {}
+                infos_by_id |= {info.id: info} if info.id not in earlier_ids else {}
             case DecisionMade():
-                decisions += is_past
+                decision_count += is_after_parting
             case _:
                 pass
-    messages = state.messages() if is_past else ()
-    messages_since = tuple(message for message in messages if message.id not in earlier_ids)
+    messages = state.messages() if is_after_parting else ()
+    later_messages = tuple(message for message in messages if message.id not in earlier_ids)
     branch_values = _branch_with_figures(
-        name, state, messages_since, list(infos.values()), sent_requests, decisions
+        session_id, state, later_messages, list(infos_by_id.values()), sent_requests, decision_count
     )
     return replace(branch_values, forked_after=forked_after), shared_count
 
 
-FIGURE_TEXTS: tuple[tuple[str, Callable[[Branch], str]], ...] = (
-    ("forked from", lambda branch: _forked_from(branch)),
+FIGURE_FUNCTIONS: tuple[tuple[str, Callable[[Branch], str]], ...] = (
+    ("forked from", lambda branch: _forked_from_text(branch)),
     ("model", lambda branch: ", ".join(branch.models)),
     ("policy", lambda branch: branch.policy or "configured"),
     ("requests since", lambda branch: count(branch.requests)),
@@ -278,18 +308,18 @@ FIGURE_TEXTS: tuple[tuple[str, Callable[[Branch], str]], ...] = (
 
 
 def _figure_rows(branches: Sequence[Branch]) -> Iterator[BranchFigure]:
-    for name, value in FIGURE_TEXTS:
-        values = tuple(value(branch) for branch in branches)
+    for name, value_of in FIGURE_FUNCTIONS:
+        values = tuple(value_of(branch) for branch in branches)
         # The fork's position is not compared, and a branch without requests has no model to compare.
         branch_values = values if name != "model" else filter(None, values)
-        differ = name != "forked from" and len({*branch_values}) > 1
-        yield BranchFigure(name, values, differ)
+        branches_differ = name != "forked from" and len({*branch_values}) > 1
+        yield BranchFigure(name, values, branches_differ)
 
 
-def _forked_from(branch: Branch) -> str:
+def _forked_from_text(branch: Branch) -> str:
     if not branch.parent:
         return ""
-    return f"{one_line(branch.parent_title or branch.parent, MAX_HEAD_CHARS)}, after request {branch.forked_after}"
+    return f"{one_line(branch.parent_title or branch.parent, MAX_COLUMN_TITLE_CHARS)}, after request {branch.forked_after}"
 
 
 def _cost_text(branch: Branch) -> str:
@@ -300,31 +330,31 @@ def _cost_text(branch: Branch) -> str:
 
 def _estimates_text(branch: Branch) -> str:
     """Return a sentence on the estimates among a branch's tokens."""
-    name = one_line(branch.title or branch.session, MAX_HEAD_CHARS)
+    title = one_line(branch.title or branch.session, MAX_COLUMN_TITLE_CHARS)
     if branch.estimates == len(branch.sizes):
-        return f"Tokens of requests of {name} are estimates: no provider reported them."
-    count_words = "One request" if branch.estimates == 1 else f"{branch.estimates} requests"
+        return f"Tokens of requests of {title} are estimates: no provider reported them."
+    count_text = "One request" if branch.estimates == 1 else f"{branch.estimates} requests"
     verb = "has" if branch.estimates == 1 else "have"
-    return f"{count_words} of {len(branch.sizes)} of {name} {verb} estimated tokens; all others were reported."
+    return f"{count_text} of {len(branch.sizes)} of {title} {verb} estimated tokens; all others were reported."
 
 
 def _branch_with_figures(
-    name: str,
+    session_id: str,
     state: State,
-    messages_since: Messages,
+    later_messages: Messages,
     infos: Sequence[AssistantMessage],
     sent_requests: Sequence[StepRequest],
-    decisions: int,
+    decision_count: int,
 ) -> Branch:
     session = state.session
-    answers = [message for message in messages_since if isinstance(message.info, AssistantMessage)]
+    answers = [message for message in later_messages if isinstance(message.info, AssistantMessage)]
     usage, cost = Usage(), 0.0
     for info in infos:
         usage = usage.plus(info.tokens)
         cost += info.cost or 0.0
     is_priced = all(info.cost is not None for info in infos if info.tokens.prompt)
-    reporting = [info for info in infos if info.tokens.prompt and not info.tokens.estimated]
-    reported_tokens = {info.id: info.tokens.prompt for info in reporting}
+    reported_infos = [info for info in infos if info.tokens.prompt and not info.tokens.estimated]
+    reported_tokens = {info.id: info.tokens.prompt for info in reported_infos}
     sizes = [
         reported_tokens.get(request.message_id or "", request.tokens) for request in sent_requests
     ]
@@ -336,7 +366,7 @@ def _branch_with_figures(
     )
     choice = session.policy_choice if session is not None else None
     return Branch(
-        session=name,
+        session=session_id,
         title=session.title if session is not None else "",
         models=tuple(dict.fromkeys(request.model.ref.id for request in sent_requests)),
         policy=_choice_text(choice) if choice is not None else "",
@@ -344,7 +374,7 @@ def _branch_with_figures(
         usage=usage,
         cost=cost if is_priced else None,
         units=None if is_priced else units,
-        decisions=decisions,
+        decisions=decision_count,
         answer=one_line(answer_text, MAX_ANSWER_CHARS),
         text=f"{answer_text[: MAX_TEXT_CHARS - 1]}…" if is_long else answer_text,
         sizes=tuple(sizes),
@@ -357,8 +387,8 @@ def _branch_with_figures(
 
 def _choice_text(choice: PolicyChoice) -> str:
     """Return a chosen policy as text: its preset, and the changed numbers."""
-    changes = "".join(f", {name}={value}" for name, value in choice.changes.items())
-    return one_line(f"{choice.base}{changes}", MAX_ANSWER_CHARS)
+    changes_text = "".join(f", {name}={value}" for name, value in choice.changes.items())
+    return one_line(f"{choice.base}{changes_text}", MAX_ANSWER_CHARS)
 
 
 def _newest_answer_text(answers: Messages | list[Any]) -> str:

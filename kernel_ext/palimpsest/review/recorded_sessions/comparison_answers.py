@@ -10,7 +10,7 @@ from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.view_queries import AskComparison, ViewAnswer, ViewQuery
 from palimpsest.transcript.errors import UserError
 
-SAME_SESSION = "This is the session itself; choose another one to compare it with."
+SAME_SESSION_SENTENCE = "This is the session itself; choose another one to compare it with."
 
 
 class ComparisonAnswers:
@@ -23,34 +23,34 @@ class ComparisonAnswers:
     def __init__(self, first: SessionReview, second: SessionReview) -> None:
         self._first = first
         self._second = second
-        self._newest: tuple[str | None, SessionComparison] | None = None
+        self._newest_comparison: tuple[str | None, SessionComparison] | None = None
         """The newest comparison, with the price in it as words."""
 
     def is_about(self, first: SessionReview, second: SessionReview) -> bool:
-        """Return whether these reviews are compared; a session that has grown has another one."""
+        """Return whether the given reviews are compared; a session that has grown has another review."""
         return self._first is first and self._second is second
 
     def answer(self, query: ViewQuery, _policies: ChosenPolicies = NO_POLICIES) -> ViewAnswer:
         """Return the comparison, unless the front end has it; for a question that cannot be answered, a sentence."""
         if not isinstance(query, AskComparison):
             return ViewAnswer(error="Of two sessions only their comparison is answered here.")
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         try:
-            comparison = self._comparison(query.price)
+            comparison = self._comparison_at_price(query.price)
         except (UserError, ValueError) as error:
             return ViewAnswer(error=str(error))
         is_known = query.known == comparison.stamp
         return ViewAnswer(
             comparison=None if is_known else comparison,
             unchanged=is_known,
-            milliseconds=round(1000 * (time.perf_counter() - began)),
+            milliseconds=round(1000 * (time.perf_counter() - started_at)),
         )
 
-    def _comparison(self, price: str | None) -> SessionComparison:
+    def _comparison_at_price(self, price: str | None) -> SessionComparison:
         from palimpsest.review.recorded_sessions.comparison_view import comparison_view
 
-        if self._newest is not None and self._newest[0] == price:
-            return self._newest[1]
+        if self._newest_comparison is not None and self._newest_comparison[0] == price:
+            return self._newest_comparison[1]
         for review in (self._first, self._second):
             if not review.timeline.requests:
                 raise UserError(
@@ -59,5 +59,5 @@ class ComparisonAnswers:
                 )
         _, view = comparison_view(self._first, self._second, without_files(price))
         comparison = view.model_copy(update={"stamp": uuid4().hex[:12]})
-        self._newest = price, comparison
+        self._newest_comparison = price, comparison
         return comparison

@@ -13,7 +13,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.growing_timeline import GrowingTimeline
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.request_contents.request_blocks import tokens_beside
+from palimpsest.review.request_contents.request_blocks import separate_tokens
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.session_review import GetPolicy, session_ruler
 from palimpsest.review.tables.references import GrowingReferences
@@ -23,6 +23,8 @@ from palimpsest.transcript.timeline import Timeline
 
 RULER_TOLERANCE = 0.01
 """Share by which a new fit must differ to be used; a hundredth is one or two pixels of the inspector's picture."""
+MIN_COMPARED_TOKENS = 1_000.0
+"""Unseen tokens below this number are compared as if they were as many."""
 
 
 @dataclass(eq=False)
@@ -44,26 +46,26 @@ class GrowingReview:
         """Return the review of the whole log so far; raises NotFound."""
         growing_timeline = self._growing_timeline(self.session_id)
         timeline = growing_timeline.newest_timeline()
-        settled = growing_timeline.settled_items
-        fitted = session_ruler(timeline, lambda: self._section_tokens)
-        self._ruler = stable_ruler(self._ruler, fitted)
+        settled_count = growing_timeline.settled_item_count
+        fitted_ruler = session_ruler(timeline, lambda: self._separate_tokens)
+        self._ruler = stable_ruler(self._ruler, fitted_ruler)
         return RecordingReview(
             timeline,
             self.get_policy,
             self.price_of,
             SentRequests(self.store, self.session_id),
-            self._children_of,
-            references_of=partial(self._references.references_until, settled=settled),
+            self._subagent_timelines_of,
+            references_of=partial(self._references.references_until, settled_count=settled_count),
             ruler=self._ruler,
             problems=self.problems,
             note_files=self.note_files,
         )
 
     @cached_property
-    def _section_tokens(self) -> int:
+    def _separate_tokens(self) -> int:
         """Tokens of the recorded system prompt and tools, which are read once."""
         sent_requests = SentRequests(self.store, self.session_id)
-        return tokens_beside(sent_requests.system, sent_requests.tools_text)
+        return separate_tokens(sent_requests.system, sent_requests.tools_text)
 
     def _growing_timeline(self, session_id: str) -> GrowingTimeline:
         if session_id not in self._timelines:
@@ -71,18 +73,23 @@ class GrowingReview:
             self._timelines[session_id] = timeline
         return self._timelines[session_id]
 
-    def _children_of(self, parent: str) -> Sequence[Timeline]:
+    def _subagent_timelines_of(self, parent_id: str) -> Sequence[Timeline]:
         return [
             self._growing_timeline(session.id).newest_timeline()
             for session in self.store.list()
-            if session.parent_id == parent
+            if session.parent_id == parent_id
         ]
 
 
-def stable_ruler(ruler: Ruler | None, fitted: Ruler) -> Ruler:
+def stable_ruler(ruler: Ruler | None, fitted_ruler: Ruler) -> Ruler:
     """Return the earlier ruler, unless the newly fitted ruler differs from it by more than the tolerance."""
-    if ruler is None or (ruler.is_fitted, ruler.estimator) != (fitted.is_fitted, fitted.estimator):
-        return fitted
-    factor_change = abs(fitted.factor - ruler.factor) / ruler.factor
-    unseen = abs(fitted.unseen_tokens - ruler.unseen_tokens) / max(ruler.unseen_tokens, 1_000.0)
-    return fitted if max(factor_change, unseen) > RULER_TOLERANCE else ruler
+    if ruler is None or (ruler.is_fitted, ruler.estimator) != (
+        fitted_ruler.is_fitted,
+        fitted_ruler.estimator,
+    ):
+        return fitted_ruler
+    factor_change = abs(fitted_ruler.factor - ruler.factor) / ruler.factor
+    unseen_change = abs(fitted_ruler.unseen_tokens - ruler.unseen_tokens) / max(
+        ruler.unseen_tokens, MIN_COMPARED_TOKENS
+    )
+    return fitted_ruler if max(factor_change, unseen_change) > RULER_TOLERANCE else ruler

@@ -13,7 +13,7 @@ from palimpsest.review.context_report.context_report import ContextReport
 from palimpsest.review.context_report.window_contents import WAY_OF_STATE, Reduction, whole_tokens
 from palimpsest.review.request_contents.request_blocks import UNSEEN_KIND
 from palimpsest.review.session_review import SessionReview
-from palimpsest.review.tables.explanation import transition_words
+from palimpsest.review.tables.explanation import transition_text
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 
@@ -42,14 +42,14 @@ def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
         calibration=ruler.factor,
         reported_tokens=last_request.reported,
         items=whole_tokens(
-            _item(block, scrub) for block in (*last_shown.blocks, *last_shown.outside_blocks)
+            _report_item(block, scrub) for block in (*last_shown.blocks, *last_shown.outside_blocks)
         ),
-        reductions=tuple(_reductions(review, last_request.index, scrub)),
+        reductions=tuple(_item_reductions(review, last_request.index, scrub)),
         recorded_by=timeline.origin,
     )
 
 
-def _item(block: RequestItem, scrub: Scrub) -> RequestItem:
+def _report_item(block: RequestItem, scrub: Scrub) -> RequestItem:
     kind = GAUGE_KINDS.get(block.kind, block.kind)
     return RequestItem(
         kind=kind if kind in FILL_KINDS else "used",
@@ -60,7 +60,7 @@ def _item(block: RequestItem, scrub: Scrub) -> RequestItem:
     )
 
 
-def _reductions(review: SessionReview, request: int, scrub: Scrub) -> Iterator[Reduction]:
+def _item_reductions(review: SessionReview, request: int, scrub: Scrub) -> Iterator[Reduction]:
     timeline, factor = review.timeline, review.ruler.factor
     weights = timeline.weights(review.ruler.estimator)
     for item in timeline.items[: timeline.requests[request].items]:
@@ -75,7 +75,7 @@ def _reductions(review: SessionReview, request: int, scrub: Scrub) -> Iterator[R
             text=one_line(scrub(item.label)),
             rule=transition.rule or "not recorded",
             reason=f"Since request {transition.request + 1}: "
-            + scrub(transition_words(transition, weights[item.index], transition.tokens, factor)),
+            + scrub(transition_text(transition, weights[item.index], transition.tokens, factor)),
             tokens_before=round(tokens_before),
             tokens_after=tokens_after,
             part_id=item.id,

@@ -19,7 +19,7 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
 from palimpsest.recordings.import_journal.journal_writer import size_of
-from palimpsest.recordings.reading.reading_budget import counting
+from palimpsest.recordings.reading.reading_budget import counted_spending
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
@@ -89,7 +89,9 @@ class Recording(Sequence[AnyReview]):
         """The places that could not be read."""
         if not self._reads_log:
             return self._problems
-        return tuple(place for session_id in self.ids for place in self._store.problems(session_id))
+        return tuple(
+            problem for session_id in self.ids for problem in self._store.problems(session_id)
+        )
 
     @overload
     def __getitem__(self, key: int | str) -> AnyReview: ...
@@ -99,29 +101,29 @@ class Recording(Sequence[AnyReview]):
     def __getitem__(self, key: int | str | slice) -> AnyReview | Sequence[AnyReview]:
         """Return a session by its number from 0 or by its id; raises IndexError or NotFound."""
         if isinstance(key, slice):
-            return [self._review(session_id) for session_id in self.ids[key]]
+            return [self._review_of_session(session_id) for session_id in self.ids[key]]
         if isinstance(key, int):
             if not -len(self) <= key < len(self):
                 raise IndexError(
-                    f"The recording has no session {key}; {self._count_words()}, counted from 0."
+                    f"The recording has no session {key}; {self._count_text()}, counted from 0."
                 )
-            return self._review(self.ids[key])
+            return self._review_of_session(self.ids[key])
         if key not in self.ids:
             raise NotFound(f"The recording has no session {key!r}; it has {', '.join(self.ids)}.")
-        return self._review(key)
+        return self._review_of_session(key)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __iter__(self) -> Iterator[AnyReview]:
-        return (self._review(session_id) for session_id in self.ids)
+        return (self._review_of_session(session_id) for session_id in self.ids)
 
     def answers(self, session: str = "") -> "SessionAnswers":
         """Return the object for questions about a session, by default the first; raises NotFound."""
         from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 
         if not self.ids or (session and session not in self.ids):
-            raise NotFound(f"The recording has no session {session!r}; {self._count_words()}.")
+            raise NotFound(f"The recording has no session {session!r}; {self._count_text()}.")
         return SessionAnswers(
             self._store,
             session or self.ids[0],
@@ -131,11 +133,11 @@ class Recording(Sequence[AnyReview]):
             note_files=self.note_files,
         )
 
-    def _count_words(self) -> str:
+    def _count_text(self) -> str:
         return f"it has {counted_noun(len(self), 'session')}"
 
     @collection_paused()
-    def _review(self, session_id: str) -> AnyReview:
+    def _review_of_session(self, session_id: str) -> AnyReview:
         return review_made_by(
             self._review_maker,
             self._store,
@@ -245,10 +247,10 @@ def _import_into_memory(
     if path.exists() and size_of(path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
         return None
     store = MemoryStore()
-    with counting() as count:
+    with counted_spending() as counted_bytes:
 
         def is_too_large() -> bool:
-            return count() > MAX_MEMORY_BYTES
+            return counted_bytes() > MAX_MEMORY_BYTES
 
         is_cancelled = control.is_cancelled
         limited_control = replace(

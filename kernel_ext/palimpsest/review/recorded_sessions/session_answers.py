@@ -17,7 +17,7 @@ from palimpsest.review.recorded_sessions.growing_review import GrowingReview
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.stored_review import stored_review
 from palimpsest.review.session_review import GetPolicy, SessionReview
-from palimpsest.review.tables.subagents import MAX_LEVELS
+from palimpsest.review.tables.subagents import MAX_DEPTH
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
@@ -28,6 +28,8 @@ from palimpsest.store.interface import Problem, Store
 from palimpsest.store.session_notes import NoteFiles
 from palimpsest.transcript.errors import UserError
 
+EPOCH_CHARS = 12
+"""Characters of the random name of an epoch."""
 MAX_VIEWS = 4
 """Maximum views that are stored as the base of patches: those of a tab and a cell, and the previous view of each."""
 MAX_SUBAGENTS = 2
@@ -53,23 +55,27 @@ class SessionReviews:
         self._store = store
         self._session_id = session_id
         self._price_of = price_of
-        self._newest: tuple[int, RecordingReview] | None = None
+        self._newest_seq_and_review: tuple[int, RecordingReview] | None = None
         self._lock = threading.Lock()
 
     def review_at(self, seq: int) -> RecordingReview:
-        """Return the review up to a record, the same object until there are more records; raises NotFound."""
+        """Return the review of the log up to record ``seq``, the same object for the same record; raises NotFound."""
         with self._lock:
-            if self._newest is None or self._newest[0] != seq:
-                self._newest = seq, stored_review(self._store, self._session_id, self._price_of)
-            return self._newest[1]
+            if self._newest_seq_and_review is None or self._newest_seq_and_review[0] != seq:
+                self._newest_seq_and_review = (
+                    seq,
+                    stored_review(self._store, self._session_id, self._price_of),
+                )
+            return self._newest_seq_and_review[1]
 
 
 @dataclass(frozen=True, slots=True)
-class SessionPlace:
+class LogState:
     """The newest record of a session's log, and whether the session can be written here."""
 
     seq: int
-    is_own: bool = False
+    """Number of the newest record; 0 without any."""
+    is_writable: bool = False
 
 
 class SessionAnswers:
@@ -84,7 +90,7 @@ class SessionAnswers:
         store: Store,
         session_id: str,
         price_of: PriceOf,
-        place: Callable[[], SessionPlace] | None = None,
+        log_state: Callable[[], LogState] | None = None,
         get_policy: GetPolicy = get,
         problems_of: Callable[[str], Sequence[Problem]] | None = None,
         note_files: NoteFiles | None = None,
@@ -94,13 +100,13 @@ class SessionAnswers:
         self._store = store
         self._price_of = price_of
         self._get_policy = get_policy
-        self._place = place or self._stored_place
+        self._log_state = log_state or self._stored_log_state
         self._problems_of = problems_of
         self._note_files = note_files
-        self._subagents: OrderedDict[str, SessionAnswers] = OrderedDict()
+        self._answers_by_subagent: OrderedDict[str, SessionAnswers] = OrderedDict()
         self._growing_review: GrowingReview | None = None
         self._answers: ViewAnswers | None = None
-        self._own = False
+        self._is_writable = False
         self._views: OrderedDict[Hashable, TimelineView] = OrderedDict()
         """The newest views that were sent, by price, chosen policies, epoch and ``seq``."""
 
@@ -112,8 +118,8 @@ class SessionAnswers:
         if query.subagent is not None:
             return self._answer_of_subagent(query, query.subagent, policies)
         try:
-            current = None if isinstance(query, AskView) else self._answers
-            answers = current or self._current_answers()
+            known_answers = None if isinstance(query, AskView) else self._answers
+            answers = known_answers or self._current_answers()
         except UserError as error:
             return ViewAnswer(error=str(error))
         view_answer = answers.answer(query, policies)
@@ -121,25 +127,25 @@ class SessionAnswers:
             return view_answer
         # Without policies of the user's the presets, which the first picture does without, need not be imported.
         options = policy_choices(policies)[: len(policies)] if policies else ()
-        return self._as_patch(query, view_answer, options)
+        return self._patched_answer(query, view_answer, options)
 
     def _answer_of_subagent(
-        self, query: ViewQuery, session: str, policies: ChosenPolicies
+        self, query: ViewQuery, session_id: str, policies: ChosenPolicies
     ) -> ViewAnswer:
-        """Return the answer about a session that calls of this one started."""
-        answers = self._subagents.pop(session, None)
-        if answers is None and not self._is_subagent(session):
-            return ViewAnswer(error=f"The subagent {session:.60} is not there.")
-        self._subagents[session] = answers = answers or SessionAnswers(
+        """Return the answer to a question about a subagent of the session."""
+        answers = self._answers_by_subagent.pop(session_id, None)
+        if answers is None and not self._is_subagent(session_id):
+            return ViewAnswer(error=f"The subagent {session_id:.60} is not there.")
+        self._answers_by_subagent[session_id] = answers = answers or SessionAnswers(
             self._store,
-            session,
+            session_id,
             self._price_of,
             get_policy=self._get_policy,
             problems_of=self._problems_of,
             note_files=self._note_files,
         )
-        while len(self._subagents) > MAX_SUBAGENTS:
-            self._subagents.popitem(last=False)
+        while len(self._answers_by_subagent) > MAX_SUBAGENTS:
+            self._answers_by_subagent.popitem(last=False)
         answer = answers.answer(query.model_copy(update={"subagent": None}), policies)
         within = {"within": self.session_id}
         if answer.view is not None:
@@ -150,12 +156,12 @@ class SessionAnswers:
             return answer.model_copy(update={"patch": patch})
         return answer
 
-    def _is_subagent(self, session: str) -> bool:
-        """Return whether a session was started by a call of this one, directly or through others."""
-        parents = {info.id: info.parent_id for info in self._store.list()}
-        for _ in range(MAX_LEVELS):
-            session = parents.get(session) or ""
-            if session == self.session_id:
+    def _is_subagent(self, session_id: str) -> bool:
+        """Return whether a session is a subagent of this session, or of one of its subagents."""
+        parent_id_by_id = {info.id: info.parent_id for info in self._store.list()}
+        for _ in range(MAX_DEPTH):
+            session_id = parent_id_by_id.get(session_id) or ""
+            if session_id == self.session_id:
                 return True
         return False
 
@@ -163,16 +169,16 @@ class SessionAnswers:
         """Return the review of the session as it is now; raises NotFound."""
         return self._current_answers().review
 
-    def _as_patch(
+    def _patched_answer(
         self, query: AskView, answer: ViewAnswer, options: Sequence[PolicyOption]
     ) -> ViewAnswer:
         """Return an answer with a patch of the front end's view instead of the whole view, if that view is known."""
         view = answer.view
         if view is None:
             return answer
-        view_kind = query.price, tuple(options)
-        earlier_view = self._views.get((view_kind, query.epoch or "", query.after or 0))
-        self._views[view_kind, view.epoch, view.seq] = view
+        view_options = query.price, tuple(options)
+        earlier_view = self._views.get((view_options, query.epoch or "", query.after or 0))
+        self._views[view_options, view.epoch, view.seq] = view
         while len(self._views) > MAX_VIEWS:
             self._views.popitem(last=False)
         if earlier_view is None:
@@ -182,14 +188,14 @@ class SessionAnswers:
         return answer.model_copy(update={"view": None, "patch": patch_of(earlier_view, view)})
 
     def _current_answers(self) -> ViewAnswers:
-        place, answers = self._place(), self._answers
+        log_state, answers = self._log_state(), self._answers
         if (
             answers is not None
-            and self._own == place.is_own
-            and not self._has_changed(answers, place)
+            and self._is_writable == log_state.is_writable
+            and not self._has_changed(answers, log_state)
         ):
             return answers
-        if self._growing_review is None or (answers is not None and place.seq < answers.seq):
+        if self._growing_review is None or (answers is not None and log_state.seq < answers.seq):
             self._growing_review = GrowingReview(
                 self._store,
                 self.session_id,
@@ -199,22 +205,22 @@ class SessionAnswers:
                 self._note_files,
             )
         review = self._growing_review.review()
-        epoch = uuid4().hex[:12]
+        epoch = uuid4().hex[:EPOCH_CHARS]
         if answers is not None and review.ruler == answers.review.ruler:
             epoch = answers.epoch
-        self._own = place.is_own
+        self._is_writable = log_state.is_writable
         self._answers = ViewAnswers(
-            review, with_own_policies=place.is_own, seq=place.seq, epoch=epoch
+            review, is_writable=log_state.is_writable, seq=log_state.seq, epoch=epoch
         )
         return self._answers
 
-    def _has_changed(self, current: ViewAnswers, place: SessionPlace) -> bool:
-        if place.seq <= current.seq:
+    def _has_changed(self, known_answers: ViewAnswers, log_state: LogState) -> bool:
+        if log_state.seq <= known_answers.seq:
             # A shorter log is a different log, or was deleted.
-            return place.seq < current.seq
-        newer = self._store.read(self.session_id, current.seq, only=GROWTH_EVENTS)
-        return next(newer, None) is not None
+            return log_state.seq < known_answers.seq
+        newer_records = self._store.read(self.session_id, known_answers.seq, only=GROWTH_EVENTS)
+        return next(newer_records, None) is not None
 
-    def _stored_place(self) -> SessionPlace:
-        newest = next(self._store.stream(self.session_id), None)
-        return SessionPlace(newest.seq if newest is not None else 0)
+    def _stored_log_state(self) -> LogState:
+        newest_record = next(self._store.stream(self.session_id), None)
+        return LogState(newest_record.seq if newest_record is not None else 0)

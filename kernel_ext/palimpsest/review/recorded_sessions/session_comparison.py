@@ -34,11 +34,11 @@ def compare_sessions(
     """
     from palimpsest.review.recorded_comparison import compare_recorded
 
-    return compare_recorded(reviewed_session(first), reviewed_session(second), price)
+    return compare_recorded(review_of_source(first), review_of_source(second), price)
 
 
-def reviewed_session(source: SessionReview | Reviewed | str | Path) -> SessionReview:
-    """Return the review that is given, or that a session has, or of the first session with a request of a recording."""
+def review_of_source(source: SessionReview | Reviewed | str | Path) -> SessionReview:
+    """Return the review of a source: itself, that of a session, or of the first session with a request in a recording."""
     if isinstance(source, SessionReview):
         return source
     if not isinstance(source, str | Path):
@@ -46,9 +46,11 @@ def reviewed_session(source: SessionReview | Reviewed | str | Path) -> SessionRe
     return first_with_requests(open_recording(source), str(source))
 
 
-def first_with_requests(reviews: Iterable[AnyReview], name: str) -> AnyReview:
-    """Return the first session with a request that is no subagent's; raises UserError, with the name, where there is none."""
+def first_with_requests(reviews: Iterable[AnyReview], source_name: str) -> AnyReview:
+    """Return the first review of a session with requests that is no subagent; raises UserError where there is none."""
     for review in reviews:
         if review.timeline.requests and review.timeline.parent is None:
             return review
-    raise UserError(f"{name!r} holds no session with a request, so there is nothing to compare.")
+    raise UserError(
+        f"{source_name!r} holds no session with a request, so there is nothing to compare."
+    )

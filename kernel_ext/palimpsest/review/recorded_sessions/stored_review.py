@@ -26,7 +26,7 @@ def stored_review(store: Store, session_id: str, price_of: PriceOf) -> Recording
 
 
 def review_made_by(
-    make: ReviewMaker[AnyReview],
+    make_review: ReviewMaker[AnyReview],
     store: Store,
     session_id: str,
     price_of: PriceOf,
@@ -39,32 +39,34 @@ def review_made_by(
     is_alone: bool = False,
     note_files: NoteFiles | None = None,
 ) -> AnyReview:
-    """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound.
+    """Return what ``make_review`` returns for a session, whose timeline is built, or with ``in_file`` read from its file; raises NotFound.
 
-    ``own_only`` is passed to ``timeline_of``; with ``is_alone`` no sessions of subagents are searched for.
+    With ``own_only`` a fork has only its own requests; with ``is_alone`` no subagents are searched for.
     """
 
-    def timeline(session: str) -> Timeline:
-        return timeline_of(store, session, counter, price_of, own_only=own_only)
+    def timeline_with_id(session_id: str) -> Timeline:
+        return timeline_of(store, session_id, counter, price_of, own_only=own_only)
 
-    def children_of(parent: str) -> Sequence[Timeline]:
+    def subagent_timelines_of(parent_id: str) -> Sequence[Timeline]:
         sessions = () if is_alone else store.list()
-        return [timeline(session.id) for session in sessions if session.parent_id == parent]
+        return [
+            timeline_with_id(session.id) for session in sessions if session.parent_id == parent_id
+        ]
 
-    file = known_review = None
+    kept_file = known_review = None
     if in_file:
         from palimpsest.review.review_files.review_file import review_file
 
-        file = review_file(store, session_id, price_of)
-        known_review = None if file is None else file.load(counter)
-    return make(
-        timeline(session_id) if known_review is None else known_review.timeline,
+        kept_file = review_file(store, session_id, price_of)
+        known_review = None if kept_file is None else kept_file.load(counter)
+    return make_review(
+        timeline_with_id(session_id) if known_review is None else known_review.timeline,
         get_policy,
         price_of,
         SentRequests(store, session_id),
-        children_of,
+        subagent_timelines_of,
         references=None if known_review is None else known_review.references,
-        keep_review=None if file is None else file.store_review,
+        keep_review=None if kept_file is None else kept_file.store_review,
         problems=problems,
         price=price,
         note_files=note_files,

@@ -21,12 +21,12 @@ def temporary_store(folder: Path) -> JsonlStore:
 
 
 class _TemporaryStore(JsonlStore):
-    """A store that is read once and removed, so that nothing is written to open it faster later."""
+    """A store that is removed after use, so that no checkpoint is written for opening it faster."""
 
     opens_from_checkpoint = False
 
 
-def project_store(root: Path, session: str) -> JsonlStore:
+def project_store(root: Path, session_id: str) -> JsonlStore:
     """Return a read-only store of a project's folder."""
     refuse_newer(root, newest_version(STEPS))
     if is_older(root, STEPS):
@@ -36,8 +36,8 @@ def project_store(root: Path, session: str) -> JsonlStore:
     if (root / "blobs").is_symlink():
         raise UserError(f"{str(root / 'blobs')!r} is a link, so it is not read.")
     store = JsonlStore(_ReadOnlyLayout(root, read_layout(root).project_id))
-    if session and not store.layout.session(session).is_dir():
-        raise NotFound(f"There is no session {session!r} in {str(root)!r}.")
+    if session_id and not store.layout.session(session_id).is_dir():
+        raise NotFound(f"There is no session {session_id!r} in {str(root)!r}.")
     return store
 
 

@@ -44,12 +44,13 @@ from palimpsest.review.request_contents.shown_items import (
 )
 from palimpsest.transcript.timeline import STOPPED, WRITTEN_BY, Timeline
 
-MAX_ROWS = 20
-"""Maximum names that a table or sentence lists; the others are counted."""
-NOTHING_BEFORE = "What it replaced is not in the recording, so what it lost is not known."
+MAX_NAMES_PER_KIND = 20
+"""A table lists at most this number of names times the number of kinds; the others are counted."""
+NOT_RECORDED_SENTENCE = "What it replaced is not in the recording, so what it lost is not known."
 MAX_NEEDED_NAMES = 5
 """Maximum needed names that a sentence lists."""
 MAX_NAME_CHARS = 80
+"""Characters after which a name or a constraint is cut in a table or sentence."""
 NameUses = Mapping[str, Sequence[tuple[int, Sequence[int]]]]
 """For each name: the requests whose answers use it, ascending, each with the earlier items that contain it."""
 
@@ -79,7 +80,7 @@ class CompactionLoss(ShownAsTable):
     items: tuple[int, ...] = field(repr=False)
     """The replaced items, as far as they were shown."""
     item_tokens: tuple[float, ...] = field(repr=False)
-    """Estimated tokens of each of these items."""
+    """Estimated tokens of each of ``items``."""
     summary: str = field(repr=False)
     """The text of the summary; empty where it was never written. Data, not markup."""
     tokens_before: float
@@ -102,7 +103,7 @@ class CompactionLoss(ShownAsTable):
     writer: SummarySession | None = None
     """The session that wrote the summary, where it is a session of the recording."""
     conversation: str = field(default="", repr=False)
-    """A sentence on the tokens of the whole conversation before and after it, where they were recorded."""
+    """A sentence on the tokens of the whole conversation before and after the compaction; empty where not recorded."""
 
     @property
     def needed_names(self) -> tuple[LostWord, ...]:
@@ -117,16 +118,16 @@ class CompactionLoss(ShownAsTable):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Sentences on the replaced items and lost names, with numbers."""
-        items = "item" if len(self.items) == 1 else "items"
-        after = f"a summary of ~{self.tokens_after:,.0f} tokens"
-        size = f"~{self.tokens_before:,.0f} tokens) by {after}"
+        noun = "item" if len(self.items) == 1 else "items"
+        summary_text = f"a summary of ~{self.tokens_after:,.0f} tokens"
+        sizes_text = f"~{self.tokens_before:,.0f} tokens) by {summary_text}"
         if not self.items:
             return (
-                f"{self._place_words} compaction {self.number + 1} put {after} first.",
-                NOTHING_BEFORE,
+                f"{self._position_text} compaction {self.number + 1} put {summary_text} first.",
+                NOT_RECORDED_SENTENCE,
             )
         lines = [
-            f"{self._place_words} compaction {self.number + 1} replaced {len(self.items)} {items} ({size}."
+            f"{self._position_text} compaction {self.number + 1} replaced {len(self.items)} {noun} ({sizes_text}."
         ]
         if self.conversation:
             lines.append(self.conversation)
@@ -140,29 +141,29 @@ class CompactionLoss(ShownAsTable):
                 f"The summary was written by session {writer.session}: {counted_noun(writer.requests, 'request')}, {writer.input:,} tokens "
                 f"read, {writer.output:,} written, {amount_with_unit(writer.cost, self.price.unit, writer.basis)}."
             )
-        losses = [
+        loss_texts = [
             f"{len(self.lost_of(kind))} of {total:,} {kind}" for kind, total in self.found.items()
         ]
-        lines.append(f"No longer shown: {', '.join(losses) if losses else 'no names'}.")
+        lines.append(f"No longer shown: {', '.join(loss_texts) if loss_texts else 'no names'}.")
         if self.undone is not None:
             is_sent = self.undone < len(self.timeline.requests)
-            which = f"request {self.undone + 1}" if is_sent else "the next request"
-            lines.append(f"It was undone: {which} shows again what it replaced.")
+            request_text = f"request {self.undone + 1}" if is_sent else "the next request"
+            lines.append(f"It was undone: {request_text} shows again what it replaced.")
         if not self.lost:
             return tuple(lines)
-        return (*lines, self.needed_sentence, *self._constraint_sentence, *self._repair_words)
+        return (*lines, self.needed_sentence, *self._constraint_sentence, *self._fetching_sentence)
 
     @property
-    def _repair_words(self) -> tuple[str, ...]:
+    def _fetching_sentence(self) -> tuple[str, ...]:
         """The cost of fetching the needed names again, in a sentence; empty where none was needed."""
         if not self.fetches:
             return ()
         cost = amount_with_unit(self.refetching, self.price.unit, "estimate")
-        many = counted_noun(self.fetches, "request")
-        return (f"To fetch them again would take {many}, and cost {cost}: an estimate.",)
+        requests_text = counted_noun(self.fetches, "request")
+        return (f"To fetch them again would take {requests_text}, and cost {cost}: an estimate.",)
 
     @property
-    def _place_words(self) -> str:
+    def _position_text(self) -> str:
         if self.request >= len(self.timeline.requests):
             return "After the last request"
         return f"Before request {self.request + 1}"
@@ -191,20 +192,24 @@ class CompactionLoss(ShownAsTable):
     @property
     def _constraint_sentence(self) -> tuple[str, ...]:
         """A sentence on the first lost constraint; empty where none is lost."""
-        first_lost = next((entry for entry in self.constraints if not entry.is_kept), None)
-        if first_lost is None:
+        first_lost_constraint = next(
+            (entry for entry in self.constraints if not entry.is_kept), None
+        )
+        if first_lost_constraint is None:
             return ()
-        acting_text = ""
-        if first_lost.call is not None:
-            acting_text = f"; a call of request {first_lost.call + 1} holds one of its words"
-        quoted = f"“{first_lost.sentence[:MAX_NAME_CHARS]}” of request {first_lost.shown_from + 1}"
-        return (f"Lost of what a person demanded: {quoted}{acting_text}. {COMPARISON_NOTE}",)
+        call_text = ""
+        if first_lost_constraint.call is not None:
+            call_text = (
+                f"; a call of request {first_lost_constraint.call + 1} holds one of its words"
+            )
+        quote_text = f"“{first_lost_constraint.sentence[:MAX_NAME_CHARS]}” of request {first_lost_constraint.shown_from + 1}"
+        return (f"Lost of what a person demanded: {quote_text}{call_text}. {COMPARISON_NOTE}",)
 
     @cached_property
     def table(self) -> ReportTable:
         """The lost names, needed ones first, with the sentences below."""
-        others = [word for word in self.lost if not word.needed]
-        shown_names = (*self.needed_names, *others)[: MAX_ROWS * len(LOST_KINDS)]
+        unneeded_names = [word for word in self.lost if not word.needed]
+        listed_names = (*self.needed_names, *unneeded_names)[: MAX_NAMES_PER_KIND * len(LOST_KINDS)]
         needed_at = TableColumn("needed", "needed at request", "count")
         columns: tuple[ColumnSpec, ...] = (
             TableColumn("kind", "kind"),
@@ -213,9 +218,11 @@ class CompactionLoss(ShownAsTable):
             (TableColumn("uses", "uses later", "count"), lambda word: len(word.needed)),
         )
         title = f"Compaction {self.number + 1} under {self.policy}: {len(self.lost):,} names lost"
-        unlisted_count = len(self.lost) - len(shown_names)
-        more = (f"{unlisted_count:,} more names are not listed.",) if unlisted_count > 0 else ()
-        return table_of(title, columns, shown_names, (*self.sentences, *more))
+        unlisted_count = len(self.lost) - len(listed_names)
+        more_note = (
+            (f"{unlisted_count:,} more names are not listed.",) if unlisted_count > 0 else ()
+        )
+        return table_of(title, columns, listed_names, (*self.sentences, *more_note))
 
     def json(self) -> dict[str, Any]:
         """Return the compaction as plain values; numbers count from 1."""
@@ -272,7 +279,7 @@ class CompactionLosses(ShownAsTable):
         about = f"{COMPARISON_NOTE} Of how many is in the JSON."
         tokens_before = TableColumn("tokens_before", "tokens before", "count", "estimate")
         tokens_after = TableColumn("tokens_after", "summary", "count", "estimate")
-        money: Form = "usd" if unit == "USD" else "count"
+        cost_form: Form = "usd" if unit == "USD" else "count"
         columns: tuple[ColumnSpec, ...] = (
             (TableColumn("compaction", "compaction", "count"), lambda loss: loss.number + 1),
             (TableColumn("request", "request", "count"), lambda loss: loss.request + 1),
@@ -287,7 +294,7 @@ class CompactionLosses(ShownAsTable):
                 for kind in LOST_KINDS
             ),
             (TableColumn("needed", "needed later", "count"), lambda loss: len(loss.needed_names)),
-            TableColumn("refetching", f"{unit} to refetch", money, "estimate"),
+            TableColumn("refetching", f"{unit} to refetch", cost_form, "estimate"),
         )
         notes = (*(loss.needed_sentence for loss in self), *self.failures)
         title = f"{counted_noun(len(self), 'compaction')} of {self.title} under {self.policy}"
@@ -313,21 +320,21 @@ def compaction_losses(
     ``writers`` are the recorded sessions that wrote summaries, by their ids.
     """
     timeline = simulation.timeline
-    replaced_list = sorted(
+    summaries = sorted(
         [*_recorded_summaries(simulation), *_simulated_summaries(simulation)],
-        key=lambda replaced: replaced.request,
+        key=lambda shown_summary: shown_summary.request,
     )
     losses = tuple(
-        _loss(simulation, number, replaced, uses, price, writers)
-        for number, replaced in enumerate(replaced_list)
+        _compaction_loss(simulation, number, shown_summary, uses, price, writers)
+        for number, shown_summary in enumerate(summaries)
     )
     title = timeline.title or timeline.session
-    failures = tuple(_failures(timeline)) if simulation.policy_name == "recorded" else ()
+    failures = tuple(_failure_sentences(timeline)) if simulation.policy_name == "recorded" else ()
     return CompactionLosses(title, simulation.policy_name, losses, failures)
 
 
-def summary_writers(timeline: Timeline) -> dict[str, str]:
-    """Return the sessions that wrote summaries, by the message of the summary."""
+def writer_ids_by_summary(timeline: Timeline) -> dict[str, str]:
+    """Return the ids of the sessions that wrote summaries, by the id of the summary's message."""
     return {
         str(event.numbers.get("summary")): str(event.numbers[WRITTEN_BY])
         for event in timeline.events
@@ -335,16 +342,16 @@ def summary_writers(timeline: Timeline) -> dict[str, str]:
     }
 
 
-def _failures(timeline: Timeline) -> Iterator[str]:
+def _failure_sentences(timeline: Timeline) -> Iterator[str]:
     """Yield a sentence for each recorded summary that failed or was stopped."""
     for event in timeline.events:
         if event.kind == "compact failed":
             is_sent = event.request < len(timeline.requests)
-            position = (
+            position_text = (
                 f"Before request {event.request + 1:,}" if is_sent else "After the last request"
             )
             ending = "was stopped" if event.numbers.get("error") == STOPPED else "failed"
-            yield f"{position} a summary ({event.cause}) {ending}, so that it replaced nothing."
+            yield f"{position_text} a summary ({event.cause}) {ending}, so that it replaced nothing."
 
 
 class _ShownSummary(NamedTuple):
@@ -353,102 +360,110 @@ class _ShownSummary(NamedTuple):
     request: int
     """The first request that shows the summary."""
     covered_items: tuple[int, ...]
-    place: int
-    """The summary's item, or the item that the summary replaces."""
+    summary_item: int
+    """The item that is the summary, or in whose place the summary is shown."""
     is_item: bool
-    """Whether the summary itself is an item."""
+    """Whether ``summary_item`` is the summary itself."""
     undone_at: int | None = None
     """The first request that shows the replaced items again."""
-    writer: str = ""
-    """The session that wrote the summary, where that is known."""
-    conversation: str = ""
-    """A sentence on the tokens of the whole conversation before and after it, where they were recorded."""
+    writer_id: str = ""
+    """Id of the session that wrote the summary; empty where it is not known."""
+    conversation_sentence: str = ""
+    """A sentence on the tokens of the whole conversation before and after the compaction; empty where not recorded."""
 
 
 def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
-    """Yield the recorded summaries, one for each compaction, if the replay shows them; without those of another session."""
+    """Yield the session's own recorded summaries, one for each compaction; none for the replay of a policy."""
     timeline = simulation.timeline
-    own_items: set[str] = set()
-    undone_requests: dict[str, int] = {}
-    conversations: dict[str, str] = {}
-    writers_by_summary = summary_writers(timeline)
+    own_summary_ids: set[str] = set()
+    undone_at_by_summary: dict[str, int] = {}
+    sentence_by_summary: dict[str, str] = {}
+    writer_ids = writer_ids_by_summary(timeline)
     for event in timeline.events:
-        summary, numbers = str(event.numbers.get("summary")), event.numbers
+        summary_id, numbers = str(event.numbers.get("summary")), event.numbers
         if event.kind == "compact":
-            own_items.add(summary)
+            own_summary_ids.add(summary_id)
         elif event.kind == "undo" and numbers.get("back"):
-            undone_requests.pop(summary, None)
+            undone_at_by_summary.pop(summary_id, None)
         elif event.kind == "undo":
-            undone_requests[summary] = event.request
+            undone_at_by_summary[summary_id] = event.request
         if "kept" in numbers:
-            conversations[summary] = conversation_size(
+            sentence_by_summary[summary_id] = conversation_size(
                 numbers["before"], numbers["after"], numbers["kept"]
             )
     for item in timeline.items if simulation.policy_name == "recorded" else ():
         is_newest = item.entered >= len(timeline.requests)  # no request has its event yet
-        if item.kind == "summary" and (item.message in own_items or is_newest):
+        if item.kind == "summary" and (item.message in own_summary_ids or is_newest):
             yield _ShownSummary(
                 item.entered,
                 item.covers,
                 item.index,
                 is_item=True,
-                undone_at=undone_requests.get(item.message),
-                writer=writers_by_summary.get(item.message, ""),
-                conversation=conversations.get(item.message, ""),
+                undone_at=undone_at_by_summary.get(item.message),
+                writer_id=writer_ids.get(item.message, ""),
+                conversation_sentence=sentence_by_summary.get(item.message, ""),
             )
 
 
 def _simulated_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
     """Yield the summaries of a policy; each is shown in place of one of the replaced items."""
-    by_request = simulation.timeline.by_request if simulation.policy_name != "recorded" else {}
-    for request, transitions in by_request.items():
-        summarised = [transition for transition in transitions if transition.state == "summarised"]
-        place = next((transition.item for transition in summarised if transition.tokens), None)
-        if place is not None:
-            covered_items = tuple(sorted(transition.item for transition in summarised))
-            yield _ShownSummary(request, covered_items, place, is_item=False)
+    transitions_by_request = (
+        simulation.timeline.by_request if simulation.policy_name != "recorded" else {}
+    )
+    for request, transitions in transitions_by_request.items():
+        summarised_transitions = [
+            transition for transition in transitions if transition.state == "summarised"
+        ]
+        summary_item = next(
+            (transition.item for transition in summarised_transitions if transition.tokens), None
+        )
+        if summary_item is not None:
+            covered_items = tuple(sorted(transition.item for transition in summarised_transitions))
+            yield _ShownSummary(request, covered_items, summary_item, is_item=False)
 
 
-def _loss(
+def _compaction_loss(
     simulation: Simulation,
     number: int,
-    replaced: _ShownSummary,
+    shown_summary: _ShownSummary,
     uses: NameUses,
     price: PriceProfile,
     writers: Mapping[str, SummarySession],
 ) -> CompactionLoss:
     timeline, is_recorded = simulation.timeline, simulation.policy_name == "recorded"
-    replaced_items = _covered_items(simulation, replaced.request, replaced.covered_items)
+    replaced_items = _covered_items(simulation, shown_summary.request, shown_summary.covered_items)
     text_of = partial(shown_text, timeline, is_recorded=is_recorded)
     texts = [*map(text_of, replaced_items)]
-    summary, tokens = _summary(simulation, replaced)
+    summary, tokens = _summary_and_tokens(simulation, shown_summary)
     other_texts = [
         text_of(shown_item)
-        for shown_item in items_at(simulation, replaced.request)
-        if shown_item.item.index != replaced.place
+        for shown_item in items_at(simulation, shown_summary.request)
+        if shown_item.item.index != shown_summary.summary_item
     ]
-    prompts_before = [
+    replaced_prompts = [
         text
         for shown_item, text in zip(replaced_items, texts, strict=True)
         if is_user_text(timeline, shown_item.item)
     ]
-    lost_words = lost_names(texts, summary, other_texts, user_texts=prompts_before)
+    lost_words = lost_names(texts, summary, other_texts, user_texts=replaced_prompts)
     requests_by_name = {
         name: tuple(
-            use
-            for use, holders in uses.get(name, ())
-            if replaced.request <= use
-            and (replaced.undone_at is None or use < replaced.undone_at)
-            and not _is_shown_again(timeline, replaced.request, use, name, holders)
+            using_request
+            for using_request, source_items in uses.get(name, ())
+            if shown_summary.request <= using_request
+            and (shown_summary.undone_at is None or using_request < shown_summary.undone_at)
+            and not _is_shown_again(
+                timeline, shown_summary.request, using_request, name, source_items
+            )
         )
         for name in lost_words.kind_by_name
     }
-    fetched = _items_to_fetch(replaced_items, texts, requests_by_name)
+    first_need_by_item = _items_to_fetch(replaced_items, texts, requests_by_name)
     lost_constraints = frozenset(lost_words.names_of_kind(CONSTRAINTS))
     return CompactionLoss(
         timeline=timeline,
         number=number,
-        request=replaced.request,
+        request=shown_summary.request,
         policy=simulation.policy_name,
         items=tuple(shown_item.item.index for shown_item in replaced_items),
         item_tokens=tuple(shown_item.tokens for shown_item in replaced_items),
@@ -463,29 +478,29 @@ def _loss(
         price=price,
         refetching=sum(
             fetch_cost(simulation, request_of_use, item, price)
-            for item, request_of_use in fetched.items()
+            for item, request_of_use in first_need_by_item.items()
         ),
-        fetches=len(fetched),
-        undone=replaced.undone_at,
+        fetches=len(first_need_by_item),
+        undone=shown_summary.undone_at,
         constraints=replaced_constraints(
-            timeline, replaced.request, replaced_items, lost_constraints
+            timeline, shown_summary.request, replaced_items, lost_constraints
         ),
-        writer=writers.get(replaced.writer),
-        conversation=replaced.conversation,
+        writer=writers.get(shown_summary.writer_id),
+        conversation=shown_summary.conversation_sentence,
     )
 
 
 def _is_shown_again(
-    timeline: Timeline, request: int, use: int, name: str, holders: Iterable[int]
+    timeline: Timeline, request: int, using_request: int, name: str, source_items: Iterable[int]
 ) -> bool:
     """Return whether a lost name was shown again, from a request on, before an answer used it.
 
     Where the name is hidden again by then, another compaction lost it.
     """
-    for holder in holders:
-        entered = timeline.items[holder].entered
-        for shown_at in (entered, use) if request <= entered else (use,):
-            if shows_name(timeline, holder, shown_at, name):
+    for source_item in source_items:
+        entered = timeline.items[source_item].entered
+        for shown_at in (entered, using_request) if request <= entered else (using_request,):
+            if shows_name(timeline, source_item, shown_at, name):
                 return True
     return False
 
@@ -496,14 +511,20 @@ def _items_to_fetch(
     requests_by_name: Mapping[str, Sequence[int]],
 ) -> dict[int, int]:
     """Return the newest item with each needed name, and the first request that needed it."""
-    first_use = {name: requests[0] for name, requests in requests_by_name.items() if requests}
-    holder: dict[str, int] = {}
-    for shown_item, text in zip(replaced_items, texts, strict=True) if first_use else ():
-        holder |= {name: shown_item.item.index for _, name in names_of(text) if name in first_use}
-    first_needed: dict[int, int] = {}
-    for name, item in holder.items():
-        first_needed[item] = min(first_use[name], first_needed.get(item, first_use[name]))
-    return first_needed
+    first_use_by_name = {
+        name: requests[0] for name, requests in requests_by_name.items() if requests
+    }
+    newest_item_by_name: dict[str, int] = {}
+    for shown_item, text in zip(replaced_items, texts, strict=True) if first_use_by_name else ():
+        newest_item_by_name |= {
+            name: shown_item.item.index for _, name in names_of(text) if name in first_use_by_name
+        }
+    first_need_by_item: dict[int, int] = {}
+    for name, item in newest_item_by_name.items():
+        first_need_by_item[item] = min(
+            first_use_by_name[name], first_need_by_item.get(item, first_use_by_name[name])
+        )
+    return first_need_by_item
 
 
 def _covered_items(
@@ -518,13 +539,13 @@ def _covered_items(
     )
 
 
-def _summary(simulation: Simulation, replaced: _ShownSummary) -> tuple[str, float]:
+def _summary_and_tokens(simulation: Simulation, shown_summary: _ShownSummary) -> tuple[str, float]:
     """Return the text of a summary, empty where there is none, and its tokens."""
     timeline, ruler = simulation.timeline, simulation.ruler
-    if replaced.is_item:
-        tokens = timeline.weights(ruler.estimator)[replaced.place]
-        return timeline.read(replaced.place), tokens * ruler.factor
-    transition = timeline.transition_at(replaced.place, replaced.request)
+    if shown_summary.is_item:
+        tokens = timeline.weights(ruler.estimator)[shown_summary.summary_item]
+        return timeline.read(shown_summary.summary_item), tokens * ruler.factor
+    transition = timeline.transition_at(shown_summary.summary_item, shown_summary.request)
     if transition is None:
         return "", 0
     return transition.shown or "", (transition.tokens or 0) * ruler.factor

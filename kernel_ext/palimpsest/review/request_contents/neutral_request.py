@@ -27,32 +27,34 @@ _ROLE_OF_KIND: Mapping[str, Role] = {"system": "system", "assistant": "assistant
 def neutral_messages_of(
     timeline: Timeline, blocks: Sequence[RequestItem], system: str = ""
 ) -> NeutralMessages:
-    """Return the messages of a request's blocks; blocks of the same provider message are one message."""
+    """Return a request's blocks as messages: adjacent blocks of one provider message and role form one message."""
     system_blocks = (TextBlock(text=system),) if system else ()
-    sent = [
+    item_blocks = [
         block
         for block in blocks
         if block.kind not in ("tools", UNSEEN_KIND) and block.item is not None
     ]
-    grouped = groupby(sent, key=lambda block: (timeline.items[block.item or 0].block, block.role))
+    blocks_by_message = groupby(
+        item_blocks, key=lambda block: (timeline.items[block.item or 0].block, block.role)
+    )
     return (
         *(NeutralMessage(role="system", blocks=(block,)) for block in system_blocks),
         *(
             NeutralMessage(
                 role=_ROLE_OF_KIND.get(role, "user"),
-                blocks=tuple(_block(timeline, block) for block in group),
+                blocks=tuple(_neutral_block(timeline, block) for block in group),
             )
-            for (_, role), group in grouped
+            for (_, role), group in blocks_by_message
         ),
     )
 
 
-def _block(timeline: Timeline, block: RequestItem) -> Block:
+def _neutral_block(timeline: Timeline, block: RequestItem) -> Block:
     item, text = timeline.items[block.item or 0], block.text
     call_id, tool = item.group, item.tool
     match block.kind:
         case "call" if block.state == "whole":
-            return CallBlock(call_id=call_id, tool=tool, input=_input(text, tool))
+            return CallBlock(call_id=call_id, tool=tool, input=_call_input(text, tool))
         case "output":
             return ResultBlock(call_id=call_id, tool=tool, text=text, is_error=item.is_error)
         case "reasoning":
@@ -61,7 +63,7 @@ def _block(timeline: Timeline, block: RequestItem) -> Block:
             return TextBlock(text=text)
 
 
-def _input(text: str, tool: str) -> dict[str, Any]:
+def _call_input(text: str, tool: str) -> dict[str, Any]:
     """Return the input of a call from its text, which consists of its tool and its input as JSON."""
     try:
         call_input = json_value(text.removeprefix(tool))

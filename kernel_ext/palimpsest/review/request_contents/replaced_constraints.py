@@ -12,7 +12,7 @@ from palimpsest.review.request_contents.shown_items import ShownItem
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 COMPARISON_NOTE = "Words are compared, not meanings."
-MAX_LISTED = 100
+MAX_LISTED_CONSTRAINTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ def replaced_constraints(
     timeline: Timeline,
     request: int,
     replaced_items: Sequence[ShownItem],
-    lost_names: frozenset[str],
+    lost_sentences: frozenset[str],
 ) -> tuple[ReplacedConstraint, ...]:
-    """Return the constraints that a compaction before a request replaced; ``lost_names`` are the sentences that are not kept."""
+    """Return the constraints that a compaction before a request replaced; those in ``lost_sentences`` are not kept."""
     constraints_by_sentence: dict[str, ReplacedConstraint] = {}
     for shown_item in replaced_items:
         item = shown_item.item
         if is_user_text(timeline, item):
             for sentence in constraints_in(timeline.read(item.index)):
-                is_kept = sentence not in lost_names
-                call = _call_with(timeline, request, subject_words(sentence))
+                is_kept = sentence not in lost_sentences
+                call = _first_call_request(timeline, request, subject_words(sentence))
                 constraints_by_sentence[sentence] = ReplacedConstraint(
                     sentence, item.index, item.entered, request - 1, is_kept, call
                 )
@@ -69,12 +69,14 @@ def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> 
         (kept_column, lambda row: "yes" if row.is_kept else "no"),
         (call_column, lambda row: None if row.call is None else row.call + 1),
     )
-    return table_of(title, columns, rows[:MAX_LISTED], (COMPARISON_NOTE,))
+    return table_of(title, columns, rows[:MAX_LISTED_CONSTRAINTS], (COMPARISON_NOTE,))
 
 
-def _call_with(timeline: Timeline, request: int, names: frozenset[str]) -> int | None:
+def _first_call_request(timeline: Timeline, request: int, words: frozenset[str]) -> int | None:
     words_by_call = timeline.derived_value("words of calls", _words_of_calls)
-    later_calls = (at for at, call_words in words_by_call if at >= request and names & call_words)
+    later_calls = (
+        index for index, call_words in words_by_call if index >= request and words & call_words
+    )
     return next(later_calls, None)
 
 

@@ -1,4 +1,4 @@
-"""The blocks of a request: its items as shown, or its rebuilt messages mapped to items."""
+"""The blocks of a request: one for each shown item, or one for each part of its rebuilt messages, with its item where it is known."""
 
 import json
 from collections import Counter
@@ -40,11 +40,11 @@ CHARS_PER_TOKEN = 4
 
 
 def item_blocks(
-    timeline: Timeline, items: Iterable[ShownItem], *, is_recorded: bool
+    timeline: Timeline, shown_items: Iterable[ShownItem], *, is_recorded: bool
 ) -> tuple[RequestItem, ...]:
     """Return a block for each shown item, and for each tool definition."""
     blocks: list[RequestItem] = []
-    for shown_item in items:
+    for shown_item in shown_items:
         text = shown_text(timeline, shown_item, is_recorded=is_recorded)
         blocks.extend(_blocks_of_item(shown_item, text))
     return _divide_tokens(blocks)
@@ -54,13 +54,13 @@ def _blocks_of_item(shown_item: ShownItem, text: str) -> Iterator[RequestItem]:
     """Yield the block of an item; of tools one for each definition, each with the tokens of all."""
     definitions = tool_definitions(text) if shown_item.item.kind == "tools" else ()
     if not definitions:
-        yield _of_item(shown_item, text)
+        yield _block_of_item(shown_item, text)
     for tool in definitions:
-        block = _of_item(shown_item, tool.text)
+        block = _block_of_item(shown_item, tool.text)
         yield block.model_copy(update={"name": tool.name, "words": tool.words})
 
 
-def tokens_beside(system: str, tools: str) -> int:
+def separate_tokens(system: str, tools: str) -> int:
     """Return the estimated tokens of a recording's separate system prompt and tools."""
     return sum(-(-len(text) // CHARS_PER_TOKEN) for text in (tools, system))
 
@@ -71,61 +71,71 @@ def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem
     They are no items of the timeline: ``tokens`` are the tokens of every request besides its items, of which the blocks
     together have at most all.
     """
-    share = min(tokens / (tokens_beside(system, tools) or 1), 1.0)
-    blocks = [*_recorded_tools(tools, tokens_beside("", tools) * share)]
+    share = min(tokens / (separate_tokens(system, tools) or 1), 1.0)
+    blocks = [*_separate_tools(tools, separate_tokens("", tools) * share)]
     if system:
-        blocks.append(_block("system", "system", system, tokens_beside(system, "") * share))
+        blocks.append(_new_block("system", "system", system, separate_tokens(system, "") * share))
     return tuple(blocks)
 
 
-def _recorded_tools(tools: str, tokens: float) -> Iterator[RequestItem]:
+def _separate_tools(tools: str, tokens: float) -> Iterator[RequestItem]:
     """Yield a block for each definition of a recording's separate tools, or one for a text that has none."""
     definitions = tool_definitions(tools)
-    total = sum(len(tool.text) + 1 for tool in definitions)
+    total_chars = sum(len(tool.text) + 1 for tool in definitions)
     for tool in definitions:
-        share = tokens * (len(tool.text) + 1) / total
-        yield _block("system", "tools", tool.text, share, name=tool.name, words=tool.words)
+        tool_tokens = tokens * (len(tool.text) + 1) / total_chars
+        yield _new_block(
+            "system", "tools", tool.text, tool_tokens, name=tool.name, words=tool.words
+        )
     if tools and not definitions:
-        yield _block("system", "tools", tools, tokens)
+        yield _new_block("system", "tools", tools, tokens)
 
 
 def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, ...]:
     """Return the block for the remaining ``tokens``, which the recording does not show; none where it shows all."""
-    remaining_tokens = tokens - tokens_beside(system, tools)
+    remaining_tokens = tokens - separate_tokens(system, tools)
     if remaining_tokens <= 0:
         return ()
-    missing_parts = " and ".join(
-        name for name, value in (("system prompt", system), ("tools", tools)) if not value
+    missing_text = " and ".join(
+        name
+        for name, text_of_part in (("system prompt", system), ("tools", tools))
+        if not text_of_part
     )
-    text = UNSEEN_TEXT.format(f": {missing_parts}" if missing_parts else "")
-    return (_block("system", UNSEEN_KIND, text, remaining_tokens),)
+    text = UNSEEN_TEXT.format(f": {missing_text}" if missing_text else "")
+    return (_new_block("system", UNSEEN_KIND, text, remaining_tokens),)
 
 
 def sent_blocks(
-    timeline: Timeline, request: int, items: Sequence[ShownItem], rebuilt: "Rebuilt"
+    timeline: Timeline, request: int, shown_items: Sequence[ShownItem], rebuilt: "Rebuilt"
 ) -> tuple[tuple[RequestItem, ...], tuple[RequestItem, ...]]:
     """Return a rebuilt request's blocks, tools first, and the blocks of counted items that were not sent."""
-    shown_by_index = {shown_item.item.index: shown_item for shown_item in items}
-    index_by_id = _index_by_id(timeline, items)
+    shown_by_index = {shown_item.item.index: shown_item for shown_item in shown_items}
+    index_by_id = _index_by_id(timeline, shown_items)
     specs = [spec.model_dump(mode="json") for spec in rebuilt.request.tools]
     tools_text = json.dumps(specs, ensure_ascii=False)
     blocks = [
         block
-        for shown_item in items
+        for shown_item in shown_items
         if shown_item.item.kind == "tools"
         for block in _blocks_of_item(shown_item, tools_text)
     ]
     for message in rebuilt.neutral:
-        for block, kind, text in _contents(message):
-            index = _index(index_by_id, timeline, message, block)
+        for block, kind, text in _block_contents(message):
+            index = _item_index(index_by_id, timeline, message, block)
             if index is None:
-                blocks.append(_block(message.role, kind, text))
+                blocks.append(_new_block(message.role, kind, text))
                 continue
             # Pinned items are quoted after the summary that replaced them; the replay counts them with the summary.
-            unshown = ShownItem(timeline.items[index], timeline.transition_at(index, request), 0)
-            blocks.append(_of_item(shown_by_index.get(index, unshown), text, message.role))
+            uncounted_item = ShownItem(
+                timeline.items[index], timeline.transition_at(index, request), 0
+            )
+            blocks.append(
+                _block_of_item(shown_by_index.get(index, uncounted_item), text, message.role)
+            )
     sent_items = {sent_block.item for sent_block in blocks}
-    missing_items = [shown_item for shown_item in items if shown_item.item.index not in sent_items]
+    missing_items = [
+        shown_item for shown_item in shown_items if shown_item.item.index not in sent_items
+    ]
     return _divide_tokens(blocks), item_blocks(timeline, missing_items, is_recorded=True)
 
 
@@ -141,21 +151,21 @@ def _blocks_of_message(message: Mapping[str, Any]) -> Iterator[RequestItem]:
     for block in content if isinstance(content, list) else [content]:
         text = block.get("text") if isinstance(block, dict) else block
         if isinstance(text, str) and text:
-            yield _block(role, "output" if role == "tool" else role, text)
+            yield _new_block(role, "output" if role == "tool" else role, text)
     for call in message.get("tool_calls") or ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
             text = f"{function.get('name', '')}{function.get('arguments', '')}"
-            yield _block(role, "call", text)
+            yield _new_block(role, "call", text)
 
 
-def _block(role: str, kind: str, text: str, tokens: float = 0, **fields: Any) -> RequestItem:
+def _new_block(role: str, kind: str, text: str, tokens: float = 0, **fields: Any) -> RequestItem:
     return RequestItem(role=role, kind=kind, text=text, chars=len(text), tokens=tokens, **fields)
 
 
-def _of_item(shown_item: ShownItem, text: str, role: str = "") -> RequestItem:
+def _block_of_item(shown_item: ShownItem, text: str, role: str = "") -> RequestItem:
     item = shown_item.item
-    return _block(
+    return _new_block(
         role or ROLE_OF_KIND.get(item.kind, "user"),
         item.kind,
         text,
@@ -169,34 +179,37 @@ def _of_item(shown_item: ShownItem, text: str, role: str = "") -> RequestItem:
     )
 
 
-def _index_by_id(timeline: Timeline, items: Sequence[ShownItem]) -> dict[str, int]:
+def _index_by_id(timeline: Timeline, shown_items: Sequence[ShownItem]) -> dict[str, int]:
     """Return the item index of each part, each result and each summary's message, by their ids."""
     index_by_id: dict[str, int] = {}
     for item in timeline.items:
         index_by_id[item.id.removeprefix(f"{item.message}/")] = item.index
         if item.kind == "summary":
             index_by_id[item.message] = item.index
-    system = next((entry.item.index for entry in items if entry.item.kind == "system"), None)
-    return index_by_id if system is None else {**index_by_id, "system": system}
+    system_index = next(
+        (shown_item.item.index for shown_item in shown_items if shown_item.item.kind == "system"),
+        None,
+    )
+    return index_by_id if system_index is None else {**index_by_id, "system": system_index}
 
 
-def _index(
+def _item_index(
     index_by_id: Mapping[str, int], timeline: Timeline, message: NeutralMessage, block: Block
 ) -> int | None:
     if message.role == "system":
         return index_by_id.get("system")
-    if (summary := index_by_id.get(message.message_id or "")) is not None:
-        return summary
-    part = block.part_id or ""
-    index = None if isinstance(block, ResultBlock) else index_by_id.get(part)
+    if (summary_index := index_by_id.get(message.message_id or "")) is not None:
+        return summary_index
+    part_id = block.part_id or ""
+    index = None if isinstance(block, ResultBlock) else index_by_id.get(part_id)
     is_call = index is not None and timeline.items[index].kind == "call"
     # Another block with the id of a call is its pinned result, quoted after a summary.
     if index is None or (is_call and not isinstance(block, CallBlock)):
-        return index_by_id.get(part + RESULT_SUFFIX)
+        return index_by_id.get(part_id + RESULT_SUFFIX)
     return index
 
 
-def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
+def _block_contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
     """Yield each block of a message with its kind and its text."""
     for block in message.blocks:
         match block:
@@ -216,12 +229,12 @@ def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
 
 def _divide_tokens(blocks: Sequence[RequestItem]) -> tuple[RequestItem, ...]:
     """Return the blocks with the tokens of an item divided among its blocks."""
-    chars: Counter[int | None] = Counter()
+    chars_by_item: Counter[int | None] = Counter()
     for block in blocks:
-        chars[block.item] += block.chars + 1
+        chars_by_item[block.item] += block.chars + 1
 
-    def divided(block: RequestItem) -> RequestItem:
-        tokens = block.tokens * (block.chars + 1) / chars[block.item]
+    def with_share(block: RequestItem) -> RequestItem:
+        tokens = block.tokens * (block.chars + 1) / chars_by_item[block.item]
         return block.model_copy(update={"tokens": tokens})
 
-    return tuple(block if block.item is None else divided(block) for block in blocks)
+    return tuple(block if block.item is None else with_share(block) for block in blocks)

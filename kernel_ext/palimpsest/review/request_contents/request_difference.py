@@ -18,8 +18,8 @@ from palimpsest.review.request_contents.shown_items import ShownItem, shown_item
 from palimpsest.transcript.growing_lists import common_beginning
 from palimpsest.transcript.timeline import Timeline
 
-Changed = Literal["came", "went", "changed"]
-CHANGE_ORDER: tuple[Changed, ...] = ("came", "went", "changed")
+ChangeKind = Literal["came", "went", "changed"]
+CHANGE_ORDER: tuple[ChangeKind, ...] = ("came", "went", "changed")
 AS_REPORTED = "As reported"
 ESTIMATE_WORD = "Estimate"
 
@@ -33,7 +33,7 @@ class ReportedLoss:
     cost: float
     """Cost of these tokens beyond reading them from the cache."""
     cause: str
-    """The cause of the break, as a phrase."""
+    """The causes of the break, as a phrase with numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,11 @@ class ItemChange:
     """An item that differs between two requests."""
 
     item: int
-    change: Changed
+    change: ChangeKind
     tokens_before: float
     """Estimated tokens in the first request; 0 where the item is not in it."""
     tokens_after: float
+    """Estimated tokens in the second request; 0 where the item is not in it."""
     state: str
     """The item's state in the second request."""
 
@@ -70,14 +71,14 @@ class RequestDifference(ShownAsTable):
     written_anew_cost: float
     """Estimated cost of ``written_anew`` beyond reading them from the cache, in the profile's unit."""
     tokens: tuple[float, float]
-    """Estimated tokens of both requests."""
+    """Estimated tokens of the first and of the second request."""
     price: PriceProfile
     follows: bool
-    """Whether the second is the recorded request right after the first, so that its reported usage applies."""
+    """Whether the second request is a recorded one right after the first, so that its reported usage is about both."""
     loss: ReportedLoss | None = None
     """The cache break between the two requests, where one was reported."""
 
-    def of(self, change: Changed) -> tuple[ItemChange, ...]:
+    def of(self, change: ChangeKind) -> tuple[ItemChange, ...]:
         """Return the items with one kind of change."""
         return tuple(item_change for item_change in self.changes if item_change.change == change)
 
@@ -102,10 +103,10 @@ class RequestDifference(ShownAsTable):
     def _estimated_sentence(self) -> str:
         first_number, second_number = self.first + 1, self.second + 1
         if self.first_differing is None:
-            more = max(self.tokens[1] - self.prefix_tokens, 0)
+            added_tokens = max(self.tokens[1] - self.prefix_tokens, 0)
             return (
                 f"Request {second_number} begins with all of request {first_number}: ~{self.prefix_tokens:,.0f} tokens stay "
-                f"as they are, and ~{more:,.0f} come behind them."
+                f"as they are, and ~{added_tokens:,.0f} come behind them."
             )
         cost = amount_with_unit(self.written_anew_cost, self.price.unit, "estimate")
         return (
@@ -117,15 +118,15 @@ class RequestDifference(ShownAsTable):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Sentences on the differences, each marked as reported or as an estimate."""
-        numbers = {change: self.of(change) for change in CHANGE_ORDER}
-        counts = ", ".join(
+        changes_by_kind = {change: self.of(change) for change in CHANGE_ORDER}
+        counts_text = ", ".join(
             f"{len(group)} {change} (~{sum(change_of_item.tokens_after or change_of_item.tokens_before for change_of_item in group):,.0f} tokens)"
-            for change, group in numbers.items()
+            for change, group in changes_by_kind.items()
         )
         reported_sentence = self._reported_sentence
         return (
             *((f"{AS_REPORTED}: {reported_sentence}",) if reported_sentence else ()),
-            f"{ESTIMATE_WORD}: {counts}.",
+            f"{ESTIMATE_WORD}: {counts_text}.",
             f"{ESTIMATE_WORD}: {self._estimated_sentence}",
         )
 
@@ -157,8 +158,8 @@ class RequestDifference(ShownAsTable):
             "second": self.second + 1,
             "changes": self.table.records(),
             "facts": {
-                "cache_read": self._usage("cache_read"),
-                "prompt": self._usage("prompt"),
+                "cache_read": self._usage_tokens("cache_read"),
+                "prompt": self._usage_tokens("prompt"),
                 "lost": None if self.loss is None else self.loss.tokens,
                 "cost": None if self.loss is None else self.loss.cost,
                 "cause": None if self.loss is None else self.loss.cause,
@@ -177,7 +178,7 @@ class RequestDifference(ShownAsTable):
             "sentences": list(self.sentences),
         }
 
-    def _usage(self, name: str) -> int | None:
+    def _usage_tokens(self, name: str) -> int | None:
         usage = self.timeline.requests[self.second].usage
         tokens: int | None = getattr(usage, name) if usage is not None and self.follows else None
         return tokens
@@ -195,7 +196,7 @@ def request_difference(
     ``loss`` is the reported break between them, where the second follows the first as recorded.
     """
     items_before, items_after = shown_items(simulation, first), shown_items(simulation, second)
-    shared_count, first_differing = _prefix(simulation, items_before, items_after)
+    shared_count, first_differing = _shared_beginning(simulation, items_before, items_after)
     sizes = simulation.sizes[first].total, simulation.sizes[second].total
     # A request that only grew begins with the whole other request.
     differing_tokens = sum(shown_item.tokens for shown_item in items_after[shared_count:])
@@ -208,7 +209,7 @@ def request_difference(
         first=first,
         second=second,
         policy=simulation.policy_name,
-        changes=tuple(_changes(simulation, items_before, items_after, second)),
+        changes=tuple(_item_changes(simulation, items_before, items_after, second)),
         prefix_items=shared_count,
         prefix_tokens=prefix,
         first_differing=first_differing,
@@ -221,7 +222,7 @@ def request_difference(
     )
 
 
-def _prefix(
+def _shared_beginning(
     simulation: Simulation, items_before: Sequence[ShownItem], items_after: Sequence[ShownItem]
 ) -> tuple[int, int | None]:
     """Return the number of items in the whole messages that both begin with, and the first item that differs."""
@@ -235,14 +236,14 @@ def _prefix(
         side[shared_count].item for side in (items_before, items_after) if shared_count < len(side)
     ]
     ranks = simulation.timeline.ranks
-    differing = min(candidates, key=lambda item: ranks[item.index])
+    first_differing = min(candidates, key=lambda item: ranks[item.index])
     if simulation.ruler.prefix == "message":
-        while shared_count and items_before[shared_count - 1].item.block == differing.block:
+        while shared_count and items_before[shared_count - 1].item.block == first_differing.block:
             shared_count -= 1
-    return shared_count, differing.index
+    return shared_count, first_differing.index
 
 
-def _changes(
+def _item_changes(
     simulation: Simulation,
     items_before: Sequence[ShownItem],
     items_after: Sequence[ShownItem],

@@ -39,7 +39,7 @@ class SentRequests:
         return self if session_id == self._session_id else SentRequests(self._store, session_id)
 
     def rebuilt_request(self, message_id: str) -> "Rebuilt | None":
-        """Return an answer's rebuilt request; None where its content is gone. Raises UserError for a newer version's."""
+        """Return the rebuilt request of the answer with a message id; None where its content is gone. Raises UserError for a newer version's."""
         request = self._newest_requests.get(message_id)
         if request is None:
             return None
@@ -52,10 +52,10 @@ class SentRequests:
 
     @cached_property
     def policies(self) -> Mapping[str, Policy]:
-        """The context policy of each answer's request, by the answer's message; unreadable policies are left out."""
+        """The context policy of each answer's request, by the id of the answer's message; unreadable policies are left out."""
         requests = {
-            answer: request
-            for answer, request in self._newest_requests.items()
+            answer_id: request
+            for answer_id, request in self._newest_requests.items()
             if request.policy is not None or request.policy_blob is not None
         }
         policies_by_answer: dict[str, Policy] = {}
@@ -63,14 +63,14 @@ class SentRequests:
             from palimpsest.recordings.reconstruction.requests import RecordedBlobs
 
             blobs = RecordedBlobs(self._store)
-            for answer, request in requests.items():
+            for answer_id, request in requests.items():
                 with suppress(OSError, NotFound, ValueError):
-                    policies_by_answer[answer] = blobs.policy(request)
+                    policies_by_answer[answer_id] = blobs.policy(request)
         return policies_by_answer
 
     @cached_property
     def _newest_requests(self) -> Mapping[str, StepRequest]:
-        """The newest request of each answer; a retried answer has several requests."""
+        """The newest request of each answer, by the id of the answer's message; a retried answer has several requests."""
         return {
             record.event.request.message_id: record.event.request
             for record in self._store.read(self._session_id, only=_REQUEST_EVENTS)
@@ -82,7 +82,7 @@ class SentRequests:
     @cached_property
     def system(self) -> str:
         """A recording's separate system prompt; empty where there is none."""
-        return self._text("system")
+        return self._imported_text("system")
 
     @cached_property
     def tools(self) -> tuple[Mapping[str, Any], ...]:
@@ -96,12 +96,12 @@ class SentRequests:
     @cached_property
     def tools_text(self) -> str:
         """The tools as text; empty where there are none."""
-        text = self._text("tools")
+        text = self._imported_text("tools")
         return "" if text == "[]" else text
 
-    def _text(self, name: str) -> str:
-        note = self._import_note.get(name)
-        sha256 = note.get("sha256") if isinstance(note, dict) else None
+    def _imported_text(self, field_name: str) -> str:
+        blob_reference = self._import_facts.get(field_name)
+        sha256 = blob_reference.get("sha256") if isinstance(blob_reference, dict) else None
         if not isinstance(sha256, str):
             return ""
         try:
@@ -110,7 +110,7 @@ class SentRequests:
             return ""
 
     @cached_property
-    def _import_note(self) -> Mapping[str, Any]:
+    def _import_facts(self) -> Mapping[str, Any]:
         facts: Mapping[str, Any] = {}
         for record in self._store.read(self._session_id, only=_SESSION_EVENTS):
             if isinstance(record.event, SessionCreated | SessionUpdated):

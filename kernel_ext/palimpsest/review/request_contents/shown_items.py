@@ -14,9 +14,9 @@ from palimpsest.transcript.timeline import (
     Transition,
 )
 
-NEVER_WRITTEN = "[A summary of {tokens:,} tokens that was never written.]"
-NOT_KEPT = "[{tokens:,} tokens are shown of it; which ones is not in the recording.]"
-FIRST_CHARS = "[The policy shows {chars:,} characters of it; which ones it does not say.]"
+NEVER_WRITTEN_TEXT = "[A summary of {tokens:,} tokens that was never written.]"
+NOT_KEPT_TEXT = "[{tokens:,} tokens are shown of it; which ones is not in the recording.]"
+FIRST_CHARS_TEXT = "[The policy shows {chars:,} characters of it; which ones it does not say.]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ShownItem:
 
 
 def checked_request(timeline: Timeline, request: int) -> int:
-    """Return the number of a request, from 0; raises UserError where the session has no such request."""
+    """Return the given number of a request, from 0; raises UserError where the session has no such request."""
     if not 0 <= request < len(timeline.requests):
         raise UserError(
             f"The session has no request {request + 1}; its requests are numbered from 1 to {len(timeline.requests)}."
@@ -63,8 +63,8 @@ def shown_items(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
 def items_at(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
     """Return the items of a request in their order; it may also be the request that would follow the last one."""
     timeline, requests = simulation.timeline, simulation.timeline.requests
-    count = requests[request].items if request < len(requests) else len(timeline.items)
-    ordered_indexes = sorted(range(count), key=timeline.ranks.__getitem__)
+    item_count = requests[request].items if request < len(requests) else len(timeline.items)
+    ordered_indexes = sorted(range(item_count), key=timeline.ranks.__getitem__)
     rows = [
         row
         for row in items_with_tokens(simulation, ordered_indexes, request)
@@ -73,9 +73,11 @@ def items_at(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
     scale = simulation.ruler.scale
     if request < len(simulation.sizes):
         # The items add up to the request's total.
-        total = simulation.sizes[request].total
-        scale = scale.fitted_to(total, sum(tokens for _, _, tokens in rows))
-    return tuple(ShownItem(item, change, tokens * scale.factor) for item, change, tokens in rows)
+        total_tokens = simulation.sizes[request].total
+        scale = scale.fitted_to(total_tokens, sum(tokens for _, _, tokens in rows))
+    return tuple(
+        ShownItem(item, transition, tokens * scale.factor) for item, transition, tokens in rows
+    )
 
 
 def items_with_tokens(
@@ -105,10 +107,10 @@ def shown_text(timeline: Timeline, shown_item: ShownItem, *, is_recorded: bool) 
         return transition.shown
     tokens = transition.tokens or 0
     if transition.state == "summarised":
-        return NEVER_WRITTEN.format(tokens=tokens)
+        return NEVER_WRITTEN_TEXT.format(tokens=tokens)
     if is_recorded:
-        return NOT_KEPT.format(tokens=tokens)
-    return FIRST_CHARS.format(chars=transition.chars)
+        return NOT_KEPT_TEXT.format(tokens=tokens)
+    return FIRST_CHARS_TEXT.format(chars=transition.chars)
 
 
 def _system_text(text: str) -> str:
@@ -122,7 +124,7 @@ def _system_text(text: str) -> str:
 
 
 def shows_name(timeline: Timeline, item: int, request: int, name: str) -> bool:
-    """Return whether a request showed a name in an item: in its whole text, or in the text that replaced it."""
+    """Return whether a request showed a name that an item contains: the whole item, or the name in its replacement."""
     transition = timeline.transition_at(item, request)
     if transition is None:
         return True

@@ -43,8 +43,9 @@ EXACTNESS_SENTENCES: Mapping[Exactness, str] = {
     "estimate": "As the policy would have sent it: the actions are the recorded ones.",
 }
 MARKED_SENTENCE = "The client marked the prompt for the cache up to: {places}."
-NOT_MARKED = "The client set no cache marks."
+NOT_MARKED_SENTENCE = "The client set no cache marks."
 MAX_EXCERPT_CHARS = 120
+"""Maximum characters of a block's beginning in the table."""
 MAX_BLOCK_CHARS = 2_000
 """Maximum characters of a block's text in HTML."""
 MAX_HTML_CHARS = 60_000
@@ -75,7 +76,7 @@ class ShownRequest(ShownAsTable):
     outside_blocks: tuple[RequestItem, ...] = field(repr=False)
     """Counted tokens that are in no block: parts that the recording does not show, and items that were not sent."""
     tokens: float
-    """The request's size by the replay's count: the tokens of ``blocks`` and ``beside``."""
+    """The request's size by the replay's count: the tokens of ``blocks`` and ``outside_blocks``."""
     system: str = field(repr=False)
     """The system prompt; empty where it is not known."""
     tools: tuple[Mapping[str, Any], ...] = field(repr=False)
@@ -85,6 +86,7 @@ class ShownRequest(ShownAsTable):
     sha256: str | None = None
     """Hash of the sent request, where its form is exact."""
     make_body: Callable[[], dict[str, Any]] = field(default=dict, repr=False, compare=False)
+    """A function that returns ``body``, which is made when it is asked for."""
 
     @cached_property
     def body(self) -> dict[str, Any]:
@@ -97,8 +99,8 @@ class ShownRequest(ShownAsTable):
         sentence = EXACTNESS_SENTENCES[self.basis]
         if self.basis != "captured":
             return sentence
-        places = "; ".join(self.timeline.requests[self.request].cache_marks)
-        return f"{sentence} {MARKED_SENTENCE.format(places=places) if places else NOT_MARKED}"
+        places_text = "; ".join(self.timeline.requests[self.request].cache_marks)
+        return f"{sentence} {MARKED_SENTENCE.format(places=places_text) if places_text else NOT_MARKED_SENTENCE}"
 
     def find(self, text: str) -> tuple[FoundText, ...]:
         """Return the places of a plain text in the request, ignoring case; nothing for an empty text.
@@ -123,42 +125,50 @@ class ShownRequest(ShownAsTable):
         notes = [self.note]
         if timeline_request.reported is not None and self.basis != "estimate":
             notes.append(f"{timeline_request.reported:,} tokens were reported.")
-        outside = sum(block.tokens for block in self.outside_blocks)
-        if outside:
-            notes.append(f"~{outside:,.0f} tokens are counted besides, of what is not shown here.")
-        state = TableColumn("state", "state")
-        tokens = TableColumn("tokens", "tokens", "count", "estimate")
+        outside_tokens = sum(block.tokens for block in self.outside_blocks)
+        if outside_tokens:
+            notes.append(
+                f"~{outside_tokens:,.0f} tokens are counted besides, of what is not shown here."
+            )
+        state_column = TableColumn("state", "state")
+        tokens_column = TableColumn("tokens", "tokens", "count", "estimate")
         columns: tuple[ColumnSpec, ...] = (
             (TableColumn("item", "item", "count"), _item_number),
             TableColumn("role", "role"),
             TableColumn("kind", "kind"),
             (TableColumn("tool", "tool"), lambda block: block.name),
-            (state, lambda block: f"{block.state}, pinned" if block.pinned else block.state),
-            (tokens, lambda block: round(block.tokens)),
+            (state_column, lambda block: f"{block.state}, pinned" if block.pinned else block.state),
+            (tokens_column, lambda block: round(block.tokens)),
             TableColumn("chars", "chars", "count"),
-            (TableColumn("text", "begins with"), lambda block: _excerpt(block.text)),
+            (TableColumn("text", "begins with"), lambda block: _text_beginning(block.text)),
         )
         return table_of(title, columns, self.blocks, tuple(notes))
 
     @property
     def contents(self) -> str:
         """The whole request as plain text: each block under a line that describes it."""
-        return "\n\n".join(f"--- {_head(block)}\n{clean(block.text)}" for block in self.blocks)
+        return "\n\n".join(
+            f"--- {_block_title(block)}\n{clean(block.text)}" for block in self.blocks
+        )
 
     @property
     def html(self) -> str:
         """The table, and blocks to open, as an HTML fragment: long texts are cut, since a notebook saves it."""
-        details, remaining_chars = [], MAX_HTML_CHARS
+        details_html, remaining_chars = [], MAX_HTML_CHARS
         for block in self.blocks:
             text = block.text[: min(MAX_BLOCK_CHARS, remaining_chars)]
             remaining_chars -= len(text)
-            more = block.chars - len(text)
-            cut_text = f"\n… {more:,} more characters; .contents has all" if more else ""
-            details.append(
-                f"<details><summary>{in_html(clean(_head(block)))}</summary>"
-                f'<pre style="white-space:pre-wrap">{in_html(clean(text + cut_text))}</pre></details>'
+            left_out_chars = block.chars - len(text)
+            cut_note = (
+                f"\n… {left_out_chars:,} more characters; .contents has all"
+                if left_out_chars
+                else ""
             )
-        return "\n".join([self.table.html, *details])
+            details_html.append(
+                f"<details><summary>{in_html(clean(_block_title(block)))}</summary>"
+                f'<pre style="white-space:pre-wrap">{in_html(clean(text + cut_note))}</pre></details>'
+            )
+        return "\n".join([self.table.html, *details_html])
 
     def json(self) -> dict[str, Any]:
         """Return the request as plain values."""
@@ -190,25 +200,27 @@ def request_at(
     timeline = simulation.timeline
     items_shown = shown_items(simulation, request)
     timeline_request = timeline.requests[request]
-    until = simulation.facts_until
-    is_fact = until is None or request < until
+    facts_until = simulation.facts_until
+    is_fact = facts_until is None or request < facts_until
     rebuilt = None
     if sent_requests is not None and is_fact:
         rebuilt = sent_requests.rebuilt_request(timeline_request.id)
-    size = simulation.sizes[request].total
-    unseen_tokens = size - sum(shown_item.tokens for shown_item in items_shown)
-    make_request = partial(ShownRequest, timeline, request, simulation.policy_name, tokens=size)
+    total_tokens = simulation.sizes[request].total
+    unseen_tokens = total_tokens - sum(shown_item.tokens for shown_item in items_shown)
+    make_request = partial(
+        ShownRequest, timeline, request, simulation.policy_name, tokens=total_tokens
+    )
     if rebuilt is not None:
         sent_request = rebuilt.request
         if rebuilt.neutral:
-            blocks, not_sent = sent_blocks(timeline, request, items_shown, rebuilt)
+            blocks, unsent_blocks = sent_blocks(timeline, request, items_shown, rebuilt)
         else:
             blocks = stored_blocks(rebuilt)
-            not_sent = item_blocks(timeline, items_shown, is_recorded=True)
+            unsent_blocks = item_blocks(timeline, items_shown, is_recorded=True)
         return make_request(
             basis="exact" if rebuilt.matches else "rebuilt",
             blocks=blocks,
-            outside_blocks=(*unseen_blocks("", "", unseen_tokens), *not_sent),
+            outside_blocks=(*unseen_blocks("", "", unseen_tokens), *unsent_blocks),
             system="\n\n".join(block.text for block in blocks if block.kind == "system"),
             tools=tuple(tool.model_dump(mode="json") for tool in sent_request.tools),
             messages=rebuilt.neutral,
@@ -222,18 +234,18 @@ def request_at(
         )
     blocks = item_blocks(timeline, items_shown, is_recorded=simulation.policy_name == "recorded")
     system = "\n\n".join(block.text for block in blocks if block.kind == "system")
-    tools, recorded_texts = _captured_tools(timeline, items_shown), ("", "")
+    tools, separate_texts = _captured_tools(timeline, items_shown), ("", "")
     if sent_requests is not None:
         tools = tools or sent_requests.tools
         if not system:
             system = sent_requests.system
-            recorded_texts = system, sent_requests.tools_text
-    messages = neutral_messages_of(timeline, blocks, recorded_texts[0])
-    seen = "rebuilt" if timeline_request.seen == "exact" else timeline_request.seen
+            separate_texts = system, sent_requests.tools_text
+    messages = neutral_messages_of(timeline, blocks, separate_texts[0])
+    exactness = "rebuilt" if timeline_request.seen == "exact" else timeline_request.seen
     return make_request(
-        basis=seen if is_fact else "estimate",
-        blocks=(*recorded_blocks(*recorded_texts, unseen_tokens), *blocks),
-        outside_blocks=unseen_blocks(*recorded_texts, unseen_tokens),
+        basis=exactness if is_fact else "estimate",
+        blocks=(*recorded_blocks(*separate_texts, unseen_tokens), *blocks),
+        outside_blocks=unseen_blocks(*separate_texts, unseen_tokens),
         system=system,
         tools=tools,
         messages=messages,
@@ -258,24 +270,24 @@ def _item_number(block: RequestItem) -> int | None:
     return None if block.item is None else block.item + 1
 
 
-def _head(block: RequestItem) -> str:
-    number = "" if block.item is None else f"item {block.item + 1}, "
-    tool = f" {block.name}" if block.name else ""
-    state = "" if block.state == "whole" else f", {block.state}"
-    return f"{number}{block.role}: {block.kind}{tool}{state}, ~{block.tokens:,.0f} tokens"
+def _block_title(block: RequestItem) -> str:
+    number_text = "" if block.item is None else f"item {block.item + 1}, "
+    tool_text = f" {block.name}" if block.name else ""
+    state_text = "" if block.state == "whole" else f", {block.state}"
+    return f"{number_text}{block.role}: {block.kind}{tool_text}{state_text}, ~{block.tokens:,.0f} tokens"
 
 
-def _excerpt(text: str) -> str:
+def _text_beginning(text: str) -> str:
     line = " ".join(text[: 4 * MAX_EXCERPT_CHARS].split())
     return line if len(line) <= MAX_EXCERPT_CHARS else f"{line[: MAX_EXCERPT_CHARS - 1]}…"
 
 
 def _block_fields(block: RequestItem) -> dict[str, Any]:
-    names = ("role", "kind", "state", "text", "chars", "pinned", "is_error")
+    field_names = ("role", "kind", "state", "text", "chars", "pinned", "is_error")
     return {
         "item": _item_number(block),
         "tokens": round(block.tokens),
         "tool": block.name,
         "label": block.words,
-        **{name: getattr(block, name) for name in names},
+        **{field_name: getattr(block, field_name) for field_name in field_names},
     }

@@ -16,17 +16,19 @@ from palimpsest.transcript.visible_text import visible_line
 MAX_NAME_CHARS = 80
 MAX_DESCRIPTION_CHARS = 80
 MAX_DEFINITIONS = 5_000
-"""Definitions of one session that are listed one by one: a client that changes its tools at each request repeats them all."""
+"""Maximum definitions of one session that are listed: a client that changes its tools at each request repeats them all."""
 DefinitionChange = Literal["", "new", "changed"]
-"""How a definition differs from those that were offered before; empty where it does not, and for the first ones."""
+"""Whether a definition is new or changed since the previous tools; empty where it is the same, and in the first tools."""
 
 
 class ToolDefinition(NamedTuple):
-    """One definition: its name, the first line of its description, and its JSON."""
+    """One definition of a tool."""
 
     name: str
     words: str
+    """The first characters of the description."""
     text: str
+    """The definition as JSON."""
 
 
 class ItemDefinition(NamedTuple):
@@ -35,7 +37,7 @@ class ItemDefinition(NamedTuple):
     item: int
     name: str
     tokens: int
-    """Its share of the item's tokens, by length; those of all definitions of an item are the item's."""
+    """The definition's share of the item's tokens, by length; the shares of all definitions add up to them."""
     change: DefinitionChange
 
 
@@ -47,56 +49,68 @@ def tool_definitions(text: str) -> tuple[ToolDefinition, ...]:
         return ()
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return ()
-    return tuple(_definition(tool) for tool in _declared(tools))
+    return tuple(_parsed_definition(tool) for tool in _declared_functions(tools))
 
 
 def item_definitions(timeline: Timeline, weights: Sequence[int]) -> tuple[ItemDefinition, ...]:
     """Return the definitions of a session's items of tools, item by item; ``weights`` are the items' tokens."""
-    by_hash: dict[str, tuple[ToolDefinition, ...]]
-    by_hash = timeline.earlier.setdefault("tool definitions", {})
+    definitions_by_hash: dict[str, tuple[ToolDefinition, ...]]
+    definitions_by_hash = timeline.earlier.setdefault("tool definitions", {})
     rows: list[ItemDefinition] = []
-    before: Mapping[str, str] | None = None
+    previous_texts: Mapping[str, str] | None = None
     for item in timeline.items:
         if item.kind != "tools":
             continue
-        definitions = by_hash.get(item.hash)
+        definitions = definitions_by_hash.get(item.hash)
         if definitions is None:
-            definitions = by_hash[item.hash] = tool_definitions(timeline.read(item.index))
+            definitions = definitions_by_hash[item.hash] = tool_definitions(
+                timeline.read(item.index)
+            )
         if len(rows) + len(definitions) > MAX_DEFINITIONS:
             break
-        tokens = shared_by_length(weights[item.index], [len(tool.text) for tool in definitions])
-        rows.extend(
-            ItemDefinition(item.index, tool.name, share, _change(tool, before))
-            for tool, share in zip(definitions, tokens, strict=True)
+        token_shares = shared_by_length(
+            weights[item.index], [len(tool.text) for tool in definitions]
         )
-        before = {tool.name: tool.text for tool in definitions}
+        rows.extend(
+            ItemDefinition(item.index, tool.name, share, _definition_change(tool, previous_texts))
+            for tool, share in zip(definitions, token_shares, strict=True)
+        )
+        previous_texts = {tool.name: tool.text for tool in definitions}
     return tuple(rows)
 
 
 def shared_by_length(tokens: int, lengths: Sequence[int]) -> tuple[int, ...]:
     """Return whole tokens shared by length; their sum is ``tokens``; one more character counts for the separator."""
     ends = [*accumulate(length + 1 for length in lengths)]
-    cuts = [round(tokens * end / ends[-1]) for end in ends]
-    return tuple(cut - before for before, cut in zip([0, *cuts], cuts, strict=False))
+    rounded_ends = [round(tokens * end / ends[-1]) for end in ends]
+    return tuple(
+        rounded_end - previous_end
+        for previous_end, rounded_end in zip([0, *rounded_ends], rounded_ends, strict=False)
+    )
 
 
-def _declared(tools: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def _declared_functions(tools: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Yield each definition; Gemini sends its functions as a list within one tool."""
     for tool in tools:
-        declared = tool.get("functionDeclarations") or tool.get("function_declarations")
-        if isinstance(declared, list) and all(isinstance(inner, dict) for inner in declared):
-            yield from declared
+        functions = tool.get("functionDeclarations") or tool.get("function_declarations")
+        if isinstance(functions, list) and all(
+            isinstance(function, dict) for function in functions
+        ):
+            yield from functions
         else:
             yield tool
 
 
-def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
+def _parsed_definition(tool: Mapping[str, Any]) -> ToolDefinition:
     function = tool.get("function")
-    described = function if isinstance(function, dict) else tool
+    declaration = function if isinstance(function, dict) else tool
     # Gemini's own tools are named by their only key.
-    names = (*map(described.get, ("name", "server_label", "type")), next(iter(tool), ""))
-    name = next((text for text in names if isinstance(text, str) and text), "")
-    description = described.get("description")
+    name_candidates = (
+        *map(declaration.get, ("name", "server_label", "type")),
+        next(iter(tool), ""),
+    )
+    name = next((text for text in name_candidates if isinstance(text, str) and text), "")
+    description = declaration.get("description")
     return ToolDefinition(
         visible_line(name)[:MAX_NAME_CHARS],
         visible_line(description)[:MAX_DESCRIPTION_CHARS] if isinstance(description, str) else "",
@@ -104,7 +118,9 @@ def _definition(tool: Mapping[str, Any]) -> ToolDefinition:
     )
 
 
-def _change(tool: ToolDefinition, before: Mapping[str, str] | None) -> DefinitionChange:
-    if before is None or before.get(tool.name) == tool.text:
+def _definition_change(
+    tool: ToolDefinition, previous_texts: Mapping[str, str] | None
+) -> DefinitionChange:
+    if previous_texts is None or previous_texts.get(tool.name) == tool.text:
         return ""
-    return "changed" if tool.name in before else "new"
+    return "changed" if tool.name in previous_texts else "new"

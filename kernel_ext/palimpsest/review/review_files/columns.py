@@ -13,6 +13,7 @@ from pydantic_core import CoreSchema, core_schema
 MAX_TEXT_CHARS = 2_000
 """Maximum characters of one text; the long texts of a session are only in its log."""
 MAX_NUMBER = 1 << 53
+"""Maximum absolute value of a number; up to it any JSON reader keeps whole numbers exact."""
 MAX_LEVELS = 10
 """Maximum levels of lists and objects below a value."""
 
@@ -32,10 +33,10 @@ class KeptValue(BaseModel):
 
 
 class AsColumns:
-    """Marks rows of a dataclass that are written as one list for each of its fields."""
+    """Marks a field of rows, instances of a dataclass, that is written as one list for each field of the dataclass."""
 
-    def __init__(self, row: type) -> None:
-        self._row = row
+    def __init__(self, row_type: type) -> None:
+        self._row_type = row_type
 
     def __get_pydantic_core_schema__(
         self, _source: object, handler: GetCoreSchemaHandler
@@ -43,12 +44,12 @@ class AsColumns:
         """Return the schema by which the rows are read and written."""
         fields: dict[str, Any] = {
             name: (list[hint], ...)  # type: ignore[valid-type]  # known at run time
-            for name, hint in get_type_hints(self._row).items()
+            for name, hint in get_type_hints(self._row_type).items()
         }
-        columns = create_model(self._row.__name__, __base__=KeptValue, **fields)
+        columns = create_model(self._row_type.__name__, __base__=KeptValue, **fields)
 
         def rows_of(value: BaseModel) -> tuple[object, ...]:
-            return tuple(starmap(self._row, zip(*vars(value).values(), strict=True)))
+            return tuple(starmap(self._row_type, zip(*vars(value).values(), strict=True)))
 
         def columns_of(rows: tuple[object, ...]) -> dict[str, list[Any]]:
             return {name: [getattr(row, name) for row in rows] for name in fields}
@@ -71,8 +72,8 @@ def _is_bounded(value: object, depth: int) -> bool:
         case list() | tuple():
             return depth > 0 and all(_is_bounded(element, depth - 1) for element in value)
         case dict():
-            inner = (*value, *value.values())
-            return depth > 0 and all(_is_bounded(element, depth - 1) for element in inner)
+            elements = (*value, *value.values())
+            return depth > 0 and all(_is_bounded(element, depth - 1) for element in elements)
         case BaseModel() if not isinstance(value, KeptValue):
             return _is_bounded(dict(value), depth)
         case _:

@@ -7,20 +7,21 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from palimpsest.review.review_files.columns import KeptValue
-from palimpsest.review.review_files.kept_timeline import check_places
+from palimpsest.review.review_files.kept_timeline import check_indexes
 from palimpsest.review.tables.references import FirstItems, NameUse, References
 from palimpsest.transcript.timeline import Timeline
 
 
 class KeptReferences(KeptValue):
-    """Names by index, and the requests whose answers use them, in order."""
+    """The names, the items that contain each, and the uses of names in the order of requests."""
 
     names: tuple[str, ...]
     holders: tuple[tuple[int, ...], ...]
     """The items that contain each name, ascending."""
     requests: tuple[int, ...]
+    """The request of each use."""
     uses: tuple[int, ...]
-    """The index of the name that each of these requests uses."""
+    """The index in ``names`` of the name of each use."""
 
     @classmethod
     def of(cls, references: References) -> "KeptReferences":
@@ -40,9 +41,9 @@ class KeptReferences(KeptValue):
     def references(self, timeline: Timeline) -> References:
         """Return the references; raises ValueError where they do not fit the timeline."""
         for items in self.holders:
-            check_places(items, len(timeline.items))
-        check_places(self.requests, len(timeline.requests))
-        check_places(self.uses, len(self.names))
+            check_indexes(items, len(timeline.items))
+        check_indexes(self.requests, len(timeline.requests))
+        check_indexes(self.uses, len(self.names))
         if (
             len(self.holders) != len(self.names)
             or any(list(items) != sorted(set(items)) for items in self.holders)
@@ -50,10 +51,12 @@ class KeptReferences(KeptValue):
         ):
             raise ValueError("Holders or uses are not in order.")
         uses = []
-        for request, use in zip(self.requests, self.uses, strict=True):
-            holders = self.holders[use]
-            count = bisect_left(holders, timeline.requests[request].items)
-            if not count:
+        for request, name_index in zip(self.requests, self.uses, strict=True):
+            items_of_name = self.holders[name_index]
+            source_count = bisect_left(items_of_name, timeline.requests[request].items)
+            if not source_count:
                 raise ValueError("A name is used before any item holds it.")
-            uses.append(NameUse(request, self.names[use], FirstItems(holders, count)))
+            uses.append(
+                NameUse(request, self.names[name_index], FirstItems(items_of_name, source_count))
+            )
         return References(tuple(uses))

@@ -51,31 +51,33 @@ class KeptTimeline(KeptValue):
         return Timeline(**dict(self))
 
     @model_validator(mode="after")
-    def _check_places(self) -> Self:
-        items, requests = len(self.items), len(self.requests)
+    def _check_consistency(self) -> Self:
+        item_count, request_count = len(self.items), len(self.requests)
         transition_requests = [transition.request for transition in self.transitions]
-        counts = [request.items for request in self.requests]
+        item_counts = [request.items for request in self.requests]
         if (
             self.version != TIMELINE_VERSION
-            or [item.index for item in self.items] != [*range(items)]
-            or [request.index for request in self.requests] != [*range(requests)]
-            or counts != sorted(counts)
+            or [item.index for item in self.items] != [*range(item_count)]
+            or [request.index for request in self.requests] != [*range(request_count)]
+            or item_counts != sorted(item_counts)
             or transition_requests != sorted(transition_requests)
         ):
             raise ValueError("Its rows are not in their order, or it is of another version.")
-        check_places(counts, items + 1)
-        check_places(transition_requests, requests)
-        check_places([transition.item for transition in self.transitions], items)
-        check_places([event.request for event in self.events], requests + 1)
-        check_places([item.entered for item in self.items], requests + 1)
-        check_places([item.before for item in self.items if item.before is not None], items)
-        check_places([place for item in self.items for place in item.covers], items)
-        check_places([item.chars for item in self.items], MAX_NUMBER)
+        check_indexes(item_counts, item_count + 1)
+        check_indexes(transition_requests, request_count)
+        check_indexes([transition.item for transition in self.transitions], item_count)
+        check_indexes([event.request for event in self.events], request_count + 1)
+        check_indexes([item.entered for item in self.items], request_count + 1)
+        check_indexes([item.before for item in self.items if item.before is not None], item_count)
+        check_indexes(
+            [covered_item for item in self.items for covered_item in item.covers], item_count
+        )
+        check_indexes([item.chars for item in self.items], MAX_NUMBER)
         for request in self.requests:
-            first, end = request.answer
-            check_places([first], end + 1)
-            check_places([end], items + 1)
-            check_places([item + 1 for item in request.mark_items], items + 1)
+            answer_start, answer_end = request.answer
+            check_indexes([answer_start], answer_end + 1)
+            check_indexes([answer_end], item_count + 1)
+            check_indexes([item + 1 for item in request.mark_items], item_count + 1)
             if request.mark_items and len(request.mark_items) != len(request.cache_marks):
                 raise ValueError("Its cache marks have other numbers of places and of items.")
             for usage in filter(None, (request.usage, request.assumed)):
@@ -83,13 +85,13 @@ class KeptTimeline(KeptValue):
         return self
 
 
-def check_places(indexes: Iterable[int], end: int) -> None:
-    """Raise ValueError if a number is below 0 or not below a bound."""
+def check_indexes(indexes: Iterable[int], end: int) -> None:
+    """Raise ValueError if an index is below 0 or not below ``end``."""
     if not all(0 <= index < end for index in indexes):
         raise ValueError("A number is out of its range.")
 
 
 def _check_usage(usage: Usage) -> None:
-    check_places([value for _, value in usage if type(value) is int], MAX_NUMBER)
+    check_indexes([value for _, value in usage if type(value) is int], MAX_NUMBER)
     if usage.model_extra or usage.service_tier not in (None, *SERVICE_TIERS):
         raise ValueError("These are other numbers of tokens.")

@@ -11,9 +11,9 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.notes import NotePlace
 from palimpsest.transcript.timeline import Timeline
 
-ONE_PLACE = "A note is on one place: a request, a range, an item, a cache break or a compaction; name one of them."
+ONE_PLACE_SENTENCE = "A note is on one place: a request, a range, an item, a cache break or a compaction; name one of them."
 MAX_NAMED_BREAKS = 8
-BAD_RANGE = "{words!r:.60} is no range of requests; write it as 3-9."
+BAD_RANGE_SENTENCE = "{words!r:.60} is no range of requests; write it as 3-9."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,10 @@ class FoundPlace:
 
 def request_range(text: str) -> tuple[int, int]:
     """Return the first and last request of a range such as ``3-9``, from 1; raises UserError."""
-    first, dash, last = text.partition("-")
-    if not dash or not first.strip().isdecimal() or not last.strip().isdecimal():
-        raise UserError(BAD_RANGE.format(words=text))
-    return int(first), int(last)
+    first_text, dash, last_text = text.partition("-")
+    if not dash or not first_text.strip().isdecimal() or not last_text.strip().isdecimal():
+        raise UserError(BAD_RANGE_SENTENCE.format(words=text))
+    return int(first_text), int(last_text)
 
 
 def note_place(
@@ -53,9 +53,9 @@ def note_place(
     Numbers count from 1; an item with ``request`` is the item in that request. ``breaks`` are the requests, from 0, that
     lost the cache. Raises UserError for a place that the session does not have.
     """
-    in_request = None if item is None and request is None else (item, request)
-    if sum(place is not None for place in (in_request, requests, cache_break, compaction)) > 1:
-        raise UserError(ONE_PLACE)
+    item_or_request = None if item is None and request is None else (item, request)
+    if sum(place is not None for place in (item_or_request, requests, cache_break, compaction)) > 1:
+        raise UserError(ONE_PLACE_SENTENCE)
     for number in (request, *(requests or ())):
         _check_number(number, len(timeline.requests), "request")
     if item is not None:
@@ -66,7 +66,7 @@ def note_place(
     if requests is not None:
         first, last = requests
         if last < first:
-            raise UserError(BAD_RANGE.format(words=f"{first}-{last}"))
+            raise UserError(BAD_RANGE_SENTENCE.format(words=f"{first}-{last}"))
         return NotePlace(kind="range", request=first, last=last)
     if cache_break is not None:
         _check_break(cache_break, breaks)
@@ -78,16 +78,18 @@ def note_place(
 
 
 def found_place(timeline: Timeline, place: NotePlace) -> FoundPlace:
-    """Return where a place is in a session, with words for people."""
+    """Return where a note's place is in a session, with a text that names it."""
     request = None if place.request is None else place.request - 1
     known_request = request if request is not None and request < len(timeline.requests) else None
     match place.kind:
         case "request":
             return FoundPlace(f"request {place.request}", known_request)
         case "range":
-            last = min(place.last or 0, len(timeline.requests)) - 1
-            end = None if known_request is None else last
-            return FoundPlace(f"requests {place.request} to {place.last}", known_request, end)
+            last_index = min(place.last or 0, len(timeline.requests)) - 1
+            last_request = None if known_request is None else last_index
+            return FoundPlace(
+                f"requests {place.request} to {place.last}", known_request, last_request
+            )
         case "break":
             return FoundPlace(f"cache break at request {place.request}", known_request)
         case "compaction":
@@ -117,21 +119,29 @@ def _found_item(timeline: Timeline, item_id: str, request: int | None) -> FoundP
     item = next((item for item in timeline.items if item.id == item_id), None)
     if item is None:
         return FoundPlace("an item that the session no longer has", request)
-    shown_at = request if request is not None else min(item.entered, len(timeline.requests) - 1)
+    request_index = (
+        request if request is not None else min(item.entered, len(timeline.requests) - 1)
+    )
     text = f"item {item.index + 1} ({', '.join(filter(None, (item.kind, item.tool)))})"
-    in_request = "" if request is None else f" in request {request + 1}"
-    return FoundPlace(f"{text}{in_request}", shown_at if shown_at >= 0 else None, item=item.index)
+    request_text = "" if request is None else f" in request {request + 1}"
+    return FoundPlace(
+        f"{text}{request_text}", request_index if request_index >= 0 else None, item=item.index
+    )
 
 
 def _check_break(request: int, breaks: Collection[int]) -> None:
     if request - 1 in breaks:
         return
-    numbers = ", ".join(str(lost_at + 1) for lost_at in sorted(breaks)[:MAX_NAMED_BREAKS])
-    more = " and others" if len(breaks) > MAX_NAMED_BREAKS else ""
-    there = f"it broke at {numbers}{more}" if breaks else "it broke nowhere"
-    raise UserError(f"The cache did not break at request {request}; {there}.")
+    break_numbers = ", ".join(
+        str(break_index + 1) for break_index in sorted(breaks)[:MAX_NAMED_BREAKS]
+    )
+    others_text = " and others" if len(breaks) > MAX_NAMED_BREAKS else ""
+    breaks_text = f"it broke at {break_numbers}{others_text}" if breaks else "it broke nowhere"
+    raise UserError(f"The cache did not break at request {request}; {breaks_text}.")
 
 
-def _check_number(number: int | None, last: int, noun: str) -> None:
-    if number is not None and not 0 < number <= last:
-        raise UserError(f"The session has {counted_noun(last, noun)}; there is no {noun} {number}.")
+def _check_number(number: int | None, count: int, noun: str) -> None:
+    if number is not None and not 0 < number <= count:
+        raise UserError(
+            f"The session has {counted_noun(count, noun)}; there is no {noun} {number}."
+        )

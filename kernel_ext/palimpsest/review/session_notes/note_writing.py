@@ -18,14 +18,14 @@ from palimpsest.transcript.session_record.notes import (
     current_notes,
 )
 
-EMPTY_NOTE = "A note has a text, a tag or a verdict; give one of them."
+EMPTY_NOTE_SENTENCE = "A note has a text, a tag or a verdict; give one of them."
 AUTHOR_VARIABLES = ("PALIMPSEST_AUTHOR", "GIT_AUTHOR_NAME", "USER", "LOGNAME", "USERNAME")
 """Variables of the environment that name a note's author, the first that is set."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteChange:
-    """What a person gives for a note; None leaves what is there."""
+    """The values that a person gives for a note; None leaves a value as it is."""
 
     text: str | None = None
     tag: str | None = None
@@ -33,7 +33,7 @@ class NoteChange:
     author: str = ""
 
     def validated_change(self) -> "NoteChange":
-        """Return it without blanks at the ends; raises UserError for what is too long, and an unknown verdict."""
+        """Return the change without blanks at the ends; raises UserError for a text that is too long, or an unknown verdict."""
         if self.verdict not in (None, "", *VERDICTS):
             raise UserError(f"{self.verdict!r:.40} is no verdict; there are {', '.join(VERDICTS)}.")
         tag = None if self.tag is None else " ".join(self.tag.split())
@@ -52,14 +52,14 @@ class NoteChange:
         return NoteChange(text, tag, self.verdict, author)
 
 
-def write_note(files: NoteFiles, session: str, change: NoteChange, place: NotePlace) -> Note:
+def write_note(files: NoteFiles, session_id: str, change: NoteChange, place: NotePlace) -> Note:
     """Write a new note and return it; raises UserError in one sentence."""
     change = change.validated_change()
     identifier = new_note_id()
     line = NoteLine(
         id=identifier,
         note=identifier,
-        session=session,
+        session=session_id,
         author=change.author or default_author(files.environment),
         time=time_of(identifier),
         place=place,
@@ -68,26 +68,26 @@ def write_note(files: NoteFiles, session: str, change: NoteChange, place: NotePl
         verdict=change.verdict or "",
     )
     if not (line.text or line.tag or line.verdict):
-        raise UserError(EMPTY_NOTE)
+        raise UserError(EMPTY_NOTE_SENTENCE)
     (note,) = current_notes(files.append([line]))
     return note
 
 
-def rewrite_note(files: NoteFiles, session: str, note: str, change: NoteChange) -> Note:
+def rewrite_note(files: NoteFiles, session_id: str, note_id: str, change: NoteChange) -> Note:
     """Change a note, by its id or the end of it, and return it; raises NotFound or UserError."""
     change = change.validated_change()
     values = {"text": change.text, "tag": change.tag, "verdict": change.verdict}
     changed_values = {name: value for name, value in values.items() if value is not None}
-    changed_note = files.note(session, note).model_copy(update=changed_values)
+    changed_note = files.note(session_id, note_id).model_copy(update=changed_values)
     if not (changed_note.text or changed_note.tag or changed_note.verdict):
-        raise UserError(EMPTY_NOTE)
+        raise UserError(EMPTY_NOTE_SENTENCE)
     _append_line(files, changed_note, change.author)
-    return files.note(session, changed_note.id)
+    return files.note(session_id, changed_note.id)
 
 
-def remove_note(files: NoteFiles, session: str, note: str, author: str = "") -> None:
+def remove_note(files: NoteFiles, session_id: str, note_id: str, author: str = "") -> None:
     """Remove a note, by its id or the end of it: a line says so, and its earlier lines stay; raises NotFound."""
-    removed_note = files.note(session, note)
+    removed_note = files.note(session_id, note_id)
     author = NoteChange(author=author).validated_change().author
     _append_line(files, removed_note, author, is_removal=True)
 

@@ -23,7 +23,7 @@ from palimpsest.transcript.session_record.notes import VERDICTS, Note, verdict_c
 from palimpsest.transcript.timeline import Timeline
 
 MAX_TITLE_CHARS = 60
-"""Characters of a session's title in the table of several sessions."""
+"""Maximum characters of a session's title in the table of several sessions."""
 
 
 @dataclass(frozen=True)
@@ -53,20 +53,20 @@ class SessionNotes(ShownAsTable):
     def table(self) -> ReportTable:
         """The notes as a table."""
         timeline = self.timeline
-        counts = ", ".join(
+        counts_text = ", ".join(
             f"{number} {verdict}"
             for verdict, number in verdict_counts(self.notes).items()
             if number
         )
         title = f"{counted_noun(len(self), 'note')} on {timeline.title or timeline.session}"
         return table_of(
-            f"{title}: {counts}" if counts else title,
+            f"{title}: {counts_text}" if counts_text else title,
             (
                 (TableColumn("where", "where"), lambda row: row[1].text),
                 (TableColumn("verdict", "verdict"), lambda row: row[0].verdict or None),
                 (TableColumn("tag", "tag"), lambda row: row[0].tag or None),
                 (TableColumn("note", "note"), lambda row: row[0].text or None),
-                (TableColumn("by", "by"), lambda row: _author_words(row[0])),
+                (TableColumn("by", "by"), lambda row: _author_text(row[0])),
                 (TableColumn("id", "id"), lambda row: short_id(row[0].id)),
             ),
             [*zip(self.notes, self.places, strict=True)],
@@ -91,9 +91,12 @@ class SessionNotes(ShownAsTable):
 
 def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
     """Return a table with a row for each session: how many notes it has, and with which verdicts."""
-    head = TableColumn("session", "session")
+    session_column = TableColumn("session", "session")
     columns: tuple[ColumnSpec, ...] = (
-        (head, lambda row: one_line(row.timeline.title or row.timeline.session, MAX_TITLE_CHARS)),
+        (
+            session_column,
+            lambda row: one_line(row.timeline.title or row.timeline.session, MAX_TITLE_CHARS),
+        ),
         (TableColumn("origin", "origin"), lambda row: row.timeline.origin),
         (TableColumn("notes", "notes", "count", "fact"), len),
         *(
@@ -109,14 +112,14 @@ def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
     return table_of(title, columns, sessions)
 
 
-def _author_words(note: Note) -> str:
+def _author_text(note: Note) -> str:
     """Return who wrote a note and when, and who changed it last."""
-    text = f"{note.author or 'unnamed'}, {_date(note.time)}"
+    text = f"{note.author or 'unnamed'}, {_date_text(note.time)}"
     if note.changed is None:
         return text
-    by = f" by {note.changed_by}" if note.changed_by != note.author else ""
-    return f"{text}, changed{by} {_date(note.changed)}"
+    by_text = f" by {note.changed_by}" if note.changed_by != note.author else ""
+    return f"{text}, changed{by_text} {_date_text(note.changed)}"
 
 
-def _date(milliseconds: int) -> str:
+def _date_text(milliseconds: int) -> str:
     return f"{datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC):%Y-%m-%d}"

@@ -31,7 +31,7 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 MAX_WARMINGS = 12
 """Maximum requests that are suggested for keeping a cache warm: those of an hour, for a cache of five minutes."""
-_REMEDIES = {
+_REMEDY_BY_CAUSE = {
     "model": "the same model until the turn's end",
     "tools": "the same tools for the whole session",
     "system prompt": "what changes told at the end, not in the system prompt",
@@ -60,6 +60,7 @@ class CacheBreak:
     expected: int
     """Tokens that the request should have read from the cache."""
     read: int
+    """Tokens that the request read from the cache."""
     loss: int
     """Tokens that the cache should have held and that were written anew."""
     cost: float
@@ -94,7 +95,7 @@ class CacheBreaks(ShownAsTable):
     turn_starts: int
     """Number of ``followers`` that come right after a prompt."""
     turn_starts_kept: int
-    """Number of ``turn_starts`` that lost nothing."""
+    """Number of the requests in ``turn_starts`` that lost nothing."""
 
     def __iter__(self) -> Iterator[CacheBreak]:
         return iter(self.breaks)
@@ -118,9 +119,9 @@ class CacheBreaks(ShownAsTable):
     @property
     def unexplained_share(self) -> float:
         """Share of the lost tokens without a known cause."""
-        lost_sum = sum(cache_break.loss for cache_break in self.breaks)
-        unexplained_sum = sum(cache_break.loss for cache_break in self._unexplained)
-        return unexplained_sum / lost_sum if lost_sum else 0.0
+        lost_tokens = sum(cache_break.loss for cache_break in self.breaks)
+        unexplained_tokens = sum(cache_break.loss for cache_break in self._unexplained)
+        return unexplained_tokens / lost_tokens if lost_tokens else 0.0
 
     @cached_property
     def _unexplained(self) -> list[CacheBreak]:
@@ -133,9 +134,9 @@ class CacheBreaks(ShownAsTable):
         after_prompt_count = sum(cache_break.first_of_turn for cache_break in unexplained)
         sentences = []
         if after_prompt_count:
-            after_prompts = f"{after_prompt_count} of {len(unexplained)} unexplained breaks come right after a prompt; "
+            prompts_text = f"{after_prompt_count} of {len(unexplained)} unexplained breaks come right after a prompt; "
             sentences.append(
-                f"{after_prompts}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing."
+                f"{prompts_text}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing."
             )
         beginning_count = sum(cache_break.beginning_only for cache_break in unexplained)
         if beginning_count:
@@ -151,10 +152,10 @@ class CacheBreaks(ShownAsTable):
         unit = "USD" if self.price.unit == "USD" else "units"
         # The loss is a fact; its cost is a fact only at recorded prices.
         basis = self.price.basis
-        counts = ", ".join(f"{number} {cause}" for cause, number in self.causes.items())
+        causes_text = ", ".join(f"{count} {cause}" for cause, count in self.causes.items())
         noun = "break" if len(self) == 1 else "breaks"
         share = self.unexplained_share
-        unexplained = (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
+        unexplained_notes = (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
         price_notes = (self.price.sentence,) if self.breaks and basis == "estimate" else ()
         title = f"{len(self)} cache {noun} in {counted_noun(self.followers, 'request')}: {self.price.amount_text(self.cost)}"
         return table_of(
@@ -170,7 +171,12 @@ class CacheBreaks(ShownAsTable):
                 TableColumn("words", "why"),
             ),
             self.breaks,
-            (*((counts,) if counts else ()), *unexplained, *self.correlations, *price_notes),
+            (
+                *((causes_text,) if causes_text else ()),
+                *unexplained_notes,
+                *self.correlations,
+                *price_notes,
+            ),
             [link_to(self.timeline.session, cache_break.request) for cache_break in self.breaks],
         )
 
@@ -180,31 +186,33 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
 
     A break is a loss over 1,024 tokens and over 5 per cent of the expected read.
     """
-    reporting, losses = reporting_requests(timeline), cache_losses(timeline)
-    grown: GrownRows[_FollowingRequest] = timeline.earlier.setdefault("followers", GrownRows())
-    rows = grown.grown_rows(
-        lambda index, _: _following_request(timeline, reporting[index], losses[index], price),
-        reporting,
+    reported_requests, losses = reporting_requests(timeline), cache_losses(timeline)
+    row_cache: GrownRows[_FollowingRequest] = timeline.earlier.setdefault("followers", GrownRows())
+    rows = row_cache.grown_rows(
+        lambda index, _: _following_request(
+            timeline, reported_requests[index], losses[index], price
+        ),
+        reported_requests,
         losses,
         subject=price,
     )
     uses_cache = any(
         request.usage is not None and (request.usage.cache_read or request.usage.cache_write)
-        for request in reporting
+        for request in reported_requests
     )
     followers = rows[1:] if uses_cache else ()
-    starts = [follower for follower in followers if follower.first_of_turn]
+    turn_starts = [follower for follower in followers if follower.first_of_turn]
     return CacheBreaks(
         timeline,
         price,
         tuple(follower.cache_break for follower in followers if follower.cache_break is not None),
-        max(len(reporting) - 1, 0),
-        len(starts),
-        sum(start.cache_break is None for start in starts),
+        max(len(reported_requests) - 1, 0),
+        len(turn_starts),
+        sum(start.cache_break is None for start in turn_starts),
     )
 
 
-def kept_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
+def breaks_at_price(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
     """Return the cache breaks of a timeline, which are computed once for each price."""
     return timeline.derived_value(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
 
@@ -219,7 +227,7 @@ class _FollowingRequest(NamedTuple):
 def _following_request(
     timeline: Timeline, request: TimelineRequest, cache_loss: CacheLoss | None, price: PriceProfile
 ) -> _FollowingRequest:
-    """Return a following request, with the break and its cost if it lost the cache."""
+    """Return a request with usage that follows another one, with its cache break and the cost of that, if it has one."""
     follows_prompt = _follows_prompt(timeline, request)
     if cache_loss is None:
         return _FollowingRequest(follows_prompt, None)
@@ -241,20 +249,24 @@ def _following_request(
 
 
 def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfile) -> float:
-    """Return what tokens that a request wrote, or paid in full, cost beyond reading them from the cache."""
+    """Return the cost of tokens that a request wrote to the cache, or paid in full, beyond that of reading them from it."""
     prices, usage = price.rates_at(request.terms, request.reported or 0), request.usage
-    write = prices.write if usage is not None and usage.cache_write else prices.input
-    return tokens * (write - prices.read) / 1_000_000
+    write_rate = prices.write if usage is not None and usage.cache_write else prices.input
+    return tokens * (write_rate - prices.read) / 1_000_000
 
 
-def avoided_by(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile) -> str:
+def remedy_text(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile) -> str:
     """Return how a break could have been avoided; empty where no way is known, or where it would cost more."""
     if cache_break.cause != "idle":
-        return _REMEDIES.get(cache_break.cause, "")
-    before = timeline.requests[cache_break.compared_request]
+        return _REMEDY_BY_CAUSE.get(cache_break.cause, "")
+    previous_request = timeline.requests[cache_break.compared_request]
     request = timeline.requests[cache_break.request]
-    started_ms, previous_end = request.started, before.ended or before.started
-    if started_ms is None or previous_end is None or before.index in behind_the_clock(timeline):
+    started_ms, previous_end = request.started, previous_request.ended or previous_request.started
+    if (
+        started_ms is None
+        or previous_end is None
+        or previous_request.index in behind_the_clock(timeline)
+    ):
         return ""
     # A request just before the lifetime ends reads the prefix once and keeps it for another lifetime.
     lifetime = cache_lifetime(timeline).seconds
@@ -262,13 +274,13 @@ def avoided_by(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile)
     cost = request_count * price.cost(0, cache_break.expected, 0, 0, terms=request.terms)
     if not 0 < request_count <= MAX_WARMINGS or cost >= cache_break.cost:
         return ""
-    requests = "a request" if request_count == 1 else f"{request_count} requests"
-    amount = amount_with_unit(cost, price.unit, "estimate")
-    return f"{requests} to keep the cache warm ({amount})"
+    requests_text = "a request" if request_count == 1 else f"{request_count} requests"
+    amount_text = amount_with_unit(cost, price.unit, "estimate")
+    return f"{requests_text} to keep the cache warm ({amount_text})"
 
 
 def _follows_prompt(timeline: Timeline, request: TimelineRequest) -> bool:
     """Return whether the last item of a request is a prompt, not counting messages written by the program."""
     turn = timeline.requests[request.index - 1].turn if request.index else 0
-    last = timeline.items[request.items - 1] if request.items else None
-    return last is not None and last.kind == "user" and request.turn > turn
+    last_item = timeline.items[request.items - 1] if request.items else None
+    return last_item is not None and last_item.kind == "user" and request.turn > turn

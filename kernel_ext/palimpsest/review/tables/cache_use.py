@@ -12,8 +12,8 @@ from math import ceil, inf
 from typing import Any
 
 from palimpsest.context_policies.prompt_cache.cache_lifetime import (
-    FIVE_MINUTES,
-    HOUR,
+    FIVE_MINUTES_SECONDS,
+    HOUR_SECONDS,
     cache_lifetime,
 )
 from palimpsest.context_policies.prompt_cache.recorded_clock import behind_the_clock
@@ -29,14 +29,14 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 FIRST_REQUEST = "first request"
 NOT_KNOWN = "not known"
-_PAUSES = (
+_PAUSE_LIMITS = (
     (60, "up to 1 minute"),
-    (FIVE_MINUTES, "1 to 5 minutes"),
-    (HOUR, "5 minutes to 1 hour"),
+    (FIVE_MINUTES_SECONDS, "1 to 5 minutes"),
+    (HOUR_SECONDS, "5 minutes to 1 hour"),
     (inf, "over 1 hour"),
 )
 """The longest pause of each row in seconds, and its name."""
-_SECTIONS = ("system", "tools")
+_PREFIX_KINDS = ("system", "tools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,12 @@ class PauseRow:
     """The requests that came after pauses of about the same length."""
 
     pause: str
+    """The name of the length, such as ``up to 1 minute``."""
     requests: int
     input: int
+    """Tokens of the prompts of these requests."""
     read: int
+    """Tokens of ``input`` that were read from the cache."""
 
     @property
     def fresh(self) -> int:
@@ -68,7 +71,7 @@ class HourCache:
     pauses: int
     """Number of pauses of five minutes to an hour."""
     saved_cost: float
-    """What these pauses cost with a cache of five minutes, in addition to reading the prefix."""
+    """What an hour's cache saves: the cost of these pauses with one of five minutes, beyond reading the prefix."""
 
     def json(self) -> dict[str, Any]:
         """Return the costs as plain values."""
@@ -81,7 +84,7 @@ class HourCache:
 
     @property
     def break_even(self) -> int | None:
-        """Number of such pauses from which on an hour's cache pays; None where the session has none."""
+        """Number of pauses of five minutes to an hour from which on an hour's cache pays; None where the session has none."""
         if not self.pauses or not self.saved_cost:
             return None
         return ceil(self.added_cost / (self.saved_cost / self.pauses))
@@ -97,9 +100,9 @@ class CacheUse(ShownAsTable):
     beginning: float
     """Tokens of system prompt and tools at the beginning of each request; an estimate."""
     idle_compactions: int
-    """Compactions after a pause in which the cache was lost."""
+    """Number of compactions after a pause in which the cache was lost."""
     hour: HourCache | None
-    """None where the prices do not depend on the lifetime."""
+    """What a cache kept for an hour would cost and save; None where the prices do not depend on the lifetime."""
     unit: str
 
     @property
@@ -119,7 +122,7 @@ class CacheUse(ShownAsTable):
 
     @property
     def amplification(self) -> float | None:
-        """Fresh tokens as a multiple of the appended ones: 1 where each token is processed once; None for one request."""
+        """Fresh tokens divided by ``appended`` tokens: 1 where each token is processed once; None for one request."""
         return self.fresh / self.appended if self.appended and self.requests > 1 else None
 
     @property
@@ -139,15 +142,19 @@ class CacheUse(ShownAsTable):
             TableColumn("fresh", "fresh", "count", "fact", "Tokens that the cache did not have."),
             TableColumn("hit", "read from the cache", "share", "fact"),
         )
-        return table_of("How the cache served it", columns, self.rows, tuple(self._sentences()))
+        return table_of(
+            "How the cache served it", columns, self.rows, tuple(self._note_sentences())
+        )
 
-    def _sentences(self) -> Iterator[str]:
+    def _note_sentences(self) -> Iterator[str]:
         if self.input:
-            amplified = ""
+            amplified_text = ""
             if self.amplification is not None:
-                amplified = f", {self.amplification:.1f} times the {self.appended:,} that were new"
+                amplified_text = (
+                    f", {self.amplification:.1f} times the {self.appended:,} that were new"
+                )
             share = self.fresh / self.input * 100
-            yield f"{self.fresh:,} of {self.input:,} tokens were fresh ({share:.1f} %){amplified}."
+            yield f"{self.fresh:,} of {self.input:,} tokens were fresh ({share:.1f} %){amplified_text}."
         if self.beginning_share is not None:
             yield f"System prompt and tools are ~{self.beginning_share * 100:.0f} % of all input."
         if self.idle_compactions:
@@ -162,8 +169,8 @@ class CacheUse(ShownAsTable):
         )
         if not hour.pauses:
             return f"A cache of an hour would cost {added_text} more than one of five minutes, and no pause needs it."
-        least = hour.break_even
-        pauses_text = "" if least is None else f" {counted_noun(least, 'such pause')}"
+        min_pauses = hour.break_even
+        pauses_text = "" if min_pauses is None else f" {counted_noun(min_pauses, 'such pause')}"
         verb = "pays" if hour.saved_cost > hour.added_cost else "would pay"
         return (
             f"A cache of an hour costs {added_text} more than one of five minutes, and saves {saved_text} in "
@@ -187,35 +194,40 @@ class CacheUse(ShownAsTable):
 
 
 def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse:
-    """Return the use of the cache by a session's requests; it has no rows where none reports its usage."""
+    """Return the use of the cache by a session's requests, without rows where no request reports its usage."""
     requests = [request for request in timeline.requests if request.usage is not None]
-    sections = {item.index for item in timeline.items if item.kind in _SECTIONS}
-    weights = timeline.weights(ruler.estimator) if sections else ()
-    recorded_sections = sum(weights[item] for item in sections) * ruler.factor
-    prompts = [0, *(request.reported or 0 for request in requests)]
+    prefix_items = {item.index for item in timeline.items if item.kind in _PREFIX_KINDS}
+    weights = timeline.weights(ruler.estimator) if prefix_items else ()
+    prefix_tokens = sum(weights[item] for item in prefix_items) * ruler.factor
+    prompt_tokens = [0, *(request.reported or 0 for request in requests)]
     return CacheUse(
-        tuple(_rows(timeline, requests)),
-        sum(max(after - before, 0) for before, after in pairwise(prompts)),
-        ruler.unseen_tokens + recorded_sections,
+        tuple(_pause_rows(timeline, requests)),
+        sum(max(after - before, 0) for before, after in pairwise(prompt_tokens)),
+        ruler.unseen_tokens + prefix_tokens,
         _idle_compactions(timeline),
         _hour_cache(timeline, requests, price),
         price.unit,
     )
 
 
-def _rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[PauseRow]:
-    groups: dict[str, list[TimelineRequest]] = {
+def _pause_rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[PauseRow]:
+    requests_by_pause: dict[str, list[TimelineRequest]] = {
         FIRST_REQUEST: [],
-        **{name: [] for _, name in _PAUSES},
+        **{pause_name: [] for _, pause_name in _PAUSE_LIMITS},
         NOT_KNOWN: [],
     }
     for request in requests:
-        groups[_pause_name(timeline, request)].append(request)
-    for name, group in groups.items():
-        if group:
-            usages = [request.usage for request in group if request.usage is not None]
+        requests_by_pause[_pause_name(timeline, request)].append(request)
+    for pause_name, requests_of_pause in requests_by_pause.items():
+        if requests_of_pause:
+            usages = [request.usage for request in requests_of_pause if request.usage is not None]
             read_tokens = sum(usage.cache_read for usage in usages)
-            yield PauseRow(name, len(group), sum(usage.prompt for usage in usages), read_tokens)
+            yield PauseRow(
+                pause_name,
+                len(requests_of_pause),
+                sum(usage.prompt for usage in usages),
+                read_tokens,
+            )
 
 
 def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
@@ -224,23 +236,23 @@ def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
     seconds = _pause_before(timeline, request.index)
     if seconds is None:
         return NOT_KNOWN
-    return next(name for max_seconds, name in _PAUSES if seconds <= max_seconds)
+    return next(name for max_seconds, name in _PAUSE_LIMITS if seconds <= max_seconds)
 
 
 def _pause_before(timeline: Timeline, request: int) -> float | None:
     """Return the seconds since the request before; None where they are not known."""
-    before = timeline.requests[request - 1]
-    if behind_the_clock(timeline) & {request, before.index}:
+    previous_request = timeline.requests[request - 1]
+    if behind_the_clock(timeline) & {request, previous_request.index}:
         return None
-    return timeline.requests[request].seconds_since(before)
+    return timeline.requests[request].seconds_since(previous_request)
 
 
 def _idle_compactions(timeline: Timeline) -> int:
     lifetime = cache_lifetime(timeline).seconds
-    compacted = {event.request for event in timeline.events if event.kind == "compact"}
+    compaction_requests = {event.request for event in timeline.events if event.kind == "compact"}
     pauses = (
         _pause_before(timeline, request)
-        for request in compacted
+        for request in compaction_requests
         if 0 < request < len(timeline.requests)
     )
     return sum(pause is not None and pause > lifetime for pause in pauses)
@@ -249,21 +261,29 @@ def _idle_compactions(timeline: Timeline) -> int:
 def _hour_cache(
     timeline: Timeline, requests: Sequence[TimelineRequest], price: PriceProfile
 ) -> HourCache | None:
-    usual_price = with_writes_kept(price, hourly=False)
+    five_minutes_price = with_writes_kept(price, hourly=False)
     hourly_price = with_writes_kept(price, hourly=True)
     added_cost, saved_cost, pauses = 0.0, 0.0, 0
     for request in requests:
         if request.usage is None:
             continue
-        terms, prompt = request.terms, request.reported or 0
+        terms, prompt_tokens = request.terms, request.reported or 0
         written_tokens = request.usage.cache_write
-        added_cost += hourly_price.cost(0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt)
-        added_cost -= usual_price.cost(0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt)
+        added_cost += hourly_price.cost(
+            0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt_tokens
+        )
+        added_cost -= five_minutes_price.cost(
+            0, 0, written_tokens, 0, terms=terms, prompt_tokens=prompt_tokens
+        )
         seconds = _pause_before(timeline, request.index) if request.index else None
-        if seconds is None or not FIVE_MINUTES < seconds <= HOUR:
+        if seconds is None or not FIVE_MINUTES_SECONDS < seconds <= HOUR_SECONDS:
             continue
         pauses += 1
-        prefix = min(timeline.requests[request.index - 1].reported or 0, prompt)
-        saved_cost += usual_price.cost(0, 0, prefix, 0, terms=terms, prompt_tokens=prompt)
-        saved_cost -= usual_price.cost(0, prefix, 0, 0, terms=terms, prompt_tokens=prompt)
+        read_tokens = min(timeline.requests[request.index - 1].reported or 0, prompt_tokens)
+        saved_cost += five_minutes_price.cost(
+            0, 0, read_tokens, 0, terms=terms, prompt_tokens=prompt_tokens
+        )
+        saved_cost -= five_minutes_price.cost(
+            0, read_tokens, 0, 0, terms=terms, prompt_tokens=prompt_tokens
+        )
     return HourCache(added_cost, pauses, saved_cost) if added_cost > 0 else None

@@ -70,7 +70,7 @@ class Waste:
     is_fact: bool
     """Whether the waste is known from reported usage; else it is an estimate."""
     cost_is_fact: bool
-    """Whether its cost was recorded, or follows recorded prices; else it is an estimate, even for reported tokens."""
+    """Whether the cost was recorded, or follows recorded prices; else it is an estimate, even for reported tokens."""
     item: int | None = None
     """The wasted item, from 0; None for a whole request."""
 

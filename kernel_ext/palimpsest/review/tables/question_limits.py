@@ -1,4 +1,4 @@
-"""Limits of what a page or a link may ask, and why a value of it is refused, in words."""
+"""Maximum lengths of the names and prices in a question or link of a page, and the sentence on a refused value."""
 
 from pydantic_core import ErrorDetails
 
@@ -8,8 +8,8 @@ MAX_PRICES_CHARS = 8_000
 """Maximum characters of the prices that the user gave: enough for a few hundred models."""
 
 
-def refusal_words(problem: ErrorDetails) -> str:
-    """Return why a value is refused, in words for a user: which there are, or which is the least."""
+def refusal_text(problem: ErrorDetails) -> str:
+    """Return why a value is refused, for a user: which values are possible, or which is the least."""
     context = problem.get("ctx", {})
     match problem["type"]:
         case "literal_error":

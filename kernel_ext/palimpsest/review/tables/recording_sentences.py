@@ -11,17 +11,17 @@ from palimpsest.render.content.phrases import counted_noun
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.timeline import RecordedTotals
 
-MAX_NAMED = 10
+MAX_LISTED_PROBLEMS = 10
 """Maximum unreadable places that a view lists."""
 
 
-def recorded_words(totals: RecordedTotals) -> str:
+def totals_sentence(totals: RecordedTotals) -> str:
     """Return a sentence with what the recorded agent counted for its session; empty where it counted nothing."""
-    parts = list(_parts(totals))
-    return f"The recording tells of the whole session: {', '.join(parts)}." if parts else ""
+    phrases = list(_total_phrases(totals))
+    return f"The recording tells of the whole session: {', '.join(phrases)}." if phrases else ""
 
 
-def _parts(totals: RecordedTotals) -> Iterator[str]:
+def _total_phrases(totals: RecordedTotals) -> Iterator[str]:
     if totals.cost is not None:
         yield f"{amount_with_unit(totals.cost, 'USD')} spent"
     if totals.input is not None:
@@ -35,9 +35,9 @@ def _parts(totals: RecordedTotals) -> Iterator[str]:
 
 
 def problem_sentences(problems: Sequence[Problem]) -> tuple[str, ...]:
-    """Return a sentence for each of the first places, and one that counts the others."""
-    sentences = tuple(problem.sentence for problem in problems[:MAX_NAMED])
-    more = len(problems) - len(sentences)
-    if not more:
+    """Return a sentence for each of the first unreadable places, and one with the number of the others."""
+    sentences = tuple(problem.sentence for problem in problems[:MAX_LISTED_PROBLEMS])
+    unlisted_count = len(problems) - len(sentences)
+    if not unlisted_count:
         return sentences
-    return (*sentences, f"{counted_noun(more, 'more place')} could not be read.")
+    return (*sentences, f"{counted_noun(unlisted_count, 'more place')} could not be read.")

@@ -16,10 +16,10 @@ from typing import overload
 from palimpsest.context.compaction.names import kind_of_name, names_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-MAX_NAMES = 2_000
+MAX_NAMES_OF_ITEM = 2_000
 """Maximum names of one item that are considered; a longer list is a table of data."""
 _ANSWER_KINDS = frozenset({"assistant", "call"})
-_NOT_BY_DIGEST = frozenset({"media", "summary"})
+_KINDS_WITH_OTHER_DIGEST = frozenset({"media", "summary"})
 """Kinds of items whose digest is not that of the text that is read of them."""
 _request_of = attrgetter("request")
 
@@ -53,8 +53,8 @@ class FirstItems(Sequence[int]):
     def __contains__(self, item: object) -> bool:
         if not isinstance(item, int):
             return False
-        place = bisect_left(self._items, item, hi=self._count)
-        return place < self._count and self._items[place] == item
+        position = bisect_left(self._items, item, hi=self._count)
+        return position < self._count and self._items[position] == item
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FirstItems) and [*self] == [*other]
@@ -90,33 +90,33 @@ class References:
     """The items that contain any name; None where they were not stored."""
     complete_requests: int = field(default=0, compare=False, repr=False)
     """Number of requests whose uses will not change when the session grows."""
-    used_before: list[tuple[int, ...]] = field(default_factory=list, compare=False, repr=False)
-    """The first rows of ``used_by``, for requests that are complete; filled by it, and shared while the session grows."""
+    complete_rows: list[tuple[int, ...]] = field(default_factory=list, compare=False, repr=False)
+    """The first rows of ``used_items_by_request``, for requests that are complete; filled by it, and shared while the session grows."""
 
-    def used_by(self, requests: int) -> tuple[tuple[int, ...], ...]:
+    def used_items_by_request(self, request_count: int) -> tuple[tuple[int, ...], ...]:
         """Return, for each request, the items that contain a name used by its answer, ascending."""
-        known_count = min(len(self.used_before), self.complete_requests)
-        first = bisect_left(self.uses, known_count, key=_request_of)
-        rows: list[tuple[int, ...]] = [()] * (requests - known_count)
-        for request, uses in groupby(islice(self.uses, first, None), key=_request_of):
+        known_count = min(len(self.complete_rows), self.complete_requests)
+        first_use = bisect_left(self.uses, known_count, key=_request_of)
+        rows: list[tuple[int, ...]] = [()] * (request_count - known_count)
+        for request, uses in groupby(islice(self.uses, first_use, None), key=_request_of):
             items = frozenset().union(*(use.sources for use in uses))
             rows[request - known_count] = tuple(sorted(items))
-        items_by_request = (*self.used_before[:known_count], *rows)
-        self.used_before[known_count:] = rows[: self.complete_requests - known_count]
+        items_by_request = (*self.complete_rows[:known_count], *rows)
+        self.complete_rows[known_count:] = rows[: self.complete_requests - known_count]
         return items_by_request
 
     @classmethod
     def of(cls, timeline: Timeline) -> "References":
-        """Find the names of a session by reading each text once."""
+        """Return the uses of names in a session, whose texts are each read once."""
         return GrowingReferences().references_until(timeline, len(timeline.items))
 
     @cached_property
     def last_uses(self) -> Mapping[int, int]:
         """The items that contain a name used by a later answer, each with the last request whose answer used one."""
         # The sources of a name only grow, so those of its last use are all of them.
-        last_uses = {use.name: use for use in self.uses}
+        last_use_by_name = {use.name: use for use in self.uses}
         last_request_by_item: dict[int, int] = {}
-        for use in sorted(last_uses.values(), key=_request_of):
+        for use in sorted(last_use_by_name.values(), key=_request_of):
             last_request_by_item.update(dict.fromkeys(use.sources, use.request))
         return last_request_by_item
 
@@ -129,7 +129,7 @@ class References:
         return names_by_request
 
     @cached_property
-    def by_request(self) -> Mapping[int, tuple[tuple[int, NameUse], ...]]:
+    def uses_by_request(self) -> Mapping[int, tuple[tuple[int, NameUse], ...]]:
         """For each request whose answer uses names: the uses, each behind the newest item that contains the name."""
         return {
             request: tuple((use.newest_source, use) for use in uses)
@@ -142,54 +142,56 @@ class References:
         return Counter(kind_of_name(use.name) for use in self.uses)
 
     @cached_property
-    def by_name(self) -> Mapping[str, tuple[tuple[int, Sequence[int]], ...]]:
-        """For each name: the requests whose answers use it, ascending, and the earlier items that contain it."""
-        uses_by_name: dict[str, list[tuple[int, Sequence[int]]]] = {}
+    def uses_by_name(self) -> Mapping[str, tuple[tuple[int, Sequence[int]], ...]]:
+        """For each name its uses, ascending: the request whose answer uses the name, and the earlier items that contain it."""
+        uses: dict[str, list[tuple[int, Sequence[int]]]] = {}
         for use in self.uses:
-            uses_by_name.setdefault(use.name, []).append((use.request, use.sources))
-        return {name: tuple(uses_of_name) for name, uses_of_name in uses_by_name.items()}
+            uses.setdefault(use.name, []).append((use.request, use.sources))
+        return {name: tuple(uses_of_name) for name, uses_of_name in uses.items()}
 
 
 def names_in(text: str) -> Iterator[str]:
-    """Return the names in a text, at most ``MAX_NAMES``."""
-    return (name for _, name in islice(names_of(text), MAX_NAMES))
+    """Return the names in a text, at most ``MAX_NAMES_OF_ITEM``."""
+    return (name for _, name in islice(names_of(text), MAX_NAMES_OF_ITEM))
 
 
 class GrowingReferences:
     """Finds the uses of names in a growing session; each text that can no longer change is read once."""
 
     def __init__(self) -> None:
-        self._names: list[tuple[str, ...]] = []
+        self._names_by_item: list[tuple[str, ...]] = []
         """The names in each item that will not change; empty for an item that is no answer, since only answers use names."""
         self._names_by_text: dict[str, tuple[str, ...]] = {}
         """The names in these items' texts, by the digest of the text: files are read again, and commands repeated."""
-        self._holders: dict[str, list[int]] = {}
+        self._items_by_name: dict[str, list[int]] = {}
         """The items that contain each name, ascending."""
         self._uses: list[NameUse] = []
-        self._requests = 0
+        self._complete_requests = 0
         """Number of requests whose answers are complete, so that their uses are known."""
         self._items_with_names: set[int] = set()
-        self._used_before: list[tuple[int, ...]] = []
-        """The items that the first of these requests' answers use, as far as they were asked for."""
+        self._complete_rows: list[tuple[int, ...]] = []
+        """The rows of ``References.complete_rows``, as far as they were asked for."""
 
-    def references_until(self, timeline: Timeline, settled: int) -> References:
-        """Return the references of a timeline, whose first ``settled`` items can no longer change."""
-        for index in range(len(self._names), settled):
+    def references_until(self, timeline: Timeline, settled_count: int) -> References:
+        """Return the references of a timeline, whose first ``settled_count`` items can no longer change."""
+        for index in range(len(self._names_by_item), settled_count):
             names = self._settled_names(timeline, index)
-            self._names.append(names if timeline.items[index].kind in _ANSWER_KINDS else ())
+            self._names_by_item.append(names if timeline.items[index].kind in _ANSWER_KINDS else ())
             for name in names:
-                self._holders.setdefault(name, []).append(index)
+                self._items_by_name.setdefault(name, []).append(index)
             if names:
                 self._items_with_names.add(index)
         item_count = len(timeline.items)
-        unsettled_names = {index: _names(timeline, index) for index in range(settled, item_count)}
+        unsettled_names = {
+            index: _names_of_item(timeline, index) for index in range(settled_count, item_count)
+        }
         unfinished_uses: list[NameUse] = []
-        for request in timeline.requests[self._requests :]:
+        for request in timeline.requests[self._complete_requests :]:
             uses = [*self._uses_in(timeline, request, unsettled_names)]
             is_followed = request.index + 1 < len(timeline.requests)
-            is_complete = is_followed and request.answer[1] <= settled
-            if is_complete and self._requests == request.index:
-                self._requests += 1
+            is_complete = is_followed and request.answer[1] <= settled_count
+            if is_complete and self._complete_requests == request.index:
+                self._complete_requests += 1
                 self._uses.extend(uses)
             else:
                 unfinished_uses.extend(uses)
@@ -198,17 +200,17 @@ class GrowingReferences:
             frozenset(self._items_with_names).union(
                 index for index, names in unsettled_names.items() if names
             ),
-            self._requests,
-            self._used_before,
+            self._complete_requests,
+            self._complete_rows,
         )
 
     def _settled_names(self, timeline: Timeline, index: int) -> tuple[str, ...]:
         item = timeline.items[index]
-        if not item.hash or item.text != "kept" or item.kind in _NOT_BY_DIGEST:
-            return _names(timeline, index)
+        if not item.hash or item.text != "kept" or item.kind in _KINDS_WITH_OTHER_DIGEST:
+            return _names_of_item(timeline, index)
         names = self._names_by_text.get(item.hash)
         if names is None:
-            names = self._names_by_text[item.hash] = _names(timeline, index)
+            names = self._names_by_text[item.hash] = _names_of_item(timeline, index)
         return names
 
     def _uses_in(
@@ -217,18 +219,20 @@ class GrowingReferences:
         request: TimelineRequest,
         unsettled_names: Mapping[int, tuple[str, ...]],
     ) -> Iterator[NameUse]:
-        used_items = dict.fromkeys(
+        used_names = dict.fromkeys(
             name
             for index in range(*request.answer)
             if timeline.items[index].kind in _ANSWER_KINDS
-            for name in (unsettled_names[index] if index in unsettled_names else self._names[index])
+            for name in (
+                unsettled_names[index] if index in unsettled_names else self._names_by_item[index]
+            )
         )
-        for name in used_items:
-            holders = self._holders.get(name, [])
-            count = bisect_left(holders, request.items)
-            if count:
-                yield NameUse(request.index, name, FirstItems(holders, count))
+        for name in used_names:
+            items_with_name = self._items_by_name.get(name, [])
+            source_count = bisect_left(items_with_name, request.items)
+            if source_count:
+                yield NameUse(request.index, name, FirstItems(items_with_name, source_count))
 
 
-def _names(timeline: Timeline, index: int) -> tuple[str, ...]:
+def _names_of_item(timeline: Timeline, index: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names_in(timeline.read(index))))

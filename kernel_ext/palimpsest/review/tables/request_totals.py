@@ -18,7 +18,7 @@ RulerOf = Ruler | Callable[[], Ruler]
 
 @dataclass(frozen=True, slots=True)
 class RequestTotals:
-    """All requests of one session."""
+    """The tokens and the cost of all requests of one session."""
 
     requests: int
     input: int
@@ -43,20 +43,20 @@ class RequestCost:
 
 def request_totals(timeline: Timeline, ruler: RulerOf, profile: PriceProfile) -> RequestTotals:
     """Return the totals of the requests with reported usage; without any, of all requests by the ruler."""
-    reporting = [request for request in timeline.requests if request.reported is not None]
-    totals = request_sizes(timeline, ruler)
-    usages = [request.usage for request in reporting if request.usage is not None]
+    reported_requests = [request for request in timeline.requests if request.reported is not None]
+    sizes = request_sizes(timeline, ruler)
+    usages = [request.usage for request in reported_requests if request.usage is not None]
     outputs: list[float] = [usage.output + usage.reasoning for usage in usages]
-    if not reporting:
+    if not reported_requests:
         outputs = [size.output for size in _estimated_sizes(timeline, ruler)]
     costs = [cost for cost in session_costs(timeline, ruler, profile) if cost is not None]
     return RequestTotals(
         requests=len(timeline.requests),
-        input=round(sum(totals)),
+        input=round(sum(sizes)),
         output=round(sum(outputs)),
-        peak=round(max(totals, default=0)),
+        peak=round(max(sizes, default=0)),
         cost=sum(cost.value for cost in costs),
-        is_fact=bool(reporting),
+        is_fact=bool(reported_requests),
         cost_is_fact=bool(costs) and all(cost.basis == "fact" for cost in costs),
     )
 
@@ -80,20 +80,20 @@ def session_costs(
 
     The cost is None for a request without usage in a session that reported the usage of others.
     """
-    is_known = any(reported is not None for reported in timeline.reported)
-    sizes = () if is_known else _estimated_sizes(timeline, ruler)
+    has_reported_usage = any(reported is not None for reported in timeline.reported)
+    sizes = () if has_reported_usage else _estimated_sizes(timeline, ruler)
 
     def cost(index: int, _: Sequence[RequestCost | None]) -> RequestCost | None:
-        cost_of_request = request_cost(timeline.requests[index], profile)
-        if cost_of_request is not None or is_known:
-            return cost_of_request
+        known_cost = request_cost(timeline.requests[index], profile)
+        if known_cost is not None or has_reported_usage:
+            return known_cost
         size = sizes[index]
-        amount = profile.cost(0, size.read, size.written, size.output, terms=size.terms)
-        return RequestCost(amount, "estimate")
+        estimated_cost = profile.cost(0, size.read, size.written, size.output, terms=size.terms)
+        return RequestCost(estimated_cost, "estimate")
 
-    grown: GrownRows[RequestCost | None] = timeline.earlier.setdefault("cost rows", GrownRows())
-    lists = (timeline.requests,) if is_known else (timeline.requests, sizes)
-    return grown.grown_rows(cost, *lists, subject=profile)
+    row_cache: GrownRows[RequestCost | None] = timeline.earlier.setdefault("cost rows", GrownRows())
+    row_inputs = (timeline.requests,) if has_reported_usage else (timeline.requests, sizes)
+    return row_cache.grown_rows(cost, *row_inputs, subject=profile)
 
 
 def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost | None:

@@ -17,23 +17,25 @@ from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.request_totals import session_costs
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest, Transition
 
-LISTED_COSTS = f"A cost with {ESTIMATED} was not recorded: it is the usage at the prices of the session's models."
+LISTED_COSTS_NOTE = f"A cost with {ESTIMATED} was not recorded: it is the usage at the prices of the session's models."
 
 
 def cost_column(unit: str) -> TableColumn:
     """Return the column of request costs, in the money of a profile."""
-    form: Form = "usd" if unit == "USD" else "count"
-    return TableColumn("cost", unit, form, "", "As recorded; with ~ the usage at a model's prices.")
+    cost_form: Form = "usd" if unit == "USD" else "count"
+    return TableColumn(
+        "cost", unit, cost_form, "", "As recorded; with ~ the usage at a model's prices."
+    )
 
 
-def estimated_costs(estimates: Iterable[bool]) -> frozenset[tuple[int, str]]:
-    """Return the cost cells that are estimates, given whether each row's cost is one."""
+def estimated_cost_cells(estimates: Iterable[bool]) -> frozenset[tuple[int, str]]:
+    """Return the row and column of each cost that is an estimate; ``estimates`` has a truth value for each row."""
     return frozenset((row, "cost") for row, is_estimate in enumerate(estimates) if is_estimate)
 
 
-def usage_cell(name: str) -> Callable[[Any], Cell]:
+def usage_cell(usage_field: str) -> Callable[[Any], Cell]:
     """Return a function from a row to a number of its usage; None where the row has no usage."""
-    return lambda request: None if request.usage is None else getattr(request.usage, name)
+    return lambda request: None if request.usage is None else getattr(request.usage, usage_field)
 
 
 def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> ReportTable:
@@ -48,7 +50,7 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
         return None if request.reported is None else round(request.reported - total)
 
     def cost(request: TimelineRequest) -> float | None:
-        return None if (cost_known := costs[request.index]) is None else cost_known.value
+        return None if (known_cost := costs[request.index]) is None else known_cost.value
 
     started_column = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
     columns: tuple[ColumnSpec, ...] = (
@@ -74,9 +76,11 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
     )
     links = [link_to(timeline.session, request.index) for request in timeline.requests]
     title = f"{len(timeline.requests)} requests of {timeline.title or timeline.session}"
-    estimated = estimated_costs(known is not None and known.basis == "estimate" for known in costs)
-    notes = (ruler.sentence, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
-    return table_of(title, columns, timeline.requests, notes, links, estimated)
+    estimated_cells = estimated_cost_cells(
+        request_cost is not None and request_cost.basis == "estimate" for request_cost in costs
+    )
+    notes = (ruler.sentence, *((LISTED_COSTS_NOTE,) if estimated_cells else ()), *timeline.gaps)
+    return table_of(title, columns, timeline.requests, notes, links, estimated_cells)
 
 
 def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
@@ -98,18 +102,20 @@ def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 
 def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return a table with a row for each item: kind, size, first request, and last state."""
-    weights, end = timeline.weights(ruler.estimator), len(timeline.requests)
-    last_changes = {item.index: timeline.transition_at(item.index, end) for item in timeline.items}
+    weights, request_count = timeline.weights(ruler.estimator), len(timeline.requests)
+    last_change_by_item = {
+        item.index: timeline.transition_at(item.index, request_count) for item in timeline.items
+    }
 
-    def at_end(
+    def final_value(
         cell_of: Callable[[Transition], Cell], whole_value: Cell
     ) -> Callable[[TimelineItem], Cell]:
         return lambda item: (
-            whole_value if (last := last_changes[item.index]) is None else cell_of(last)
+            whole_value if (change := last_change_by_item[item.index]) is None else cell_of(change)
         )
 
-    tokens = TableColumn("tokens", "tokens", "count", "estimate")
-    since = TableColumn("since", "since request", "count")
+    tokens_column = TableColumn("tokens", "tokens", "count", "estimate")
+    since_column = TableColumn("since", "since request", "count")
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("item", "item", "count"), lambda item: item.index + 1),
         TableColumn("kind", "kind"),
@@ -118,13 +124,13 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         TableColumn("turn", "turn", "count"),
         (TableColumn("entered", "from request", "count"), lambda item: item.entered + 1),
         TableColumn("chars", "chars", "count", "fact"),
-        (tokens, lambda item: round(weights[item.index] * ruler.factor)),
-        (TableColumn("state", "at the end"), at_end(lambda last: last.state, "whole")),
-        (since, at_end(lambda last: last.request + 1, None)),
-        (TableColumn("rule", "rule"), at_end(lambda last: last.rule, "")),
+        (tokens_column, lambda item: round(weights[item.index] * ruler.factor)),
+        (TableColumn("state", "at the end"), final_value(lambda change: change.state, "whole")),
+        (since_column, final_value(lambda change: change.request + 1, None)),
+        (TableColumn("rule", "rule"), final_value(lambda change: change.rule, "")),
         TableColumn("id", "id"),
     )
-    links = [link_to(timeline.session, end - 1, item.index) for item in timeline.items]
+    links = [link_to(timeline.session, request_count - 1, item.index) for item in timeline.items]
     title = f"{len(timeline.items)} items of {timeline.title or timeline.session}"
     return table_of(title, columns, timeline.items, (ruler.sentence,), links)
 
@@ -132,8 +138,8 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return a table with a row for each change of an item's state."""
     items, weights = timeline.items, timeline.weights(ruler.estimator)
-    before = TableColumn("tokens_before", "tokens before", "count", "estimate")
-    after = TableColumn("tokens_after", "after", "count", "estimate")
+    before_column = TableColumn("tokens_before", "tokens before", "count", "estimate")
+    after_column = TableColumn("tokens_after", "after", "count", "estimate")
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "from request", "count"), lambda change: change.request + 1),
         (TableColumn("item", "item", "count"), lambda change: change.item + 1),
@@ -141,8 +147,11 @@ def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         TableColumn("rule", "rule"),
         (TableColumn("tool", "tool"), lambda change: items[change.item].tool),
         (TableColumn("label", "label"), lambda change: items[change.item].label),
-        (before, lambda change: weights[change.item]),
-        (after, lambda change: weights[change.item] if change.state == "whole" else change.tokens),
+        (before_column, lambda change: weights[change.item]),
+        (
+            after_column,
+            lambda change: weights[change.item] if change.state == "whole" else change.tokens,
+        ),
     )
     changes = timeline.transitions
     links = [link_to(timeline.session, change.request, change.item) for change in changes]

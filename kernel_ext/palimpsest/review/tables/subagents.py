@@ -26,21 +26,24 @@ from palimpsest.review.tables.request_totals import (
     session_costs,
 )
 from palimpsest.review.tables.session_tables import (
-    LISTED_COSTS,
+    LISTED_COSTS_NOTE,
     cost_column,
-    estimated_costs,
+    estimated_cost_cells,
     usage_cell,
 )
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
 from palimpsest.transcript.values import Usage
 
-ChildrenOf = Callable[[str], Sequence[Timeline]]
+SubagentTimelinesOf = Callable[[str], Sequence[Timeline]]
 """Returns the timelines of the sessions that a session started."""
 RulerAndPricesOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 """Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
-MAX_LEVELS = 8
-"""Maximum levels of subagents that are followed."""
-MAX_RETURNED_CHARS = 80
+MAX_DEPTH = 8
+"""Maximum depth of subagents that are followed; those that the session itself started are at depth 1."""
+POSITION_FIELDS = 4
+"""Number of the first fields of a ``_SentRequest``, which are its position on the time axis."""
+MAX_RESULT_CHARS = 80
+"""Maximum characters of a result that a table shows."""
 RESULT_FRAMES = (
     ("<result>", "</result>"),
     ("<task_result>", "</task_result>"),
@@ -49,7 +52,7 @@ RESULT_FRAMES = (
 """Text around a subagent's result: in Palimpsest's results, in OpenCode's, and in a status message."""
 
 
-def no_children(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the signature of ChildrenOf
+def no_subagents(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the signature of SubagentTimelinesOf
     """Return no subagents: the default for a session that started none."""
     return ()
 
@@ -60,16 +63,16 @@ class SubagentRun:
 
     timeline: Timeline
     depth: int
-    """Level of the subagent; 1 where the session itself started it."""
+    """Depth of the subagent; 1 where the session itself started it."""
     call: TimelineItem | None
     """The call that started the subagent; None where the recording does not state it."""
     calls: int
-    """Number of calls that gave it work; more than 1 where it was resumed."""
+    """Number of calls that gave the subagent work; more than 1 where it was resumed."""
     request: int
-    """Index, from 0, of the reviewed session's request whose answer started it, directly or through other subagents."""
+    """Index, from 0, of the reviewed session's request whose answer started the subagent, directly or through others."""
     totals: RequestTotals
     costs: Sequence[RequestCost | None]
-    """The cost of each of its requests."""
+    """The cost of each request of the subagent; None where it is not known."""
     result: TimelineItem | None
     """The newest message with its result, else the result of its newest call; None where it returned nothing."""
     returned: int
@@ -119,7 +122,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
     @cached_property
     def table(self) -> ReportTable:
         """The table with a row for each subagent, and the totals without and with them."""
-        money: Form = "usd" if self.unit == "USD" else "count"
+        cost_form: Form = "usd" if self.unit == "USD" else "count"
         request = TableColumn("request", "at request", "count", "", "Of the session, from 1.")
         peak = TableColumn("peak", "peak", "count", "", "Tokens of its largest request.")
         basis = TableColumn("basis", "known as")
@@ -129,24 +132,24 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
             (TableColumn("session", "session"), lambda run: run.timeline.session),
             TableColumn("depth", "depth", "count", "", "1: begun by the session itself."),
             (request, lambda run: run.request + 1),
-            (TableColumn("call", "call"), _call_words),
+            (TableColumn("call", "call"), _call_text),
             TableColumn("calls", "calls", "count", "fact"),
             (TableColumn("requests", "requests", "count", "fact"), lambda run: run.totals.requests),
             (TableColumn("input", "input", "count"), lambda run: run.totals.input),
             (TableColumn("output", "output", "count"), lambda run: run.totals.output),
             (peak, lambda run: run.totals.peak),
-            (TableColumn("cost", self.unit, money), lambda run: run.totals.cost),
+            (TableColumn("cost", self.unit, cost_form), lambda run: run.totals.cost),
             (basis, lambda run: "fact" if run.totals.is_fact else "estimate"),
             (returned, lambda run: None if run.result is None else run.returned),
             (TableColumn("returned", "what came back"), lambda run: run.text_beginning),
         )
         links = [link_to(run.timeline.session) for run in self.runs]
-        number = f"{len(self)} subagent{'' if len(self) == 1 else 's'}"
-        estimates = estimated_costs(not run.totals.cost_is_fact for run in self.runs)
-        title = f"{number} of {self.title}"
-        return table_of(title, columns, self.runs, self._notes(), links, estimates)
+        count_text = f"{len(self)} subagent{'' if len(self) == 1 else 's'}"
+        estimates = estimated_cost_cells(not run.totals.cost_is_fact for run in self.runs)
+        title = f"{count_text} of {self.title}"
+        return table_of(title, columns, self.runs, self._total_sentences(), links, estimates)
 
-    def _notes(self) -> tuple[str, ...]:
+    def _total_sentences(self) -> tuple[str, ...]:
         if not self.runs:
             return ()
         return tuple(
@@ -170,7 +173,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         }
 
 
-def _call_words(run: SubagentRun) -> str:
+def _call_text(run: SubagentRun) -> str:
     return "" if run.call is None else f"{run.call.tool} {run.call.label}".strip()
 
 
@@ -178,12 +181,12 @@ def subagents_of(
     timeline: Timeline, ruler: Ruler, profile: PriceProfile, runs: tuple[SubagentRun, ...]
 ) -> Subagents:
     """Return the subagents of a session with the totals of the session itself."""
-    costs, own_totals = _totals(timeline, ruler, profile)
+    costs, own_totals = _costs_and_totals(timeline, ruler, profile)
     title = timeline.title or timeline.session
     return Subagents(timeline.session, title, profile.unit, own_totals, costs, runs)
 
 
-def _totals(
+def _costs_and_totals(
     timeline: Timeline, ruler: Ruler, profile: PriceProfile
 ) -> tuple[Sequence[RequestCost | None], RequestTotals]:
     costs = session_costs(timeline, ruler, profile)
@@ -191,78 +194,99 @@ def _totals(
 
 
 def subagent_runs(
-    timeline: Timeline, children_of: ChildrenOf, ruler: Ruler, measures_of: RulerAndPricesOf
-) -> tuple[SubagentRun, ...]:
-    """Return the subagents of a session; subagents of a subagent come right after it."""
-    return tuple(_runs(timeline, children_of, ruler, measures_of, (timeline.session,), None))
-
-
-def _runs(
-    parent: Timeline,
-    children_of: ChildrenOf,
+    timeline: Timeline,
+    subagent_timelines_of: SubagentTimelinesOf,
     ruler: Ruler,
-    measures_of: RulerAndPricesOf,
+    ruler_and_prices_of: RulerAndPricesOf,
+) -> tuple[SubagentRun, ...]:
+    """Return the subagents of a session by the request that started them; those of a subagent follow it directly."""
+    return tuple(
+        _runs_below(
+            timeline, subagent_timelines_of, ruler, ruler_and_prices_of, (timeline.session,), None
+        )
+    )
+
+
+def _runs_below(
+    parent: Timeline,
+    subagent_timelines_of: SubagentTimelinesOf,
+    ruler: Ruler,
+    ruler_and_prices_of: RulerAndPricesOf,
     ancestors: tuple[str, ...],
     request: int | None,
 ) -> Iterator[SubagentRun]:
     """Yield the subagents of a session; ``ancestors`` are the session and the sessions above it."""
     depth = len(ancestors)
-    if depth > MAX_LEVELS:
+    if depth > MAX_DEPTH:
         return
-    runs = []
-    for child in children_of(parent.session):
-        if child.session in ancestors:
+    started_subagents = []
+    for subagent in subagent_timelines_of(parent.session):
+        if subagent.session in ancestors:
             continue
-        calls = _calls(parent, child)
-        started_by_request = _request_of(parent, child, calls[0] if calls else None)
-        runs.append((started_by_request, _first_sent(child), child, calls))
-    for started_by_request, _, child, calls in sorted(runs, key=lambda row: row[:2]):
-        result = _result_item(parent, child, calls)
+        calls = _work_calls(parent, subagent)
+        started_by_request = _starting_request(parent, subagent, calls[0] if calls else None)
+        started_subagents.append((started_by_request, _first_sent_ms(subagent), subagent, calls))
+    for started_by_request, _, subagent, calls in sorted(
+        started_subagents, key=lambda row: row[:2]
+    ):
+        result = _result_item(parent, subagent, calls)
         weight = 0 if result is None else parent.weights(ruler.estimator)[result.index]
-        started_at = started_by_request if request is None else request
-        child_ruler, profile = measures_of(child)
-        costs, totals = child.derived_value(
-            f"totals {child_ruler} {profile}", partial(_totals, ruler=child_ruler, profile=profile)
+        request_of_session = started_by_request if request is None else request
+        subagent_ruler, profile = ruler_and_prices_of(subagent)
+        costs, totals = subagent.derived_value(
+            f"totals {subagent_ruler} {profile}",
+            partial(_costs_and_totals, ruler=subagent_ruler, profile=profile),
         )
         yield SubagentRun(
-            timeline=child,
+            timeline=subagent,
             depth=depth,
             call=calls[0] if calls else None,
             calls=len(calls),
-            request=started_at,
+            request=request_of_session,
             totals=totals,
             costs=costs,
             result=result,
             returned=round(weight * ruler.factor),
             text_beginning="" if result is None else _result_beginning(parent.read(result.index)),
         )
-        yield from _runs(
-            child, children_of, child_ruler, measures_of, (*ancestors, child.session), started_at
+        yield from _runs_below(
+            subagent,
+            subagent_timelines_of,
+            subagent_ruler,
+            ruler_and_prices_of,
+            (*ancestors, subagent.session),
+            request_of_session,
         )
 
 
 def missing_subagents(timeline: Timeline, runs: Sequence[SubagentRun]) -> tuple[int, ...]:
-    """Return the items of the calls that started a session which is not there."""
-    known_sessions = {run.timeline.session for run in runs}
-    calls = {call for call, session in timeline.subagents.items() if session not in known_sessions}
-    return tuple(item.index for item in _items_of_groups(timeline, calls) if item.kind == "call")
+    """Return the items, from 0, of the calls whose subagent is none of ``runs``: its session is not stored."""
+    known_ids = {run.timeline.session for run in runs}
+    call_ids = {
+        call_id for call_id, session_id in timeline.subagents.items() if session_id not in known_ids
+    }
+    return tuple(item.index for item in _items_of_calls(timeline, call_ids) if item.kind == "call")
 
 
-def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
+def _work_calls(parent: Timeline, subagent: Timeline) -> list[TimelineItem]:
     """Return the parent's calls that gave a subagent work, oldest first."""
-    call_ids = {call for call, session in parent.subagents.items() if session == child.session}
-    if child.started_by is not None:
-        call_ids.add(child.started_by)
-    return [item for item in _items_of_groups(parent, call_ids) if item.kind == "call"]
+    call_ids = {
+        call_id
+        for call_id, session_id in parent.subagents.items()
+        if session_id == subagent.session
+    }
+    if subagent.started_by is not None:
+        call_ids.add(subagent.started_by)
+    return [item for item in _items_of_calls(parent, call_ids) if item.kind == "call"]
 
 
-def _items_of_groups(timeline: Timeline, groups: Collection[str]) -> list[TimelineItem]:
-    by_group = timeline.derived_value("items by group", _by_group)
-    items = [item for group in groups for item in by_group.get(group, ())]
+def _items_of_calls(timeline: Timeline, call_ids: Collection[str]) -> list[TimelineItem]:
+    items_by_group = timeline.derived_value("items by group", _items_by_group)
+    items = [item for call_id in call_ids for item in items_by_group.get(call_id, ())]
     return sorted(items, key=lambda item: item.index)
 
 
-def _by_group(timeline: Timeline) -> dict[str, list[TimelineItem]]:
+def _items_by_group(timeline: Timeline) -> dict[str, list[TimelineItem]]:
     items_by_group: dict[str, list[TimelineItem]] = {}
     for item in timeline.items:
         if item.group:
@@ -270,45 +294,51 @@ def _by_group(timeline: Timeline) -> dict[str, list[TimelineItem]]:
     return items_by_group
 
 
-def _request_of(parent: Timeline, child: Timeline, call: TimelineItem | None) -> int:
+def _starting_request(parent: Timeline, subagent: Timeline, call: TimelineItem | None) -> int:
     """Return the parent's request whose answer started a subagent, or the last request that was sent before."""
     if call is not None:
         return max(call.entered - 1, 0)
-    started = _first_sent(child)
+    started_ms = _first_sent_ms(subagent)
     earlier_requests = (
         request.index
         for request in parent.requests
-        if request.started and request.started <= started
+        if request.started and request.started <= started_ms
     )
     return max(earlier_requests, default=0)
 
 
-def _first_sent(timeline: Timeline) -> int:
-    """Return the time of the first request; 0 where it is not known."""
+def _first_sent_ms(timeline: Timeline) -> int:
+    """Return when the first request was sent, in milliseconds; 0 where it is not known."""
     started = (request.started for request in timeline.requests)
     return next((moment for moment in started if moment is not None), 0)
 
 
 def _result_item(
-    parent: Timeline, child: Timeline, calls: Sequence[TimelineItem]
+    parent: Timeline, subagent: Timeline, calls: Sequence[TimelineItem]
 ) -> TimelineItem | None:
-    result_messages = {key for key, session in parent.subagents.items() if session == child.session}
-    messages = parent.derived_value(
+    result_message_ids = {
+        message_id
+        for message_id, session_id in parent.subagents.items()
+        if session_id == subagent.session
+    }
+    message_ids = parent.derived_value(
         "messages", lambda timeline: {item.message for item in timeline.items}
     )
     results = []
-    if result_messages & messages:
-        results = [item for item in parent.items if item.message in result_messages]
+    if result_message_ids & message_ids:
+        results = [item for item in parent.items if item.message in result_message_ids]
     if not results:
-        groups = {call.group for call in calls} - {""}
-        results = [item for item in _items_of_groups(parent, groups) if item.kind == "output"]
+        call_ids = {call.group for call in calls} - {""}
+        results = [item for item in _items_of_calls(parent, call_ids) if item.kind == "output"]
     return results[-1] if results else None
 
 
 def _result_beginning(text: str) -> str:
-    unframed = (text.partition(before)[2].rpartition(after)[0] for before, after in RESULT_FRAMES)
+    unframed = (
+        text.partition(opening)[2].rpartition(closing)[0] for opening, closing in RESULT_FRAMES
+    )
     line = " ".join((next(filter(None, unframed), "") or text).split())
-    return line if len(line) <= MAX_RETURNED_CHARS else f"{line[: MAX_RETURNED_CHARS - 1]}…"
+    return line if len(line) <= MAX_RESULT_CHARS else f"{line[: MAX_RESULT_CHARS - 1]}…"
 
 
 def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportTable:
@@ -335,18 +365,25 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
         _SentRequest(request.index, 0, 0, request.index, timeline.session, "", 0, request, cost)
         for request, cost in zip(timeline.requests, subagents.costs, strict=True)
     ]
-    for number, run in enumerate(subagents.runs, start=1):
-        sent_at, session = 0, run.timeline.session
+    for run_number, run in enumerate(subagents.runs, start=1):
+        sent_at_ms, subagent_id = 0, run.timeline.session
         for request, cost in zip(run.timeline.requests, run.costs, strict=True):
-            sent_at = max(sent_at, request.started or 0)
-            place = (_sent_after(timeline, run, request.index), sent_at, number, request.index)
-            rows.append(_SentRequest(*place, session, run.name, run.depth, request, cost))
-    rows.sort(key=lambda row: row[:4])
+            sent_at_ms = max(sent_at_ms, request.started or 0)
+            position = (
+                _parent_request_before(timeline, run, request.index),
+                sent_at_ms,
+                run_number,
+                request.index,
+            )
+            rows.append(_SentRequest(*position, subagent_id, run.name, run.depth, request, cost))
+    rows.sort(key=lambda row: row[:POSITION_FIELDS])
     links = [link_to(row.session, row.own_index) for row in rows]
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
     costs = (row.cost for row in rows)
-    estimated = estimated_costs(cost is not None and cost.basis == "estimate" for cost in costs)
-    notes = (*subagents.table.notes, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
+    estimated = estimated_cost_cells(
+        cost is not None and cost.basis == "estimate" for cost in costs
+    )
+    notes = (*subagents.table.notes, *((LISTED_COSTS_NOTE,) if estimated else ()), *timeline.gaps)
     return table_of(title, columns, rows, notes, links, estimated)
 
 
@@ -354,8 +391,8 @@ class _SentRequest(NamedTuple):
     """A request of the session or of a subagent, with its position on the common time axis."""
 
     parent_request: int
-    """For a subagent's request the parent's request before it, -1 for none; for the parent's, its own index."""
-    sent_at: int
+    """Index of the parent's newest request at that time, -1 for none; for a request of the parent its own index."""
+    sent_at_ms: int
     """Time of sending in milliseconds; 0 for the parent's own requests, and where it is not known."""
     run: int
     """Number of the subagent, from 1; 0 for the parent."""
@@ -372,13 +409,18 @@ class _SentRequest(NamedTuple):
         return self.request.usage
 
 
-def _sent_after(timeline: Timeline, run: SubagentRun, request_of_subagent: int) -> int:
+def _parent_request_before(timeline: Timeline, run: SubagentRun, request_of_subagent: int) -> int:
     """Return the parent's newest request that was sent before a request of a subagent; -1 where none was."""
     started_ms = run.timeline.requests[request_of_subagent].started
     if started_ms is None:
         return run.request
-    first = timeline.requests[run.request].started if timeline.requests else None
-    if run.call is None and run.request == 0 and first is not None and started_ms < first:
+    first_sent_ms = timeline.requests[run.request].started if timeline.requests else None
+    if (
+        run.call is None
+        and run.request == 0
+        and first_sent_ms is not None
+        and started_ms < first_sent_ms
+    ):
         return -1
     later_requests = (
         request.index

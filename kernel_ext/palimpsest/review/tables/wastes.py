@@ -13,19 +13,20 @@ from palimpsest.context_policies.prompt_cache.cache_losses import reporting_requ
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
-from palimpsest.review.tables.cache_breaks import CacheBreak, cost_beyond_reading, kept_breaks
+from palimpsest.review.tables.cache_breaks import CacheBreak, breaks_at_price, cost_beyond_reading
 from palimpsest.review.tables.figures import Waste, WasteKind, waste_text
 from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.references import References, names_in
-from palimpsest.review.tables.session_tables import estimated_costs
+from palimpsest.review.tables.session_tables import estimated_cost_cells
 from palimpsest.review.tables.subagents import SubagentRun
 from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
 
 MAX_WASTES = 10
-LARGE_TOKENS = 8_000
-"""Tokens above which a result is called large, as in context-lens."""
-MIN_TOKENS = 500
+"""Maximum wastes that are listed, where no other number is asked for."""
+MIN_LARGE_TOKENS = 8_000
+"""A result of more tokens is called large, as in context-lens."""
+MIN_RESULT_TOKENS = 500
 """Minimum tokens of a result that is reported as waste."""
 
 
@@ -59,7 +60,7 @@ class Wastes(ShownAsTable):
             ),
             self.wastes,
             links=[waste.link for waste in self.wastes],
-            estimates=estimated_costs(not waste.cost_is_fact for waste in self.wastes),
+            estimates=estimated_cost_cells(not waste.cost_is_fact for waste in self.wastes),
         )
 
     def __iter__(self) -> Iterator[Waste]:
@@ -77,25 +78,29 @@ def largest_wastes(
     ruler: Ruler,
     price: PriceProfile,
     references: References,
-    most: int = MAX_WASTES,
+    max_wastes: int = MAX_WASTES,
     subagents: Sequence[SubagentRun] = (),
 ) -> Wastes:
     """Return the largest wastes of a session, at least one of each kind, with the totals of the kinds."""
     candidates = [
-        *_cache_breaks(timeline, price),
-        *_needless_results(timeline, ruler, price, references),
-        *_aborted_requests(timeline, price),
-        *_unused_subagents(timeline, references, subagents),
+        *_break_candidates(timeline, price),
+        *_result_candidates(timeline, ruler, price, references),
+        *_aborted_candidates(timeline, price),
+        *_subagent_candidates(timeline, references, subagents),
     ]
-    by_cost = sorted(candidates, key=lambda waste: -waste.cost)
-    most_costly_by_kind = {candidate.kind: candidate for candidate in reversed(by_cost)}
+    candidates_by_cost = sorted(candidates, key=lambda candidate: -candidate.cost)
+    most_costly_by_kind = {candidate.kind: candidate for candidate in reversed(candidates_by_cost)}
     # All of the largest may be of one kind; the largest of each other kind is listed too.
-    chosen = sorted(most_costly_by_kind.values(), key=lambda waste: -waste.cost)[:most]
-    chosen_ids = {id(candidate) for candidate in chosen}
-    chosen += [waste for waste in by_cost if id(waste) not in chosen_ids][: most - len(chosen)]
-    ordered_chosen = sorted(chosen, key=lambda waste: -waste.cost)
-    wastes = tuple(chosen_waste.waste(timeline.session) for chosen_waste in ordered_chosen)
-    kinds = tuple(_waste_kinds(by_cost))
+    chosen_candidates = sorted(most_costly_by_kind.values(), key=lambda candidate: -candidate.cost)[
+        :max_wastes
+    ]
+    chosen_ids = {id(candidate) for candidate in chosen_candidates}
+    chosen_candidates += [
+        candidate for candidate in candidates_by_cost if id(candidate) not in chosen_ids
+    ][: max_wastes - len(chosen_candidates)]
+    ordered_chosen = sorted(chosen_candidates, key=lambda candidate: -candidate.cost)
+    wastes = tuple(candidate.as_waste(timeline.session) for candidate in ordered_chosen)
+    kinds = tuple(_waste_kinds(candidates_by_cost))
     return Wastes(wastes, timeline.title or timeline.session, price.unit, kinds)
 
 
@@ -104,15 +109,17 @@ class _WasteCandidate:
     """A candidate whose sentence is only built if it is among the largest."""
 
     kind: str
+    """One of the kinds of ``WasteKind.kind``."""
     cost: float
     request: int
+    """Index of the request, from 0."""
     sentence: Callable[[], str]
     cost_is_fact: bool = False
     is_fact: bool = True
     item: int | None = None
 
-    def waste(self, session: str) -> Waste:
-        link = link_to(session, self.request, self.item)
+    def as_waste(self, session_id: str) -> Waste:
+        link = link_to(session_id, self.request, self.item)
         sentence = self.sentence()
         is_fact, cost_is_fact = self.is_fact, self.cost_is_fact
         return Waste(self.cost, sentence, link, self.request, is_fact, cost_is_fact, self.item)
@@ -120,34 +127,47 @@ class _WasteCandidate:
 
 def _waste_kinds(candidates: Sequence[_WasteCandidate]) -> Iterator[WasteKind]:
     """Yield the total of each kind of waste, the most expensive first."""
-    by_kind: dict[str, list[_WasteCandidate]] = {}
-    for waste in candidates:
-        by_kind.setdefault(waste.kind, []).append(waste)
-    sums = {kind: sum(waste.cost for waste in group) for kind, group in by_kind.items()}
-    for kind, group in sorted(by_kind.items(), key=lambda entry: -sums[entry[0]]):
-        is_fact = all(waste.cost_is_fact for waste in group)
-        label = waste_text(kind, len(group))
-        yield WasteKind(label, sums[kind], cost_is_fact=is_fact, kind=kind, count=len(group))
+    candidates_by_kind: dict[str, list[_WasteCandidate]] = {}
+    for candidate in candidates:
+        candidates_by_kind.setdefault(candidate.kind, []).append(candidate)
+    cost_by_kind = {
+        kind: sum(candidate.cost for candidate in candidates_of_kind)
+        for kind, candidates_of_kind in candidates_by_kind.items()
+    }
+    for kind, candidates_of_kind in sorted(
+        candidates_by_kind.items(), key=lambda entry: -cost_by_kind[entry[0]]
+    ):
+        is_fact = all(candidate.cost_is_fact for candidate in candidates_of_kind)
+        label = waste_text(kind, len(candidates_of_kind))
+        yield WasteKind(
+            label,
+            cost_by_kind[kind],
+            cost_is_fact=is_fact,
+            kind=kind,
+            count=len(candidates_of_kind),
+        )
 
 
-def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
+def _break_candidates(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
     def sentence(cache_break: CacheBreak) -> str:
-        price = "" if cache_break.reports_writes else ", at the full price"
-        return f"Request {cache_break.request + 1} had {cache_break.loss:,} tokens written anew{price}: {cache_break.words}."
+        price_note = "" if cache_break.reports_writes else ", at the full price"
+        return f"Request {cache_break.request + 1} had {cache_break.loss:,} tokens written anew{price_note}: {cache_break.words}."
 
     is_fact = price.matches_recorded
-    for cache_break in kept_breaks(timeline, price):
+    for cache_break in breaks_at_price(timeline, price):
         sentence_of = partial(sentence, cache_break)
         yield _WasteCandidate("break", cache_break.cost, cache_break.request, sentence_of, is_fact)
 
 
-def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
+def _aborted_candidates(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
     """Yield the requests without an answer.
 
     The cost of their cache breaks is not counted a second time. What the next request read of their prompt from the
     cache, it would else have written itself: that cost no more than reading it.
     """
-    losses = {cache_break.request: cache_break.loss for cache_break in kept_breaks(timeline, price)}
+    losses = {
+        cache_break.request: cache_break.loss for cache_break in breaks_at_price(timeline, price)
+    }
     template = "Request {} was {} after {:,} tokens were read{}."
     requests = reporting_requests(timeline)
     for request, next_request in zip_longest(requests, requests[1:]):
@@ -166,14 +186,14 @@ def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_Wast
 
 
 def _tokens_left_in_cache(request: TimelineRequest, next_request: TimelineRequest) -> int:
-    """Return how many tokens of a request the following one read from the cache that it had not itself read there."""
+    """Return the tokens of a request that the next request read from the cache, without those that the request itself read there."""
     if request.usage is None or next_request.usage is None or request.model != next_request.model:
         return 0
-    reads_of_prompt = min(next_request.usage.cache_read, request.usage.prompt)
-    return max(reads_of_prompt - request.usage.cache_read, 0)
+    read_tokens = min(next_request.usage.cache_read, request.usage.prompt)
+    return max(read_tokens - request.usage.cache_read, 0)
 
 
-def _unused_subagents(
+def _subagent_candidates(
     timeline: Timeline, references: References, runs: Sequence[SubagentRun]
 ) -> Iterator[_WasteCandidate]:
     """Yield the subagents whose call failed or whose result no later answer used."""
@@ -192,52 +212,60 @@ def _unused_subagents(
         else:
             continue
         template = "The subagent {!r} read {:,} tokens in {}, and {}."
-        what = counted_noun(totals.requests, "request")
-        sentence_of = partial(template.format, run.name, totals.input, what, outcome)
+        requests_text = counted_noun(totals.requests, "request")
+        sentence_of = partial(template.format, run.name, totals.input, requests_text, outcome)
         facts = totals.cost_is_fact, totals.is_fact
         yield _WasteCandidate("subagent", totals.cost, run.request, sentence_of, *facts)
 
 
-def _needless_results(
+def _result_candidates(
     timeline: Timeline, ruler: Ruler, price: PriceProfile, references: References
 ) -> Iterator[_WasteCandidate]:
     weights, factor = timeline.weights(ruler.estimator), ruler.factor
 
-    def repeated_sentence(item: TimelineItem, tokens: float, earlier: TimelineItem) -> str:
-        carried = counted_noun(_times_shown(timeline, item), "request")
-        before = f"as in request {earlier.entered + 1}, which still showed them"
-        return f"{_item_words(item)} came again, the same {tokens:,.0f} tokens {before}; {carried} carried both."
+    def repeated_sentence(item: TimelineItem, tokens: float, earlier_item: TimelineItem) -> str:
+        requests_text = counted_noun(_times_shown(timeline, item), "request")
+        before_text = f"as in request {earlier_item.entered + 1}, which still showed them"
+        return f"{_item_text(item)} came again, the same {tokens:,.0f} tokens {before_text}; {requests_text} carried both."
 
     def large_sentence(item: TimelineItem, tokens: float, ending: str) -> str:
-        carried = counted_noun(_times_shown(timeline, item), "request")
-        return f"{_item_words(item)} took {tokens:,.0f} tokens in {carried}{ending}."
+        requests_text = counted_noun(_times_shown(timeline, item), "request")
+        return f"{_item_text(item)} took {tokens:,.0f} tokens in {requests_text}{ending}."
 
     newest_by_hash: dict[str, TimelineItem] = {}
     for item in _large_results(timeline, ruler):
         if item.entered >= len(timeline.requests):
             continue
         tokens = weights[item.index] * factor
-        is_large = tokens > LARGE_TOKENS
-        earlier = newest_by_hash.get(item.hash)
+        is_large = tokens > MIN_LARGE_TOKENS
+        earlier_item = newest_by_hash.get(item.hash)
         newest_by_hash[item.hash] = item
-        if earlier is not None and timeline.transition_at(earlier.index, item.entered) is None:
+        if (
+            earlier_item is not None
+            and timeline.transition_at(earlier_item.index, item.entered) is None
+        ):
             kind, write_count, read_count = "again", 1, max(_times_shown(timeline, item) - 1, 0)
-            sentence_of = partial(repeated_sentence, item, tokens, earlier)
-        elif needless_use := _needless_use(timeline, references, item, is_large=is_large):
-            kind, write_count, read_count, ending = needless_use
+            sentence_of = partial(repeated_sentence, item, tokens, earlier_item)
+        elif needless := _needless_requests(timeline, references, item, is_large=is_large):
+            kind, write_count, read_count, ending = needless
             sentence_of = partial(large_sentence, item, tokens, ending)
         else:
             continue
         # Many requests contain the item; all are priced at the terms of the request at which it entered.
         first_request = timeline.requests[item.entered]
-        terms, prompt = first_request.terms, first_request.reported or 0
+        terms, prompt_tokens = first_request.terms, first_request.reported or 0
         cost = price.cost(
-            0, tokens * read_count, tokens * write_count, 0, terms=terms, prompt_tokens=prompt
+            0,
+            tokens * read_count,
+            tokens * write_count,
+            0,
+            terms=terms,
+            prompt_tokens=prompt_tokens,
         )
         yield _WasteCandidate(kind, cost, item.entered, sentence_of, is_fact=False, item=item.index)
 
 
-def _needless_use(
+def _needless_requests(
     timeline: Timeline, references: References, item: TimelineItem, *, is_large: bool
 ) -> tuple[str, int, int, str] | None:
     """Return the kind of waste, needless writes, needless reads, and the sentence's end; None for no waste."""
@@ -251,22 +279,24 @@ def _needless_use(
             return "large", 1, read_count, ""
         return "unused", 1, read_count, ", and no later answer used a name in it"
     # Requests up to the item's last use are not counted as waste.
-    idle = item.entered + _times_shown(timeline, item) - 1 - last_use if is_large else 0
-    ending = f", {idle:,} of them after the last answer that used a name in it"
-    return ("idle", 0, idle, ending) if idle > 0 else None
+    idle_requests = item.entered + _times_shown(timeline, item) - 1 - last_use if is_large else 0
+    ending = f", {idle_requests:,} of them after the last answer that used a name in it"
+    return ("idle", 0, idle_requests, ending) if idle_requests > 0 else None
 
 
 def _large_results(timeline: Timeline, ruler: Ruler) -> Iterator[TimelineItem]:
     """Yield the results of at least MIN_TOKENS; items of a growing session are checked once."""
     items, weights = timeline.items, timeline.weights(ruler.estimator)
-    grown: GrownRows[bool] = timeline.earlier.setdefault("large results", GrownRows())
-    large_items = grown.grown_rows(
-        lambda at, _: items[at].kind == "output" and weights[at] * ruler.factor >= MIN_TOKENS,
+    row_cache: GrownRows[bool] = timeline.earlier.setdefault("large results", GrownRows())
+    is_large_by_item = row_cache.grown_rows(
+        lambda index, _: (
+            items[index].kind == "output" and weights[index] * ruler.factor >= MIN_RESULT_TOKENS
+        ),
         items,
         weights,
         subject=ruler,
     )
-    yield from compress(items, large_items)
+    yield from compress(items, is_large_by_item)
 
 
 def _contains_names(timeline: Timeline, references: References, item: int) -> bool:
@@ -277,14 +307,14 @@ def _contains_names(timeline: Timeline, references: References, item: int) -> bo
 
 def _times_shown(timeline: Timeline, item: TimelineItem) -> int:
     """Return how many requests showed an item whole."""
-    later = timeline.by_item.get(item.index, ())
+    transitions = timeline.by_item.get(item.index, ())
     hidden_from = next(
-        (transition.request for transition in later if transition.state != "whole"),
+        (transition.request for transition in transitions if transition.state != "whole"),
         len(timeline.requests),
     )
     return max(hidden_from - item.entered, 0)
 
 
-def _item_words(item: TimelineItem) -> str:
+def _item_text(item: TimelineItem) -> str:
     about = f" of {item.label}" if item.label and item.label != item.tool else ""
     return f"A result of {item.tool}{about}"

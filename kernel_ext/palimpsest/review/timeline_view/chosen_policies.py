@@ -8,7 +8,7 @@ from palimpsest.context_policies.interface.recorded_policy import RECORDED
 from palimpsest.context_policies.own_policies.custom import CustomPolicy
 from palimpsest.context_policies.registry import get, presets
 from palimpsest.context_policies.replay.simulation import RAW_NAME
-from palimpsest.review.session_review import PolicyLike, listed_policies
+from palimpsest.review.session_review import PolicyLike, list_of_policies
 from palimpsest.review.tables.question_limits import MAX_NAME_CHARS
 from palimpsest.transcript.errors import UserError
 
@@ -28,9 +28,9 @@ def chosen_policies(policies: Sequence[PolicyLike] | PolicyLike) -> ChosenPolici
 
     Raises UserError for an unknown name, for what is no policy, and for a name that an inspector cannot use.
     """
-    by_name: dict[str, str | ContextPolicy | None] = {}
-    for policy_given in listed_policies(policies):
-        policy = policy_from_words(policy_given)
+    policy_by_name: dict[str, str | ContextPolicy | None] = {}
+    for entry in list_of_policies(policies):
+        policy = policy_from_words(entry)
         name = policy or RAW_NAME if policy is None or isinstance(policy, str) else policy.name
         if name in (RAW_NAME, RECORDED) and isinstance(policy, CustomPolicy):
             raise UserError(
@@ -40,8 +40,8 @@ def chosen_policies(policies: Sequence[PolicyLike] | PolicyLike) -> ChosenPolici
             raise UserError(
                 f"The name of a policy has at most {MAX_NAME_CHARS} characters here, unlike {name!r:.80}."
             )
-        by_name[name] = policy
-    return by_name
+        policy_by_name[name] = policy
+    return policy_by_name
 
 
 def policy_from_words(policy: PolicyLike) -> str | ContextPolicy | None:

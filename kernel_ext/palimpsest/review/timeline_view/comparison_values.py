@@ -16,7 +16,7 @@ class ComparedStep(Value):
     """What one session did in the first step in which it differs from the other."""
 
     request: int | None = None
-    """Its request; None where another session counts it."""
+    """Index of the request, from 0; None for a step copied from another session."""
     words: str
     """The action as a phrase on one line."""
 
@@ -44,7 +44,7 @@ class ComparedSession(Value):
 
 
 class ComparedFigure(Value):
-    """One figure of both sessions, as text."""
+    """One figure, as text, with its value in each session."""
 
     key: str
     name: str
@@ -59,7 +59,7 @@ class ComparedFile(Value):
 
     path: str
     first: FileUseWord
-    """What the first session did with it; empty where it named it in no call."""
+    """What the first session did with the file; empty where none of its calls names the file."""
     second: FileUseWord
 
 
@@ -69,7 +69,7 @@ class SessionComparison(Value):
     first: ComparedSession
     second: ComparedSession
     shared: int
-    """Steps from the beginning in which both do the same."""
+    """Number of steps from the beginning in which both do the same."""
     sentence: str
     """Where they part, in a sentence."""
     unit: ComparedUnit
@@ -78,7 +78,7 @@ class SessionComparison(Value):
     files: tuple[ComparedFile, ...] = ()
     notes: tuple[str, ...] = ()
     stamp: str = ""
-    """Of an answer of a kernel: by this a later question names it; another comparison has another one."""
+    """In a kernel's answer the comparison's name, by which a later question tells that the page has the comparison."""
 
 
 def cleaned_comparison(

@@ -54,9 +54,9 @@ def parts_named(names: Sequence[str] | str, argument: str) -> tuple[InspectorPar
     return cast("tuple[InspectorPart, ...]", tuple(dict.fromkeys(chosen_names)))
 
 
-def hidden_with(answers: Iterable[InspectorPart]) -> tuple[InspectorPart, ...]:
-    """Return the parts that are not shown while these are hidden: themselves, and those that tell the same."""
-    parts = {part for answer in answers for part in (answer, *PARTS_THAT_TELL.get(answer, ()))}
+def hidden_with(hidden_parts: Iterable[InspectorPart]) -> tuple[InspectorPart, ...]:
+    """Return the parts that are not shown while the given ones are hidden: these, and the parts that tell the same."""
+    parts = {part for hidden in hidden_parts for part in (hidden, *PARTS_THAT_TELL.get(hidden, ()))}
     return tuple(part for part in INSPECTOR_PARTS if part in parts)
 
 
@@ -68,13 +68,14 @@ class InspectorOpening:
     views: tuple[InspectorPart, ...] = ()
     """The parts that are shown alone, in their order; none for all, in tabs."""
     hide: tuple[InspectorPart, ...] = ()
+    """The parts that are hidden until they are revealed."""
 
 
 OPENS_WHOLE = InspectorOpening()
 
 
 def inspector_opening(
-    session: str,
+    session_id: str,
     *,
     link: str | None,
     views: Sequence[str] | str,
@@ -90,7 +91,9 @@ def inspector_opening(
     if beside is not None:
         fields |= {"beside": beside} if link or place else {"beside": beside, "tab": "compared"}
     opening = InspectorOpening(
-        opening_place(session, link, fields), parts_named(views, "views"), parts_named(hide, "hide")
+        opening_place(session_id, link, fields),
+        parts_named(views, "views"),
+        parts_named(hide, "hide"),
     )
     if opening.place.beside is not None and (opening.views or opening.hide):
         raise UserError(

@@ -20,8 +20,9 @@ from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenP
 from palimpsest.review.timeline_view.view_values import PolicyOption, SliderView
 
 MAX_SLIDERS = 3
+MAX_DIGEST_CHARS = 12
 MAX_STOPS = 9
-FIRST_NUMBERS = (
+NUMBERS_BY_IMPORTANCE = (
     "trigger",
     "protect",
     "n",
@@ -47,33 +48,34 @@ FIRST_NUMBERS = (
 """Names of numbers, the most important first; other numbers follow in the order of the preset."""
 SHARE_STOPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.9, 1.0)
 COUNT_STOPS = (1, 2, 3, 5, 8, 10, 15, 20, 30)
-"""Stops for numbers of results, messages and turns whose default is at most ``MAX_COUNT``."""
-MAX_COUNT = 30
-TOKENS_FROM_NONE = (0, 25_000, 50_000, 75_000, 100_000, 125_000, 150_000, 175_000, 200_000)
+"""Stops for numbers of results, messages and turns whose default is at most ``MAX_COUNT_DEFAULT``."""
+MAX_COUNT_DEFAULT = 30
+TOKENS_STOPS = (0, 25_000, 50_000, 75_000, 100_000, 125_000, 150_000, 175_000, 200_000)
 """Stops for a threshold that is off by default."""
 SECONDS_STOPS = (0, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400)
 """Stops for the lifetime of a cache."""
-KEPT_FROM_NONE = (0, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000, 60_000)
+KEEP_TOKENS_STOPS = (0, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000, 60_000)
+"""Stops for tokens that are kept, where none are by default."""
 FACTOR_STOPS = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5)
 """Multiples of a number's default, for tokens, characters and seconds."""
 MAX_DECIMALS = 6
-"""Decimals of a multiple of a fraction."""
+"""Decimals to which a multiple of a fraction is rounded."""
 OWN_SOURCE = "your own"
-"""The heading in a list of policies of those that a person wrote or put together."""
-OF_SESSION = "the session itself"
-"""The heading of those of its tracks that no policy makes."""
-WHAT_TRACKS = {RAW_NAME: "Every item is whole.", RECORDED: "As it was recorded."}
-MAX_WHAT_CHARS = 300
+"""Heading, in a list of policies, of those that a person wrote or put together."""
+SESSION_SOURCE = "the session itself"
+"""Heading of the tracks that no policy makes: ``raw`` and ``recorded``."""
+SENTENCE_BY_TRACK = {RAW_NAME: "Every item is whole.", RECORDED: "As it was recorded."}
+MAX_SENTENCE_CHARS = 300
 """Maximum characters of the sentence on a function."""
 
 
 def policy_choices(policies: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, ...]:
     """Return the policies of a view with their sliders: the chosen ones, then the other presets, sorted by name."""
-    preset_options = _choices(tuple(presets()))
-    by_name = {option.name: option for option in preset_options}
+    preset_options = _preset_options(tuple(presets()))
+    option_by_name = {option.name: option for option in preset_options}
     chosen_options = (
-        by_name[name]
-        if name in by_name and isinstance(policy, Preset)
+        option_by_name[name]
+        if name in option_by_name and isinstance(policy, Preset)
         else _chosen_option(name, policy)
         for name, policy in policies.items()
     )
@@ -81,94 +83,97 @@ def policy_choices(policies: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption
 
 
 def _chosen_option(name: str, policy: str | ContextPolicy | None) -> PolicyOption:
-    """Return a policy of one's own with its sliders, or a pipeline or a preset with other numbers without any."""
+    """Return the option of a chosen policy: with sliders for a person's function, else without."""
     match policy:
         case CustomPolicy():
             return PolicyOption(
                 name=name,
-                what=_first_sentence(policy.function) or f"The function {policy.function_name}.",
-                source=f"{OWN_SOURCE}, sha256 {policy.digest[:12]}",
+                what=_first_paragraph(policy.function) or f"The function {policy.function_name}.",
+                source=f"{OWN_SOURCE}, sha256 {policy.digest[:MAX_DIGEST_CHARS]}",
                 sliders=() if policy.given_numbers else tuple(_own_sliders(policy.numbers)),
             )
         case Preset():
-            what, source = summary(type(policy)), policy.source
+            sentence, source = summary(type(policy)), policy.source
         case Pipeline():
-            what = f"Its {len(policy.stages)} policies act one after the other."
+            sentence = f"Its {len(policy.stages)} policies act one after the other."
             source = f"{OWN_SOURCE}, {policy.source}"
         case None | str():
-            what, source = WHAT_TRACKS[name], OF_SESSION
+            sentence, source = SENTENCE_BY_TRACK[name], SESSION_SOURCE
         case _:
-            what = _first_sentence(type(policy)) or f"An object of {type(policy).__name__}."
+            sentence = _first_paragraph(type(policy)) or f"An object of {type(policy).__name__}."
             source = f"{OWN_SOURCE}, {policy.source}"
-    return PolicyOption(name=name, what=what, source=source)
+    return PolicyOption(name=name, what=sentence, source=source)
 
 
-def _first_sentence(code: object) -> str:
+def _first_paragraph(code: object) -> str:
     """Return the first paragraph of a docstring as one line; empty where there is none."""
-    return one_line((getdoc(code) or "").split("\n\n")[0], MAX_WHAT_CHARS)
+    return one_line((getdoc(code) or "").split("\n\n")[0], MAX_SENTENCE_CHARS)
 
 
 def _own_sliders(numbers: Mapping[str, int | float]) -> Iterator[SliderView]:
     """Yield the sliders of a function's first numbers, in the order in which it takes them."""
     for name, default in [*numbers.items()][:MAX_SLIDERS]:
         is_share = isinstance(default, float) and 0 <= default <= 1
-        is_counted = isinstance(default, int) and default >= 0
-        digits = MAX_DECIMALS if isinstance(default, float) else None
-        values: Iterable[float] = (round(default * factor, digits) for factor in FACTOR_STOPS)
-        if is_share or is_counted:
-            values = _stops(name, default, is_share)
-        yield _slider(name, {*values, default}, default)
+        is_count = isinstance(default, int) and default >= 0
+        decimals = MAX_DECIMALS if isinstance(default, float) else None
+        values: Iterable[float] = (round(default * factor, decimals) for factor in FACTOR_STOPS)
+        if is_share or is_count:
+            values = _stops_for(name, default, is_share)
+        yield _slider_view(name, {*values, default}, default)
 
 
-def _slider(name: str, stops: Iterable[float], default: float) -> SliderView:
-    nine_stops = tuple(_at_most_nine(sorted(stops), default))
-    return SliderView(name=name, stops=nine_stops, default=default)
+def _slider_view(name: str, stops: Iterable[float], default: float) -> SliderView:
+    shown_stops = tuple(_thinned_stops(sorted(stops), default))
+    return SliderView(name=name, stops=shown_stops, default=default)
 
 
 @lru_cache(maxsize=4)
-def _choices(presets: tuple[type[Preset], ...]) -> tuple[PolicyOption, ...]:
+def _preset_options(presets: tuple[type[Preset], ...]) -> tuple[PolicyOption, ...]:
     return tuple(
         PolicyOption(
             name=preset.preset,
             what=summary(preset),
             source=preset.source,
-            sliders=tuple(_sliders(preset)),
+            sliders=tuple(_preset_sliders(preset)),
         )
         for preset in presets
     )
 
 
-def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
+def _preset_sliders(preset: type[Preset]) -> Iterator[SliderView]:
     numbers: dict[str, object] = {
         name: value
         for name, value in {**preset.own_numbers(), **preset.other_numbers()}.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    preferred_names = [name for name in preset.sliders or FIRST_NUMBERS if name in numbers]
+    preferred_names = [name for name in preset.sliders or NUMBERS_BY_IMPORTANCE if name in numbers]
     for name in list(dict.fromkeys([*preferred_names, *numbers]))[:MAX_SLIDERS]:
         default = float(str(numbers[name]))
         is_share = isinstance(numbers[name], float)
-        smallest = preset.smallest_values.get(name, 0)
-        stops = {*(stop for stop in _stops(name, default, is_share) if stop >= smallest), default}
-        yield _slider(name, stops, default)
+        min_value = preset.smallest_values.get(name, 0)
+        stops = {
+            *(stop for stop in _stops_for(name, default, is_share) if stop >= min_value),
+            default,
+        }
+        yield _slider_view(name, stops, default)
 
 
-def _stops(name: str, default: float, is_share: bool) -> Iterator[float]:  # noqa: FBT001
+def _stops_for(name: str, default: float, is_share: bool) -> Iterator[float]:  # noqa: FBT001
     """Return values around a number's default, depending on its kind."""
     if is_share:
         yield from SHARE_STOPS
     elif name == "seconds":
         yield from SECONDS_STOPS
     elif default == 0:
-        yield from KEPT_FROM_NONE if name == "keep_tokens" else TOKENS_FROM_NONE
-    elif default <= MAX_COUNT:
+        yield from KEEP_TOKENS_STOPS if name == "keep_tokens" else TOKENS_STOPS
+    elif default <= MAX_COUNT_DEFAULT:
         yield from COUNT_STOPS
     else:
-        yield from (float(round(default * stop)) for stop in FACTOR_STOPS)
+        yield from (float(round(default * factor)) for factor in FACTOR_STOPS)
 
 
-def _at_most_nine(stops: list[float], default: float) -> list[float]:
-    """Remove the stop nearest to its neighbour until nine are left; the default stays."""
+def _thinned_stops(stops: list[float], default: float) -> list[float]:
+    """Return at most ``MAX_STOPS`` stops: those nearest to their neighbours are left out, never the default."""
     while len(stops) > MAX_STOPS:
         gaps = [
             (after - before, index)

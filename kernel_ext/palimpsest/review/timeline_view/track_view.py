@@ -12,7 +12,7 @@ from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.review.comparison.policy_comparison import reported_figures
 from palimpsest.review.comparison.policy_figures import policy_figures, request_costs
 from palimpsest.review.session_review import PriceLike, SessionReview
-from palimpsest.review.tables.explanation import transition_words
+from palimpsest.review.tables.explanation import transition_text
 from palimpsest.review.tables.figures import PolicyFigures
 from palimpsest.review.timeline_view.view_values import TrackView, TransitionColumns
 from palimpsest.transcript.growing_lists import GrownColumns, GrownRows, common_beginning
@@ -57,7 +57,7 @@ def track_of(
         ),
         words=tuple(text_indexes),
         fired=simulation.firing_requests,
-        taken=tuple(at for at, size in enumerate(sizes) if at and size.is_taken),
+        taken=tuple(request for request, size in enumerate(sizes) if request and size.is_taken),
         figures=figures,
         facts=reported_row,
         cost=tuple(
@@ -90,14 +90,19 @@ def _transition_texts(review: SessionReview, simulation: Simulation) -> tuple[st
     transitions, weights = timeline.transitions, timeline.weights(review.ruler.estimator)
     is_recorded = simulation.policy_name == RECORDED
     described_transitions = (
-        _as_recorded(timeline, review.timeline.transitions) if is_recorded else transitions
+        _recorded_counterparts(timeline, review.timeline.transitions)
+        if is_recorded
+        else transitions
     )
     tokens_before = [*map(weights.__getitem__, _transition_columns(timeline)["item"])]
     factor = review.ruler.factor
     texts: GrownRows[str] = timeline.earlier.setdefault("words", GrownRows())
     return texts.grown_rows(
-        lambda at, _: transition_words(
-            described_transitions[at], tokens_before[at], described_transitions[at].tokens, factor
+        lambda index, _: transition_text(
+            described_transitions[index],
+            tokens_before[index],
+            described_transitions[index].tokens,
+            factor,
         ),
         described_transitions,
         tokens_before,
@@ -105,7 +110,7 @@ def _transition_texts(review: SessionReview, simulation: Simulation) -> tuple[st
     )
 
 
-def _as_recorded(
+def _recorded_counterparts(
     replayed_timeline: Timeline, recorded_transitions: Sequence[Transition]
 ) -> Sequence[Transition]:
     """Return, for each transition of a replay, the last recorded transition of the same item at the same request.
@@ -113,10 +118,10 @@ def _as_recorded(
     A transition without a recorded one is returned itself.
     """
     transitions, request_count = replayed_timeline.transitions, len(replayed_timeline.requests)
-    earlier: tuple[Sequence[Transition], ...] = replayed_timeline.earlier.get(
+    earlier_values: tuple[Sequence[Transition], ...] = replayed_timeline.earlier.get(
         "as recorded", ((), (), ())
     )
-    earlier_transitions, earlier_recorded, earlier_matched = earlier
+    earlier_transitions, earlier_recorded, earlier_matched = earlier_values
     same_count = common_beginning(earlier_recorded, recorded_transitions)
     first_different = *earlier_recorded[same_count:][:1], *recorded_transitions[same_count:][:1]
     first_changed_request = min(map(REQUEST_OF, first_different), default=request_count)
@@ -127,8 +132,8 @@ def _as_recorded(
     new_transitions = transitions[unchanged_count:]
     first_new_request = new_transitions[0].request if new_transitions else request_count
     first_new = bisect_left(recorded_transitions, first_new_request, key=REQUEST_OF)
-    newer_recorded = recorded_transitions[first_new:]
-    recorded_by_item = {(change.item, change.request): change for change in newer_recorded}
+    new_recorded = recorded_transitions[first_new:]
+    recorded_by_item = {(recorded.item, recorded.request): recorded for recorded in new_recorded}
     matched_transitions = (
         *earlier_matched[:unchanged_count],
         *(

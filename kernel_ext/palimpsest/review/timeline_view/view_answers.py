@@ -51,14 +51,16 @@ from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
-MAX_LOST = 200
+EXCERPT_DIVISOR = 4
+"""One part in so many of an excerpt stands before the text that was found."""
+MAX_LOST_NAMES = 200
 """Maximum lost names of one compaction that are listed, needed ones first; ``kinds`` counts all of them."""
 
 
 class ViewAnswers:
     """Answers the questions about one session.
 
-    Responsibilities: turn errors that the user can correct into one sentence; keep contents that are requested in pieces.
+    Responsibilities: turn errors that the user can correct into one sentence; store contents that a page asks for piece by piece.
     It only reads: nothing is sent or written, and no code is run but that of policies that a person gave in this process.
     """
 
@@ -66,7 +68,7 @@ class ViewAnswers:
         self,
         review: SessionReview,
         *,
-        with_own_policies: bool = False,
+        is_writable: bool = False,
         seq: int = 0,
         epoch: str = "",
         keeps_replays: bool = True,
@@ -75,37 +77,42 @@ class ViewAnswers:
         self.review = review
         self.seq = seq
         self.epoch = epoch
-        self._own = with_own_policies
-        self._shown: tuple[Simulation, ShownRequest] | None = None
-        self._losses: tuple[str | None, CompactionLosses] | None = None
-        self._earlier: dict[str, dict[str, Any]] | None = None if keeps_replays else {}
+        self._is_writable = is_writable
+        self._newest_contents: tuple[Simulation, ShownRequest] | None = None
+        self._newest_losses: tuple[str | None, CompactionLosses] | None = None
+        self._values_by_policy: dict[str, dict[str, Any]] | None = None if keeps_replays else {}
         """By policy, the values derived from its newest replay."""
 
     def answer(self, query: ViewQuery, policies: ChosenPolicies = NO_POLICIES) -> ViewAnswer:
-        """Return the answer; a question that cannot be answered has one sentence instead.
+        """Return the answer; for a question that cannot be answered, one with an ``error`` of one sentence.
 
         The ``policies`` stand before the presets in a view, and a question may name them.
         """
         started_at = time.perf_counter()
         try:
-            answer = self._answer(query, policies)
+            answer = self._answer_or_raise(query, policies)
         except (UserError, ValueError) as error:
             answer = ViewAnswer(error=str(error))
         except IndexError:
-            requests, items = len(self.review.timeline.requests), len(self.review.timeline.items)
-            answer = ViewAnswer(error=f"The session has {requests:,} requests and {items:,} items.")
+            request_count, item_count = (
+                len(self.review.timeline.requests),
+                len(self.review.timeline.items),
+            )
+            answer = ViewAnswer(
+                error=f"The session has {request_count:,} requests and {item_count:,} items."
+            )
         milliseconds = round(1000 * (time.perf_counter() - started_at))
         return answer.model_copy(update={"milliseconds": milliseconds})
 
     def accepts(self, query: AskTrack, policies: ChosenPolicies = NO_POLICIES) -> bool:
         """Return whether the policy of a question takes the numbers in it."""
         try:
-            self._policy(query, policies)
+            self._policy_of_query(query, policies)
         except UnknownPolicy:
             return False
         return True
 
-    def _answer(self, query: ViewQuery, policies: ChosenPolicies) -> ViewAnswer:
+    def _answer_or_raise(self, query: ViewQuery, policies: ChosenPolicies) -> ViewAnswer:
         match query:
             case AskView(after=self.seq, epoch=None | self.epoch, part=None | "picture"):
                 return ViewAnswer(unchanged=True)
@@ -113,7 +120,7 @@ class ViewAnswers:
                 view = timeline_view(
                     self.review,
                     without_files(query.price),
-                    with_own_policies=self._own,
+                    is_writable=self._is_writable,
                     seq=self.seq,
                     epoch=self.epoch,
                     is_picture=part == "picture",
@@ -123,16 +130,16 @@ class ViewAnswers:
             case AskTrack():
                 price_text = without_files(query.price)
                 price = self.review.replay_price(price_text)
-                simulation = self._simulation(query, policies, query.window, price_text)
+                simulation = self._simulation_of_query(query, policies, query.window, price_text)
                 return ViewAnswer(track=track_of(self.review, simulation, price))
             case AskItem():
-                return ViewAnswer(item=self._item(query, policies))
+                return ViewAnswer(item=self._item_text(query, policies))
             case AskUses():
-                return ViewAnswer(uses=self._uses(query))
+                return ViewAnswer(uses=self._used_names(query))
             case AskRequest():
-                return ViewAnswer(request=self._request(query, policies))
+                return ViewAnswer(request=self._request_text(query, policies))
             case AskCompaction():
-                return ViewAnswer(compaction=self._compaction(query))
+                return ViewAnswer(compaction=self._compaction_text(query))
             case AskNotes() | AskSearch() | AskComparison():
                 return self._answer_without_policy(query)
 
@@ -145,31 +152,31 @@ class ViewAnswers:
             case AskComparison():
                 raise UserError("No other session is known here to compare this one with.")
 
-    def _simulation(
+    def _simulation_of_query(
         self,
         query: AskTrack | AskItem | AskRequest,
         policies: ChosenPolicies,
         window: int = 0,
         price: str | None = None,
     ) -> Simulation:
-        policy_chosen = self._policy(query, policies)
+        policy = self._policy_of_query(query, policies)
         ruler = self.review.ruler_at(price)
-        if self._earlier is None:
-            return self.review.replays.simulation(policy_chosen, ruler, window)
-        earlier = self._earlier.setdefault(query.policy, {})
-        return simulate(self.review.timeline, policy_chosen, ruler, window, earlier)
+        if self._values_by_policy is None:
+            return self.review.replays.simulation(policy, ruler, window)
+        derived_values = self._values_by_policy.setdefault(query.policy, {})
+        return simulate(self.review.timeline, policy, ruler, window, derived_values)
 
-    def _policy(
+    def _policy_of_query(
         self, query: AskTrack | AskItem | AskRequest, policies: ChosenPolicies
     ) -> ContextPolicy | None:
         """Return the policy that a question names, with the question's numbers; raises UserError."""
-        policy_given = policies.get(query.policy, query.policy)
-        numbers = {name: _number(value) for name, value in query.numbers.items()}
-        return self.review.policy(policy_given, **numbers)
+        policy = policies.get(query.policy, query.policy)
+        numbers = {name: _preset_number(value) for name, value in query.numbers.items()}
+        return self.review.policy(policy, **numbers)
 
-    def _item(self, query: AskItem, policies: ChosenPolicies) -> ItemText:
-        timeline = self._simulation(query, policies).timeline
-        self._check(query.request, query.item)
+    def _item_text(self, query: AskItem, policies: ChosenPolicies) -> ItemText:
+        timeline = self._simulation_of_query(query, policies).timeline
+        self._check_numbers(query.request, query.item)
         transition = timeline.transition_at(query.item, query.request)
         shown_text = None if transition is None else transition.shown
         text = timeline.read(query.item)
@@ -184,25 +191,25 @@ class ViewAnswers:
             shown=None if shown_text is None else shown_text[:MAX_TEXT_CHARS],
         )
 
-    def _uses(self, query: AskUses) -> tuple[UsedNames, ...]:
-        self._check(query.request, query.item)
+    def _used_names(self, query: AskUses) -> tuple[UsedNames, ...]:
+        self._check_numbers(query.request, query.item)
         names_by_request = self.review.references.used_names(query.item)
-        later_uses = [entry for entry in names_by_request.items() if entry[0] >= query.request]
+        later_entries = [entry for entry in names_by_request.items() if entry[0] >= query.request]
         return tuple(
             UsedNames(
                 request=request,
                 names=tuple(name[:MAX_NAME_CHARS] for name in names[:MAX_USED_NAMES]),
                 total=len(names),
             )
-            for request, names in later_uses[:MAX_USES]
+            for request, names in later_entries[:MAX_USES]
         )
 
-    def _request(self, query: AskRequest, policies: ChosenPolicies) -> RequestText:
-        self._check(query.request, 0)
-        simulation = self._simulation(query, policies)
-        shown_request = self._contents(simulation, query.request)
+    def _request_text(self, query: AskRequest, policies: ChosenPolicies) -> RequestText:
+        self._check_numbers(query.request, 0)
+        simulation = self._simulation_of_query(query, policies)
+        shown_request = self._contents_of_request(simulation, query.request)
         pattern = re.compile(re.escape(query.find), re.IGNORECASE)
-        matching_items = [
+        matching_blocks = [
             (block, match.start())
             for block in shown_request.blocks
             if (match := pattern.search(block.text))
@@ -213,31 +220,38 @@ class ViewAnswers:
             basis=shown_request.basis,
             note=shown_request.note,
             blocks=tuple(
-                _piece(block, max(offset - MAX_BLOCK_CHARS // 4, 0) if query.find else 0)
-                for block, offset in matching_items[query.first : query.first + MAX_BLOCKS]
+                _block_excerpt(
+                    block, max(offset - MAX_BLOCK_CHARS // EXCERPT_DIVISOR, 0) if query.find else 0
+                )
+                for block, offset in matching_blocks[query.first : query.first + MAX_BLOCKS]
             ),
             first=query.first,
-            total=len(matching_items),
+            total=len(matching_blocks),
             tokens=round(shown_request.tokens),
         )
 
-    def _contents(self, simulation: Simulation, request: int) -> ShownRequest:
-        """Return a request with its contents; the newest is kept, since it is requested in pieces."""
-        match self._shown:
+    def _contents_of_request(self, simulation: Simulation, request: int) -> ShownRequest:
+        """Return a request with its contents; the newest one is stored, since a page asks for it piece by piece."""
+        match self._newest_contents:
             case (replay, contents) if replay is simulation and contents.request == request:
                 return contents
         contents = request_at(simulation, request, self.review.sent)
-        self._shown = simulation, contents
+        self._newest_contents = simulation, contents
         return contents
 
-    def _compaction(self, query: AskCompaction) -> CompactionText:
-        if self._losses is None or self._losses[0] != query.price:
-            self._losses = query.price, self.review.compactions(price=without_files(query.price))
-        losses = self._losses[1]
+    def _compaction_text(self, query: AskCompaction) -> CompactionText:
+        if self._newest_losses is None or self._newest_losses[0] != query.price:
+            self._newest_losses = (
+                query.price,
+                self.review.compactions(price=without_files(query.price)),
+            )
+        losses = self._newest_losses[1]
         if query.number >= len(losses):
             raise UserError("The session has no such compaction.")
         loss = losses[query.number]
-        names = (*loss.needed_names, *(word for word in loss.lost if not word.needed))[:MAX_LOST]
+        names = (*loss.needed_names, *(word for word in loss.lost if not word.needed))[
+            :MAX_LOST_NAMES
+        ]
         return CompactionText(
             number=query.number,
             request=loss.request,
@@ -251,11 +265,11 @@ class ViewAnswers:
             kinds=tuple(
                 LostKind(
                     kind=kind,
-                    found=number,
+                    found=found_count,
                     lost=len(loss.lost_of(kind)),
                     needed=sum(word.kind == kind for word in loss.needed_names),
                 )
-                for kind, number in loss.found.items()
+                for kind, found_count in loss.found.items()
             ),
             lost=tuple(replace(word, name=word.name[:MAX_NAME_CHARS]) for word in names),
             refetching=round(loss.refetching, 6),
@@ -263,7 +277,7 @@ class ViewAnswers:
             sentences=loss.sentences,
         )
 
-    def _check(self, request: int, item: int) -> None:
+    def _check_numbers(self, request: int, item: int) -> None:
         timeline = self.review.timeline
         if request >= len(timeline.requests) or item >= len(timeline.items):
             raise IndexError
@@ -279,29 +293,29 @@ def notes_text(notes: SessionNotes) -> NotesText:
 
 
 def _searched_texts(timeline: Timeline, text: str) -> SearchedTexts:
-    """Return the items of a timeline whose texts hold this one, whatever the case of its letters."""
+    """Return the items whose texts contain ``text``, whatever the case of its letters."""
     pattern = re.compile(re.escape(text), re.IGNORECASE)
-    found_items: list[SearchedItem] = []
-    total = 0
+    searched_items: list[SearchedItem] = []
+    matching_count = 0
     for item in range(len(timeline.items)):
         whole_text = timeline.read(item)
         first_match = pattern.search(whole_text)
         if first_match is None:
             continue
-        total += 1
-        if len(found_items) < MAX_SEARCHED:
-            begin = max(first_match.start() - MAX_EXCERPT_CHARS // 4, 0)
-            excerpt = whole_text[begin : begin + MAX_EXCERPT_CHARS]
-            count = sum(1 for _ in pattern.finditer(whole_text))
-            found_items.append(SearchedItem(item=item, count=count, excerpt=excerpt))
-    return SearchedTexts(items=tuple(found_items), total=total)
+        matching_count += 1
+        if len(searched_items) < MAX_SEARCHED:
+            excerpt_start = max(first_match.start() - MAX_EXCERPT_CHARS // EXCERPT_DIVISOR, 0)
+            excerpt = whole_text[excerpt_start : excerpt_start + MAX_EXCERPT_CHARS]
+            match_count = sum(1 for _ in pattern.finditer(whole_text))
+            searched_items.append(SearchedItem(item=item, count=match_count, excerpt=excerpt))
+    return SearchedTexts(items=tuple(searched_items), total=matching_count)
 
 
-def _piece(block: RequestItem, offset: int) -> RequestItem:
+def _block_excerpt(block: RequestItem, offset: int) -> RequestItem:
     text = block.text[offset : offset + MAX_BLOCK_CHARS]
     return block.model_copy(update={"text": text, "tokens": round(block.tokens)})
 
 
-def _number(value: float) -> float | int:
-    """Convert a slider's value for a preset: whole numbers without a fraction."""
+def _preset_number(value: float) -> float | int:
+    """Return a slider's value as a preset takes it: a whole number as an int."""
     return int(value) if value.is_integer() else value

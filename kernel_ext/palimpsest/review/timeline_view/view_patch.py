@@ -35,24 +35,28 @@ def patch_of(before: TimelineView, after: TimelineView) -> ViewPatch:
 
 
 def _without_shared(
-    before: Value, after: Value, path: str, shared_lengths: dict[str, tuple[int, ...]]
+    before: Value, after: Value, field_prefix: str, shared_lengths: dict[str, tuple[int, ...]]
 ) -> Any:
     update: dict[str, Any] = {}
     for name in type(after).model_fields:
-        old, new = getattr(before, name), getattr(after, name)
-        if isinstance(new, tuple):
-            head, end = _shared_ends(old, new)
-            if head or end:
-                shared_lengths[path + name] = head, end
-                update[name] = new[head : len(new) - end]
-        elif isinstance(new, Value) and isinstance(old, Value):
-            update[name] = _without_shared(old, new, f"{path}{name}.", shared_lengths)
+        old_value, new_value = getattr(before, name), getattr(after, name)
+        if isinstance(new_value, tuple):
+            head_count, end_count = _shared_ends(old_value, new_value)
+            if head_count or end_count:
+                shared_lengths[field_prefix + name] = head_count, end_count
+                update[name] = new_value[head_count : len(new_value) - end_count]
+        elif isinstance(new_value, Value) and isinstance(old_value, Value):
+            update[name] = _without_shared(
+                old_value, new_value, f"{field_prefix}{name}.", shared_lengths
+            )
     return after.model_copy(update=update)
 
 
 def _shared_ends(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:
     """Return how many values two lists share at their beginnings, and how many of the others at their ends."""
-    head = common_beginning(old, new)
-    remaining = min(len(old), len(new)) - head
-    end = common_beginning(old[len(old) - remaining :][::-1], new[len(new) - remaining :][::-1])
-    return head, end
+    head_count = common_beginning(old, new)
+    remaining = min(len(old), len(new)) - head_count
+    end_count = common_beginning(
+        old[len(old) - remaining :][::-1], new[len(new) - remaining :][::-1]
+    )
+    return head_count, end_count

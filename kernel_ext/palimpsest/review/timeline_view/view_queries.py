@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from palimpsest.review.request_contents.lost_word import LostWord
-from palimpsest.review.tables.question_limits import MAX_NAME_CHARS, MAX_PRICES_CHARS, refusal_words
+from palimpsest.review.tables.question_limits import MAX_NAME_CHARS, MAX_PRICES_CHARS, refusal_text
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import NoteView, TimelineView, TrackView
@@ -27,7 +27,7 @@ MAX_BLOCKS = 200
 MAX_USES = 8
 """Maximum answers of which the used names of an item are sent."""
 MAX_USED_NAMES = 3
-"""Maximum names of one such answer."""
+"""Maximum used names of one answer that are sent."""
 MAX_SEARCHED = 500
 """Maximum items of one search that are sent."""
 MAX_EXCERPT_CHARS = 160
@@ -40,7 +40,7 @@ class SessionQuery(Value):
     """The field that all questions have."""
 
     subagent: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
-    """The id of a session that calls of this one started, directly or through others, which is asked about instead."""
+    """Id of a subagent, of the session or of its subagents, that is asked about instead of the session."""
 
 
 class AskView(SessionQuery):
@@ -63,11 +63,12 @@ class AskTrack(SessionQuery):
 
     ask: Literal["track"] = "track"
     policy: str = Field(max_length=MAX_NAME_CHARS)
-    """A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages."""
+    """A policy's name as ``policies.get`` reads it, followed by its numbers, with ``|`` between stages."""
     numbers: dict[str, float] = {}
     """Numbers of a single preset, as its sliders name them."""
     price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
     window: int = Field(default=0, ge=0)
+    """Tokens of the window that is assumed; 0 for the recorded window."""
 
 
 class AskItem(SessionQuery):
@@ -101,7 +102,7 @@ class AskRequest(SessionQuery):
     find: str = Field(default="", max_length=MAX_NAME_CHARS)
     """Only blocks that contain this text, ignoring case; empty for all."""
     first: int = Field(default=0, ge=0)
-    """The first block that is wanted."""
+    """Index of the first block that is sent, among those that match."""
 
 
 class AskCompaction(SessionQuery):
@@ -133,9 +134,9 @@ class AskComparison(SessionQuery):
 
     ask: Literal["comparison"] = "comparison"
     path: str | None = Field(default=None, max_length=MAX_PATH_CHARS)
-    """The other one's recorded file or folder, from the kernel's start directory; None for a session of the project."""
+    """Path of the other session's recording, relative to the kernel's start directory; None for a session of the project."""
     session: str = Field(default="", max_length=MAX_NAME_CHARS)
-    """The other one's id; empty for the first session with a request of the recording."""
+    """Id of the other session; empty for the first session with a request in the recording."""
     price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
     known: str = Field(default="", max_length=MAX_NAME_CHARS)
     """``stamp`` of the comparison that the front end has: where nothing is newer, the answer contains none."""
@@ -163,7 +164,7 @@ def checked_query(query: type[Query], **fields: Any) -> Query:
     except ValidationError as error:
         problem = error.errors()[0]
         key = str(problem["loc"][0])
-        raise UserError(f"{fields.get(key)!r:.60} is no {key}: {refusal_words(problem)}.") from None
+        raise UserError(f"{fields.get(key)!r:.60} is no {key}: {refusal_text(problem)}.") from None
 
 
 class ItemText(Value):
@@ -187,7 +188,7 @@ class UsedNames(Value):
     names: tuple[str, ...]
     """At most ``MAX_USED_NAMES``, in the answer's order; data, not markup."""
     total: int
-    """Number of all of them."""
+    """Number of all names of the item that the answer used."""
 
 
 class SearchedItem(Value):
@@ -195,7 +196,7 @@ class SearchedItem(Value):
 
     item: int
     count: int
-    """How often its whole text holds it."""
+    """How often its whole text holds the searched one."""
     excerpt: str
     """The text around the first place, at most ``MAX_EXCERPT_CHARS`` characters; data, not markup."""
 
@@ -206,9 +207,9 @@ class SearchedTexts(Value):
     items: tuple[SearchedItem, ...]
     """At most ``MAX_SEARCHED``."""
     total: int
-    """Number of all of them."""
+    """Number of all items that hold the text."""
     note: str = ""
-    """What of the texts could not be searched, in a sentence."""
+    """A sentence on texts that could not be searched; empty where there are none."""
 
 
 class RequestText(Value):
@@ -250,7 +251,7 @@ class CompactionText(Value):
     items: tuple[int, ...]
     """The items that the summary covers."""
     item_tokens: tuple[int, ...] = ()
-    """Estimated tokens of each of these items in the request before."""
+    """Estimated tokens of each of ``items`` in the request before."""
     summary: str
     """At most ``MAX_TEXT_CHARS`` characters; data, not markup."""
     summary_chars: int
@@ -264,7 +265,7 @@ class CompactionText(Value):
     refetching: float
     """Estimated cost of fetching the needed names again, in the money of the view's price."""
     fetches: int
-    """Number of requests for that."""
+    """Number of requests for fetching them again."""
     sentences: tuple[str, ...]
 
 

@@ -13,14 +13,15 @@ from palimpsest.review.timeline_view.inspector_parts import InspectorPart
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 MAX_ROWS = 10
+"""Maximum rows of a table."""
 MAX_CHOSEN_ROWS = 50
-"""Breaks that are listed where their table was chosen by its name."""
+"""Maximum breaks that are listed where their table was chosen by its name."""
 MAX_LABEL_CHARS = 60
 HIDDEN_SENTENCE = "Hidden until it is revealed: {parts}."
-OF_FIRST = (
+FIRST_SESSION_SENTENCE = (
     "The picture, these sentences and the tables below that of both are of the first session."
 )
-"""Of two sessions, where no script runs."""
+"""Sentence of a page with two sessions where no script runs."""
 UNSEEN, PLACEHOLDER = "unseen", "placeholder"
 
 
@@ -42,18 +43,18 @@ def view_summary(
 ) -> ViewSummary:
     """Return the picture, tables and sentences of a session's view.
 
-    Of ``views``, unless there are none, only what belongs to these parts is in it, and nothing of what is ``hidden``; a
-    sentence names those of them that it would show otherwise.
+    With ``views`` it holds only what belongs to these parts, and never what belongs to a ``hidden`` part; a sentence names
+    the hidden parts that it would show otherwise.
     """
 
     def is_shown(*parts: InspectorPart) -> bool:
         return any((not views or part in views) and part not in hidden for part in parts)
 
-    unrevealed = [part for part in hidden if not views or part in views]
-    most = MAX_CHOSEN_ROWS if "breaks" in views else MAX_ROWS
+    hidden_parts = [part for part in hidden if not views or part in views]
+    max_rows = MAX_CHOSEN_ROWS if "breaks" in views else MAX_ROWS
     tables = (
-        *((_breaks(view, most),) if is_shown("breaks") else ()),
-        *((_largest(view),) if is_shown("grid", "window") else ()),
+        *((_breaks_table(view, max_rows),) if is_shown("breaks") else ()),
+        *((_largest_items_table(view),) if is_shown("grid", "window") else ()),
     )
     return ViewSummary(
         title=view.title or view.session,
@@ -62,7 +63,7 @@ def view_summary(
         else None,
         tables=tuple(table for table in tables if table.rows),
         sentences=(
-            *((HIDDEN_SENTENCE.format(parts=", ".join(unrevealed)),) if unrevealed else ()),
+            *((HIDDEN_SENTENCE.format(parts=", ".join(hidden_parts)),) if hidden_parts else ()),
             *(view.totals if is_shown("totals") else ()),
             *filter(None, (view.limit_words if is_shown("tracks") else "",)),
             *view.gaps,
@@ -72,25 +73,25 @@ def view_summary(
 
 def view_picture(view: TimelineView, *, has_breaks: bool = True) -> TimelinePicture:
     """Return the picture of a session's window, with or without its cache breaks."""
-    names, layers = window_layers(view)
+    layer_names, layers = window_layers(view)
     return TimelinePicture(
         title=view.title or view.session,
-        sentence=_sentence(view, layers, has_breaks=has_breaks),
-        names=names,
+        sentence=_picture_sentence(view, layers, has_breaks=has_breaks),
+        names=layer_names,
         tokens_by_kind=layers,
         limits=view.requests.window,
-        marks=tuple(mark for mark in _marks(view) if has_breaks or mark.kind != "break"),
+        marks=tuple(mark for mark in _timeline_marks(view) if has_breaks or mark.kind != "break"),
     )
 
 
 def compared_summary(summary: ViewSummary, comparison: SessionComparison) -> ViewSummary:
     """Return the summary of the first of two sessions, with how both compare before its tables."""
-    other = comparison.second.title or comparison.second.session
+    second_title = comparison.second.title or comparison.second.session
     return replace(
         summary,
-        title=" and ".join(dict.fromkeys((summary.title, other))),
+        title=" and ".join(dict.fromkeys((summary.title, second_title))),
         tables=(comparison_table(comparison), *summary.tables),
-        sentences=(OF_FIRST, *summary.sentences),
+        sentences=(FIRST_SESSION_SENTENCE, *summary.sentences),
     )
 
 
@@ -108,36 +109,38 @@ def comparison_table(comparison: SessionComparison) -> ReportTable:
 
 def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
     """Return the shown kinds and their tokens at each request: unseen tokens first, placeholders last."""
-    requests = len(view.requests.id)
-    changes = [[0.0] * (requests + 1) for _ in (*view.kinds, PLACEHOLDER)]
-    shown_by_item: dict[int, tuple[int, int]] = {}
+    request_count = len(view.requests.id)
+    token_changes = [[0.0] * (request_count + 1) for _ in (*view.kinds, PLACEHOLDER)]
+    layer_and_tokens_by_item: dict[int, tuple[int, int]] = {}
     for item, (kind, tokens) in enumerate(zip(view.items.kind, view.items.tokens, strict=True)):
-        shown_by_item[item] = kind, tokens
-        changes[kind][min(view.items.entered[item], requests)] += tokens
-    summary = view.kinds.index("summary")
+        layer_and_tokens_by_item[item] = kind, tokens
+        token_changes[kind][min(view.items.entered[item], request_count)] += tokens
+    summary_kind = view.kinds.index("summary")
     transitions = view.recorded.transitions
     for item, request, state, tokens in zip(
         transitions.item, transitions.request, transitions.state, transitions.tokens, strict=True
     ):
-        request_shown = min(max(request, view.items.entered[item]), requests)
-        kind, before = shown_by_item[item]
-        changes[kind][request_shown] -= before
+        first_request = min(max(request, view.items.entered[item]), request_count)
+        kind, tokens_before = layer_and_tokens_by_item[item]
+        token_changes[kind][first_request] -= tokens_before
         is_readable = state in ("whole", "truncated")
-        layer = view.items.kind[item] if is_readable else summary if state == "summarised" else -1
-        shown_by_item[item] = layer, tokens
-        changes[layer][request_shown] += tokens
-    tokens_by_kind = [tuple(accumulate(row[:requests])) for row in changes]
+        layer = (
+            view.items.kind[item] if is_readable else summary_kind if state == "summarised" else -1
+        )
+        layer_and_tokens_by_item[item] = layer, tokens
+        token_changes[layer][first_request] += tokens
+    tokens_by_kind = [tuple(accumulate(row[:request_count])) for row in token_changes]
     scales = [
         Scale(view.ruler.unseen, view.ruler.factor).fitted_to(total, sum(tokens))
         for total, *tokens in zip(view.recorded.total, *tokens_by_kind, strict=True)
     ]
-    sums = [
+    scaled_layers = [
         tuple(round(count * scale.factor) for count, scale in zip(row, scales, strict=True))
         for row in tokens_by_kind
     ]
     named_layers = [
-        (UNSEEN, tuple(round(scale_at.unseen_tokens) for scale_at in scales)),
-        *zip((*view.kinds, PLACEHOLDER), sums, strict=True),
+        (UNSEEN, tuple(round(scale.unseen_tokens) for scale in scales)),
+        *zip((*view.kinds, PLACEHOLDER), scaled_layers, strict=True),
     ]
     layers = [(name, row) for name, row in named_layers if any(count > 0 for count in row)]
     return (
@@ -146,22 +149,24 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
     )
 
 
-def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...], *, has_breaks: bool) -> str:
-    requests = len(view.requests.id)
-    if not requests:
+def _picture_sentence(
+    view: TimelineView, layers: tuple[tuple[int, ...], ...], *, has_breaks: bool
+) -> str:
+    request_count = len(view.requests.id)
+    if not request_count:
         return "The session has no request yet."
-    totals = [sum(column) for column in zip(*layers, strict=True)] or [0]
-    peak = max(range(len(totals)), key=totals.__getitem__)
+    tokens_by_request = [sum(request_tokens) for request_tokens in zip(*layers, strict=True)] or [0]
+    peak_request = max(range(len(tokens_by_request)), key=tokens_by_request.__getitem__)
     window = max(view.requests.window, default=0)
-    limit = f" of {window:,}" if window else ""
-    breaks = f"; {counted_noun(len(view.breaks), 'cache break')}" if has_breaks else ""
+    limit_text = f" of {window:,}" if window else ""
+    breaks_text = f"; {counted_noun(len(view.breaks), 'cache break')}" if has_breaks else ""
     return (
-        f"The context window over {counted_noun(requests, 'request')}, by kind: {totals[0]:,} tokens in the first, "
-        f"{totals[peak]:,}{limit} at most, in request {peak + 1:,}{breaks}."
+        f"The context window over {counted_noun(request_count, 'request')}, by kind: {tokens_by_request[0]:,} tokens in the first, "
+        f"{tokens_by_request[peak_request]:,}{limit_text} at most, in request {peak_request + 1:,}{breaks_text}."
     )
 
 
-def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
+def _timeline_marks(view: TimelineView) -> tuple[TimelineMark, ...]:
     return (
         *(TimelineMark(cache_break.request, "break") for cache_break in view.breaks),
         *(TimelineMark(prune.request, "prune") for prune in view.pruned),
@@ -173,32 +178,40 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
     )
 
 
-def _breaks(view: TimelineView, most: int) -> ReportTable:
-    rows = sorted(view.breaks, key=lambda row: -row.cost)[:most]
-    unit: Form = "usd" if view.price.unit == "USD" else "count"
-    title = "cost, USD" if unit == "usd" else "cost, units"
+def _breaks_table(view: TimelineView, max_rows: int) -> ReportTable:
+    rows = sorted(view.breaks, key=lambda row: -row.cost)[:max_rows]
+    cost_form: Form = "usd" if view.price.unit == "USD" else "count"
+    cost_title = "cost, USD" if cost_form == "usd" else "cost, units"
     columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "request", "count", "fact"), lambda row: row.request + 1),
         (TableColumn("cause", "cause", "text"), lambda row: row.words or row.cause),
         TableColumn("loss", "written anew", "count", "fact"),
-        TableColumn("cost", title, unit, "fact" if view.price.matches_recorded else "estimate"),
+        TableColumn(
+            "cost", cost_title, cost_form, "fact" if view.price.matches_recorded else "estimate"
+        ),
         TableColumn("avoided_by", "avoided by", "text"),
     )
-    left_out = len(view.breaks) - len(rows)
-    notes = (f"{left_out:,} more are in the session.",) if left_out else ()
+    left_out_count = len(view.breaks) - len(rows)
+    notes = (f"{left_out_count:,} more are in the session.",) if left_out_count else ()
     return table_of("Cache breaks, the dearest first", columns, rows, notes)
 
 
-def _largest(view: TimelineView) -> ReportTable:
+def _largest_items_table(view: TimelineView) -> ReportTable:
     items = view.items
-    order = sorted(range(len(items.id)), key=lambda at: -items.tokens[at])[:MAX_ROWS]
-    tokens = TableColumn("tokens", "tokens", "count", "estimate")
-    since = TableColumn("entered", "since request", "count", "fact")
+    item_indexes = sorted(range(len(items.id)), key=lambda index: -items.tokens[index])[:MAX_ROWS]
+    tokens_column = TableColumn("tokens", "tokens", "count", "estimate")
+    since_column = TableColumn("entered", "since request", "count", "fact")
     columns: tuple[ColumnSpec, ...] = (
-        (TableColumn("item", "item", "count", "fact"), lambda at: at + 1),
-        (TableColumn("kind", "kind", "text"), lambda at: kind_words(view.kinds[items.kind[at]])),
-        (TableColumn("label", "what it is", "text"), lambda at: items.label[at][:MAX_LABEL_CHARS]),
-        (tokens, lambda at: round(items.tokens[at] * view.ruler.factor)),
-        (since, lambda at: items.entered[at] + 1),
+        (TableColumn("item", "item", "count", "fact"), lambda index: index + 1),
+        (
+            TableColumn("kind", "kind", "text"),
+            lambda index: kind_words(view.kinds[items.kind[index]]),
+        ),
+        (
+            TableColumn("label", "what it is", "text"),
+            lambda index: items.label[index][:MAX_LABEL_CHARS],
+        ),
+        (tokens_column, lambda index: round(items.tokens[index] * view.ruler.factor)),
+        (since_column, lambda index: items.entered[index] + 1),
     )
-    return table_of("The largest items", columns, order)
+    return table_of("The largest items", columns, item_indexes)

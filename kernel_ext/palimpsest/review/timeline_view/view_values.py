@@ -47,12 +47,12 @@ class DefinitionColumns(Value):
     """The tool definitions, item by item: an item of tools holds those that its request offered."""
 
     item: tuple[int, ...] = ()
-    """The item that holds it; one whose text is no list of definitions has none here."""
+    """The item that holds the definition."""
     name: tuple[str, ...] = ()
     tokens: tuple[int, ...] = ()
-    """Its share of the item's tokens, by length; the definitions of an item share all of them."""
+    """The definition's share of the item's tokens, by length; the shares of all definitions add up to them."""
     change: tuple[DefinitionChange, ...] = ()
-    """How it differs from the definitions that were offered before."""
+    """Whether the definition is new or changed since the previous tools."""
 
 
 class MarkColumns(Value):
@@ -60,11 +60,11 @@ class MarkColumns(Value):
 
     request: tuple[int, ...] = ()
     item: tuple[int, ...] = ()
-    """The item that it stands after; -1 where that is not known."""
+    """The item that the mark stands after; -1 where that is not known."""
     definition: tuple[int, ...] = ()
-    """Of an item of tools the definition that it stands after, from 0; -1 for other items."""
+    """For an item of tools the definition, from 0, that the mark stands after; -1 for other items."""
     place: tuple[str, ...] = ()
-    """The place as it was sent, such as ``message 7, block 2``; empty where the item is known."""
+    """The mark's place as it was sent, such as ``message 7, block 2``; empty where the item is known."""
     lifetime: tuple[str, ...] = ()
     """``5m`` or ``1h``; empty where the client left it to the provider."""
 
@@ -75,7 +75,7 @@ class RequestColumns(Value):
     id: tuple[str, ...]
     turn: tuple[int, ...]
     items: tuple[int, ...]
-    """Number of items that existed when it was sent; it could show the items below this number."""
+    """Number of items that existed when the request was sent: it could show the items below this number."""
     started: tuple[int | None, ...]
     """Milliseconds since 1970."""
     ended: tuple[int | None, ...]
@@ -113,7 +113,7 @@ class TransitionColumns(Value):
 
 
 class ComingColumns(Value):
-    """States that are already decided for the next request, such as of an item that the user restored."""
+    """The states of items that are already decided for the next request, such as after the user restored one."""
 
     item: tuple[int, ...] = ()
     state: tuple[ItemState, ...] = ()
@@ -154,7 +154,9 @@ class RulerView(Value):
     unseen: float
     factor: float
     measured: bool
+    """Whether it was fitted to reported usage."""
     words: str
+    """A sentence on it."""
 
 
 class ProofView(Value):
@@ -184,12 +186,13 @@ class PruneView(Value):
 
 
 class BreakView(Value):
-    """A request that read less from the cache than the one before left there: a fact."""
+    """A request that read less from the cache than the request before had left there: a fact."""
 
     request: int
     turn: int
     cause: str
     words: str
+    """All causes, with their numbers."""
     expected: int
     read: int
     loss: int
@@ -218,14 +221,14 @@ class PolicyOption(Value):
 
 
 class SubagentView(Value):
-    """A session that a call of this one started."""
+    """A subagent: a session that a call of this session started."""
 
     session: str
     title: str
     request: int
-    """The request of the parent whose answer started it; -1 where it is not known."""
+    """The parent's request whose answer started the subagent; -1 where it is not known."""
     call: int = -1
-    """The item of the call of this session that started it; -1 where another subagent did, or that is not known."""
+    """The item of this session's call that started the subagent; -1 where another subagent did, or the call is not known."""
     requests: int
     tokens: int
     cost: float | None = None
@@ -244,7 +247,7 @@ class TimelineView(Value):
     """Whether the session can be written: its items can be pinned, left out and restored."""
     parent: str | None = None
     seq: int = 0
-    """The last record of the journal that it shows; a live view asks for newer ones."""
+    """Number of the last record of the journal in the view; a live view asks for newer records."""
     epoch: str = ""
     """Views of the same epoch have the same ruler, so that one can be a patch of another; empty in a file."""
     is_picture: bool = False
@@ -258,7 +261,7 @@ class TimelineView(Value):
     definitions: DefinitionColumns = DefinitionColumns()
     requests: RequestColumns
     cache_marks: MarkColumns = MarkColumns()
-    """None where none was set, or where the recording does not tell them."""
+    """Empty where no mark was set, or where the recording states none."""
     ruler: RulerView
     price: PriceProfile
     recorded: TrackView
@@ -273,9 +276,9 @@ class TimelineView(Value):
     """For each request the items, ascending, with a name that its answer used."""
     subagents: tuple[SubagentView, ...] = ()
     missing_subagents: tuple[int, ...] = ()
-    """Items of calls that started a session which is not there."""
+    """Items of the calls whose subagent's session is not stored."""
     within: str = ""
-    """The session that was asked for this one as its subagent; empty where it was asked for itself."""
+    """The session through which this one was asked for, as its subagent; empty where it was asked for directly."""
     totals: tuple[str, ...] = ()
     """Sentences with numbers about the whole session."""
     gaps: tuple[str, ...] = ()

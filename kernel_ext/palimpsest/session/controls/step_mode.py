@@ -69,9 +69,15 @@ class _HeldRequest:
         self.session = session
         self.proposal: ProposedRequest | None = None
         self.chosen_release: Release | None = None
+        self.is_stopped = False
         self.recheck_event = asyncio.Event()
         self.stopped_event = asyncio.Event()
         self._loop = asyncio.get_running_loop()
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether it waits for the user's decision; False as soon as its turn is stopped, which the engine notices later."""
+        return self.chosen_release is None and not self.is_stopped
 
     def wake_task(self) -> None:
         """Wake the waiting task, so that it checks the request again; from any thread."""
@@ -79,6 +85,7 @@ class _HeldRequest:
 
     def stop(self) -> None:
         """End the wait for a proposal or a decision; from any thread."""
+        self.is_stopped = True
         self._loop.call_soon_threadsafe(self.stopped_event.set)
         self.wake_task()
 
@@ -164,7 +171,7 @@ class StepMode:
             return tuple(
                 request.proposal
                 for request in self._held_requests.values()
-                if request.proposal is not None and request.chosen_release is None
+                if request.proposal is not None and request.is_undecided
             )
 
     def release(self, hold_id: str) -> bool:
@@ -198,14 +205,14 @@ class StepMode:
         """Return the session that a held request belongs to, such as a subagent's; raises UserError when it is no longer held."""
         with self._lock:
             request = self._held_requests.get(hold_id)
-            if request is None or request.chosen_release is not None:
+            if request is None or not request.is_undecided:
                 raise UserError(HELD_NO_LONGER)
             return request.session
 
     def _decide_held(self, hold_id: str, release: Release) -> bool:
         with self._lock:
             request = self._held_requests.get(hold_id)
-            if request is None or request.chosen_release is not None:
+            if request is None or not request.is_undecided:
                 return False
             request.chosen_release = release
         request.wake_task()

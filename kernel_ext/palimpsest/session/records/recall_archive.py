@@ -46,7 +46,7 @@ class SessionArchive:
         """Return the text of a part or message by name; raises UserError with a sentence for the model."""
         return await asyncio.to_thread(self._find_text, name.strip())
 
-    async def hidden(self) -> Sequence[ArchivedText]:
+    async def hidden_texts(self) -> Sequence[ArchivedText]:
         """Return all texts that the model is not shown, or only in part, oldest first."""
         return await asyncio.to_thread(self._hidden_texts)
 

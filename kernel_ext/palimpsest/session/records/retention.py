@@ -11,7 +11,7 @@ from palimpsest.session.records.session_search import with_children
 from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.transcript.context_values.decisions import pinned_parts
+from palimpsest.transcript.context_values.decisions import pinned_part_ids
 from palimpsest.transcript.errors import UserError
 
 PIN_MARKS = (b'"action":"pin"', b'"pinned":true')
@@ -152,4 +152,4 @@ def holds_pins(store: Store, session_id: str) -> bool:
     if isinstance(store, JsonlStore) and not store.may_contain(session_id, *PIN_MARKS):
         return False
     state = store.load(session_id)
-    return bool(pinned_parts(state.messages(), state.decisions))
+    return bool(pinned_part_ids(state.messages(), state.decisions))

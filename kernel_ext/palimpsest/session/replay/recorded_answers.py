@@ -146,7 +146,7 @@ class RecordedAnswers:
         rules = effective_rules.rules_of(session, services.rules.base_rules, agent_rules)
         answers = effective_rules.answers_of(session)
         if session is not None:
-            answers = (*answers, *effective_rules.held_rules(session))
+            answers = (*answers, *effective_rules.applicable_rules(session))
         verdicts = [decide_call("python", [call.code], rules, answers)]
         if commands := shell_commands(call.code):
             verdicts.append(decide_call("bash", commands, rules, answers))

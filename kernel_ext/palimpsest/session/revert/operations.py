@@ -224,8 +224,8 @@ class LiveReverts:
         files = self.files
         if files is None:
             return (), None, None
-        if files.background:
-            await asyncio.wait(set(files.background))
+        if files.background_tasks:
+            await asyncio.wait(set(files.background_tasks))
         snapshot_before = await take_snapshot(files)
         if snapshot_before is None:  # without a snapshot the revert could not be undone
             return (), None, None

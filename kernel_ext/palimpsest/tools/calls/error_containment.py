@@ -3,7 +3,7 @@
 On an asyncio loop ``sys.exit()`` and a keyboard interrupt end the loop itself, and with it every session; StopIteration
 cannot pass through a future; a cancellation from within the code looks like the end of the kernel.
 
-Work that would block the loop runs in a thread and is abandoned at once when the call is stopped. It
+Work that would block the loop runs in a thread and is abandoned at once when the call is stopped. The work
 should check the abort flag; the caller continues whether or not it does.
 """
 
@@ -17,7 +17,7 @@ from palimpsest.transcript.errors import Aborted
 Result = TypeVar("Result")
 
 MAX_CANCEL_SECONDS = 1.0
-"""Time for cancelled work to notify others, such as a server."""
+"""Maximum time for cancelled work to end, and to notify others such as a server."""
 
 
 class ExitAttempted(Exception):
@@ -60,25 +60,25 @@ def _exit_text(error: BaseException) -> str:
 async def wait_for_abort(abort: Abort) -> None:
     """Return when the flag is set, by any thread."""
     loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
-    stop_listening = abort.on_abort(lambda: loop.call_soon_threadsafe(stopped.set))
+    stopped_event = asyncio.Event()
+    unregister = abort.on_abort(lambda: loop.call_soon_threadsafe(stopped_event.set))
     try:
-        await stopped.wait()
+        await stopped_event.wait()
     finally:
-        stop_listening()
+        unregister()
 
 
 async def run_in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
     """Run blocking work that changes nothing; raises Aborted as soon as the flag is set."""
     if abort.is_set():
         raise Aborted(abort.reason)
-    working = asyncio.ensure_future(asyncio.to_thread(call_contained, work))
+    work_task = asyncio.ensure_future(asyncio.to_thread(call_contained, work))
     try:
-        return await _result_before_abort(abort, working)
+        return await _result_before_abort(abort, work_task)
     finally:
-        if not working.done():
+        if not work_task.done():
             # The work is abandoned, so ignore its result or exception.
-            working.add_done_callback(lambda task: task.cancelled() or task.exception())
+            work_task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 
 async def run_until_abort(abort: Abort, coroutine: Coroutine[Any, Any, Result]) -> Result:
@@ -86,23 +86,23 @@ async def run_until_abort(abort: Abort, coroutine: Coroutine[Any, Any, Result]) 
     if abort.is_set():
         coroutine.close()
         raise Aborted(abort.reason)
-    working = asyncio.ensure_future(coroutine)
+    work_task = asyncio.ensure_future(coroutine)
     try:
-        return await _result_before_abort(abort, working)
+        return await _result_before_abort(abort, work_task)
     except Aborted:
-        working.cancel()
-        await asyncio.wait((working,), timeout=MAX_CANCEL_SECONDS)
+        work_task.cancel()
+        await asyncio.wait((work_task,), timeout=MAX_CANCEL_SECONDS)
         raise
     finally:
-        working.cancel()
+        work_task.cancel()
 
 
-async def _result_before_abort(abort: Abort, working: "asyncio.Future[Result]") -> Result:
-    stopping = asyncio.ensure_future(wait_for_abort(abort))
+async def _result_before_abort(abort: Abort, work_task: "asyncio.Future[Result]") -> Result:
+    abort_task = asyncio.ensure_future(wait_for_abort(abort))
     try:
-        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
+        await asyncio.wait((work_task, abort_task), return_when=asyncio.FIRST_COMPLETED)
+        if work_task.done():
+            return work_task.result()
         raise Aborted(abort.reason)
     finally:
-        stopping.cancel()
+        abort_task.cancel()

@@ -21,18 +21,22 @@ SHRUNK_SIDE_PIXELS = 2_000
 """Maximum side of a shrunk image in pixels; providers scale larger images down themselves."""
 JPEG_QUALITY = 85
 MAX_PREVIEW_BYTES = 300_000
+"""Maximum bytes of an image that is displayed as it is; a larger one is shrunk for display."""
 MAX_PREVIEW_SIDE_PIXELS = 1_000
 """Maximum side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
 
 MAX_DECODED_PIXELS = 30_000_000
 """Maximum pixels of an image that is decoded to check for damage; more would take a second and 100 MB."""
 
+MAX_PDF_HEADER_BYTES = 1_024
+"""Maximum bytes at the beginning of a PDF that may stand before or in its header."""
+
 SIGNATURES: dict[str, Callable[[bytes], bool]] = {
     "image/png": lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"),
     "image/jpeg": lambda data: data.startswith(b"\xff\xd8\xff"),
     "image/gif": lambda data: data.startswith((b"GIF87a", b"GIF89a")),
     "image/webp": lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP",
-    "application/pdf": lambda data: b"%PDF-" in data[:1024],
+    "application/pdf": lambda data: b"%PDF-" in data[:MAX_PDF_HEADER_BYTES],
 }
 """The file types that are attached, with a check of their first bytes."""
 
@@ -92,30 +96,30 @@ def fit_image(data: bytes, name: str) -> FittedImage:
     return FittedImage(mime_type, small_bytes, note)
 
 
-def fit_attachment(data: bytes, mime: str, name: str, claim: str) -> FittedImage:
-    """Return an image as ``fit_image`` does, or a PDF; raises UserError, whose message ends with ``claim``, for others."""
+def fit_attachment(data: bytes, mime: str, name: str, error_ending: str) -> FittedImage:
+    """Return an image as ``fit_image`` does, or a PDF; raises UserError, whose message ends with ``error_ending``, for others."""
     if mime.startswith("image/"):
         return fit_image(data, name)
     if image_type(data) != mime:
-        raise UserError(f"{name} is no PDF, whatever {claim}")
+        raise UserError(f"{name} is no PDF, whatever {error_ending}")
     return FittedImage(mime, data)
 
 
 def smaller_image(
     data: bytes, max_side: int, max_bytes: int | None = None
 ) -> tuple[str, bytes, tuple[int, int]] | None:
-    """Return MIME type, bytes and size of an image that is smaller; None without Pillow, or where it cannot be created.
+    """Return MIME type, bytes and size of an image that is smaller; None without Pillow, or where none can be made.
 
-    ``max_side`` is the most pixels of its longer side, ``max_bytes`` the most bytes, None without a limit.
+    ``max_side`` is the maximum of its longer side in pixels, ``max_bytes`` that of its bytes, None without a limit.
     """
     if image_type(data) == "image/jpeg":
         # A photo as PNG would be larger than before.
         max_bytes = len(data) if max_bytes is None else min(max_bytes, len(data))
     try:
-        for longest in (max_side, max_side * 3 // 4, max_side // 2, max_side // 4):
-            mime, small, _, size = _shrink_image(data, max(1, longest), max_bytes)
-            if max_bytes is None or len(small) <= max_bytes:
-                return mime, small, size
+        for side_pixels in (max_side, max_side * 3 // 4, max_side // 2, max_side // 4):
+            mime, small_bytes, _, size = _shrink_image(data, max(1, side_pixels), max_bytes)
+            if max_bytes is None or len(small_bytes) <= max_bytes:
+                return mime, small_bytes, size
     except Exception:  # noqa: BLE001 - without Pillow, damaged, or too large to be opened
         return None
     return None
@@ -171,6 +175,6 @@ def preview_image(mime: str, data: bytes) -> tuple[str, bytes] | None:
     except Exception:  # noqa: BLE001 - without Pillow, or damaged: then its name is shown
         return None
     image.thumbnail((MAX_PREVIEW_SIDE_PIXELS, MAX_PREVIEW_SIDE_PIXELS))
-    out = io.BytesIO()
-    image.save(out, "JPEG", quality=JPEG_QUALITY)
-    return "image/jpeg", out.getvalue()
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=JPEG_QUALITY)
+    return "image/jpeg", buffer.getvalue()

@@ -22,6 +22,8 @@ ROOT_REFERENCE = "#"
 MAX_DEPTH = 60
 """Maximum levels of nested schemas; deeper ones would raise recursion errors when copied or written."""
 MAX_VALUES = 20_000
+MIN_VALUE_CHARS = 4
+"""Characters that a value counts which is no text."""
 MAX_SCHEMA_CHARS = 200_000
 """Maximum characters of a schema; the largest of public servers have about a quarter."""
 
@@ -29,7 +31,7 @@ _SCHEMA_CACHE: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDicti
 """Cache of schemas by model, since building one takes milliseconds."""
 
 
-def clean_schema(model: type[BaseModel]) -> dict[str, Any]:
+def model_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return a pydantic model's schema without titles, references and unions with null."""
     schema = _SCHEMA_CACHE.get(model)
     if schema is None:
@@ -72,16 +74,16 @@ class _SchemaCleaner:
 
     def clean(self, schema: Any) -> Any:
         """Return a schema, or a list inside one, without the parts that models do not need."""
-        self._count(schema)
+        self._count_value(schema)
         self._depth += 1
         try:
             if isinstance(schema, list):
                 return [self.clean(item) for item in schema]
-            return self._object(schema) if isinstance(schema, dict) else schema
+            return self._cleaned_object(schema) if isinstance(schema, dict) else schema
         finally:
             self._depth -= 1
 
-    def _object(self, schema: dict[str, Any]) -> Any:
+    def _cleaned_object(self, schema: dict[str, Any]) -> Any:
         choices = schema.get("anyOf")
         if isinstance(choices, list) and not self._ends_recursion(choices):
             schema = _without_null(schema)
@@ -136,9 +138,9 @@ class _SchemaCleaner:
             target.pop("description", None)
         return target | self.clean(siblings)
 
-    def _count(self, value: Any) -> None:
+    def _count_value(self, value: Any) -> None:
         self._value_count += 1
-        self._char_count += len(value) if isinstance(value, str) else 4
+        self._char_count += len(value) if isinstance(value, str) else MIN_VALUE_CHARS
         if self._depth > MAX_DEPTH:
             raise SchemaTooLargeError(f"is nested deeper than {MAX_DEPTH}")
         if self._value_count > MAX_VALUES:
@@ -150,7 +152,7 @@ class _SchemaCleaner:
 
     def _count_all(self, value: Any) -> None:
         """Count plain data, such as the values of an enumeration."""
-        self._count(value)
+        self._count_value(value)
         self._depth += 1
         if isinstance(value, dict):
             self._char_count += sum(map(len, value))
@@ -165,17 +167,17 @@ class RecursiveSchema:
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
-        self._parts: dict[str, Any] = {}
-        self.root_schema: dict[str, Any] = self.part(ROOT_REFERENCE)
+        self._schemas_by_reference: dict[str, Any] = {}
+        self.root_schema: dict[str, Any] = self.schema_at(ROOT_REFERENCE)
 
-    def part(self, reference: str) -> Any:
+    def schema_at(self, reference: str) -> Any:
         """Return the cleaned target of a reference; without a target, a schema that allows any value.
 
         Raises SchemaTooLargeError.
         """
-        if reference not in self._parts:
-            self._parts[reference] = self._clean_reference(reference)
-        return self._parts[reference]
+        if reference not in self._schemas_by_reference:
+            self._schemas_by_reference[reference] = self._clean_reference(reference)
+        return self._schemas_by_reference[reference]
 
     def _clean_reference(self, reference: str) -> Any:
         try:
@@ -208,10 +210,10 @@ def _reference_target(root: Mapping[str, Any], reference: str) -> Any:
         target = None
     if target is None or not reference.startswith(ROOT_REFERENCE):
         name = reference.rpartition("/")[2]
-        places = (root.get(place) for place in ("$defs", "definitions"))
+        definition_tables = (root.get(key) for key in ("$defs", "definitions"))
         matching_schemas = (
             definitions[name]
-            for definitions in places
+            for definitions in definition_tables
             if isinstance(definitions, dict) and name in definitions
         )
         target = next(matching_schemas, None)
@@ -222,9 +224,13 @@ def _reference_target(root: Mapping[str, Any], reference: str) -> Any:
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     choices = [choice for choice in schema["anyOf"] if choice != {"type": "null"}]
-    rest = {key: value for key, value in schema.items() if key != "anyOf"}
-    only = choices[0] if len(choices) == 1 else None
-    return only | rest if isinstance(only, dict) else {"anyOf": choices} | rest
+    other_fields = {key: value for key, value in schema.items() if key != "anyOf"}
+    only_choice = choices[0] if len(choices) == 1 else None
+    return (
+        only_choice | other_fields
+        if isinstance(only_choice, dict)
+        else {"anyOf": choices} | other_fields
+    )
 
 
 def shown_schema(schema: object) -> dict[str, Any]:
@@ -235,7 +241,9 @@ def shown_schema(schema: object) -> dict[str, Any]:
     cleaned = cleaned_schema(schema if isinstance(schema, Mapping) else {}, is_lenient=True)
     properties = cleaned["properties"] if isinstance(cleaned["properties"], dict) else {}
     schema_for_model = {**cleaned, "type": "object", "properties": properties}
-    names = schema_for_model.pop("required", None)
-    are_texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    required = [name for name in names if name in properties] if are_texts else []
-    return schema_for_model | ({"required": required} if required else {})
+    required_names = schema_for_model.pop("required", None)
+    are_texts = isinstance(required_names, list) and all(
+        isinstance(name, str) for name in required_names
+    )
+    known_names = [name for name in required_names if name in properties] if are_texts else []
+    return schema_for_model | ({"required": known_names} if known_names else {})

@@ -19,15 +19,17 @@ MAX_WORK = 20_000_000
 CLASS_WEIGHT = 4
 """Weight of an atom that matches many characters; a letter has 1."""
 
+MAX_NUMBER_DIGITS = 9
+"""Maximum digits that are read of a number in a pattern."""
 _REPETITION = re.compile(r"\{\s*(\d{0,9})\s*(?:(,)\s*(\d{0,9})\s*)?\}")
 
 
 def is_matched(pattern: str, text: str) -> bool | None:
     """Return whether a pattern matches anywhere in a text; None where that cannot be decided in bounded time."""
-    engine = _compiled_pattern(pattern)
-    if engine is None:
+    compiled = _compiled_pattern(pattern)
+    if compiled is None:
         return None
-    matcher, weight = engine
+    matcher, weight = compiled
     if weight * (len(text) + 1) > MAX_WORK:
         return None
     return matcher.isinstance_python(text)
@@ -103,5 +105,5 @@ def _repeat_limit(repetition: re.Match[str]) -> int:
 def _verbose_pattern_weight(pattern: str) -> int:
     weight = len(pattern) * CLASS_WEIGHT
     for number in re.findall(r"\d+", pattern):
-        weight = min(weight * max(int(number[:9]), 1), MAX_WORK + 1)
+        weight = min(weight * max(int(number[:MAX_NUMBER_DIGITS]), 1), MAX_WORK + 1)
     return weight

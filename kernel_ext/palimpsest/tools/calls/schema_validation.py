@@ -33,6 +33,13 @@ UNCHECKED_BESIDE = {
 Python's regular expressions or dynamic references."""
 TOO_LARGE_INPUT = "it is too large to be checked against its schema; make it smaller"
 MAX_PROBLEM_CHARS = 500
+MAX_QUOTED_CHARS = 200
+"""Maximum characters of a value that a sentence about a problem quotes."""
+MAX_NAMED_PROPERTIES = 5
+MAX_PROPERTY_NAME_CHARS = 100
+CHARS_PER_MATCH_STEP = 1_000
+CHARS_PER_ITEM_STEP = 100
+"""Characters of a compared item that count as one step; those of a text that is matched count less."""
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
 
@@ -60,7 +67,7 @@ class _ValidationState(threading.local):
             raise _TooMuchWork
 
     def is_match(self, pattern: str, text: str) -> bool | None:
-        self.count_steps(1 + len(text) // 1_000)
+        self.count_steps(1 + len(text) // CHARS_PER_MATCH_STEP)
         result = is_matched(pattern, text)
         if result is None and self.is_strict:
             raise _TooMuchWork
@@ -73,12 +80,14 @@ _STATE = _ValidationState()
 def schema_arguments(
     name: str, schema: Mapping[str, Any], *, is_strict: bool = False
 ) -> type[BaseModel]:
-    """Return a pydantic model that validates by a JSON schema and returns that as its own schema.
+    """Return a pydantic model that validates by a JSON schema, and whose own schema it is, as models are shown it.
 
-    Raises SchemaTooLargeError; ``is_strict`` as for ``validator``.
+    Raises SchemaTooLargeError; ``is_strict`` as for ``input_check``.
     """
     schema_for_model = shown_schema(schema)
-    validate = validator(schema_for_model, is_strict=is_strict, recursive=recursive_schema(schema))
+    validate = input_check(
+        schema_for_model, is_strict=is_strict, recursive=recursive_schema(schema)
+    )
 
     class SchemaArguments(BaseModel):
         """Arguments that are validated by the given schema."""
@@ -101,7 +110,7 @@ def schema_arguments(
     return create_model(name, __base__=SchemaArguments)
 
 
-def validator(
+def input_check(
     schema: Mapping[str, Any], *, is_strict: bool = False, recursive: RecursiveSchema | None = None
 ) -> Callable[[Any], str]:
     """Return a function that returns the first problem of an input as a sentence, empty if it is valid.
@@ -112,20 +121,20 @@ def validator(
     keys = frozenset(_all_keys(schema))
     # A whole input is an object, whatever else its schema says.
     root_schema = schema if recursive is None else {**recursive.root_schema, "type": "object"}
-    checker = _checked_keywords(_unchecked_keywords(keys))(root_schema)
+    checker = _bounded_validator_class(_unchecked_keywords(keys))(root_schema)
 
-    def problem(arguments: Any) -> str:
+    def find_problem(arguments: Any) -> str:
         _STATE.remaining, _STATE.is_strict = MAX_STEPS, is_strict
         _STATE.root_schema, _STATE.open_references = recursive, set()
         try:
-            first = next(iter(checker.iter_errors(arguments)), None)
-            return _error_text(first) if first is not None else ""
+            first_error = next(iter(checker.iter_errors(arguments)), None)
+            return _error_text(first_error) if first_error is not None else ""
         except (_TooMuchWork, RecursionError, SchemaTooLargeError):
             return TOO_LARGE_INPUT if is_strict else ""
         except Exception:  # noqa: BLE001  an unusable schema raises anything; its server checks the input itself
             return ""
 
-    return problem
+    return find_problem
 
 
 def schema_problem(schema: Mapping[str, Any]) -> str:
@@ -157,7 +166,9 @@ def schema_problem(schema: Mapping[str, Any]) -> str:
 
 def _unchecked_keywords(keys: frozenset[str]) -> frozenset[str]:
     """Return the keywords that are not checked in a schema with these keys."""
-    return frozenset(keyword for keyword, others in UNCHECKED_BESIDE.items() if others & keys)
+    return frozenset(
+        keyword for keyword, other_keys in UNCHECKED_BESIDE.items() if other_keys & keys
+    )
 
 
 def _error_text(error: Any) -> str:
@@ -192,11 +203,11 @@ def _all_keys(schema: Any) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4)
-def _checked_keywords(unchecked_names: frozenset[str]) -> Any:
+def _bounded_validator_class(unchecked_names: frozenset[str]) -> Any:
     """Return the validator class of the newest draft with bounded keywords."""
     from jsonschema import Draft202012Validator, validators
 
-    bounded: dict[str, Keyword] = {
+    bounded_keywords: dict[str, Keyword] = {
         "pattern": _check_pattern,
         "patternProperties": _check_pattern_properties,
         "additionalProperties": _check_additional_properties,
@@ -204,10 +215,10 @@ def _checked_keywords(unchecked_names: frozenset[str]) -> Any:
         "$ref": _check_reference,
         "$dynamicRef": _no_errors,
     }
-    bounded |= dict.fromkeys(unchecked_names, _no_errors)
-    keywords = {**Draft202012Validator.VALIDATORS, **bounded}
-    counted = {name: _counting_keyword(keyword) for name, keyword in keywords.items()}
-    return validators.extend(Draft202012Validator, counted)
+    bounded_keywords |= dict.fromkeys(unchecked_names, _no_errors)
+    keywords = {**Draft202012Validator.VALIDATORS, **bounded_keywords}
+    counted_keywords = {name: _counting_keyword(keyword) for name, keyword in keywords.items()}
+    return validators.extend(Draft202012Validator, counted_keywords)
 
 
 def _counting_keyword(keyword: Keyword) -> Keyword:
@@ -224,14 +235,14 @@ def _no_errors(*_: Any) -> Iterator[Any]:
 
 def _check_reference(validator: Any, reference: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     """Check a value against the target of a reference; a reference that leads back to itself allows any value."""
-    step = (str(reference), id(instance))
-    if _STATE.root_schema is None or step in _STATE.open_references:
+    resolved_use = (str(reference), id(instance))
+    if _STATE.root_schema is None or resolved_use in _STATE.open_references:
         return
-    _STATE.open_references.add(step)
+    _STATE.open_references.add(resolved_use)
     try:
-        yield from validator.descend(instance, _STATE.root_schema.part(str(reference)))
+        yield from validator.descend(instance, _STATE.root_schema.schema_at(str(reference)))
     finally:
-        _STATE.open_references.discard(step)
+        _STATE.open_references.discard(resolved_use)
 
 
 def _validation_error(message: str) -> Any:
@@ -242,7 +253,7 @@ def _validation_error(message: str) -> Any:
 
 def _check_pattern(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     if isinstance(instance, str) and _STATE.is_match(pattern, instance) is False:
-        yield _validation_error(f"{instance[:200]!r} does not match {pattern!r}")
+        yield _validation_error(f"{instance[:MAX_QUOTED_CHARS]!r} does not match {pattern!r}")
 
 
 def _check_pattern_properties(
@@ -264,7 +275,7 @@ def _check_additional_properties(
     if not isinstance(instance, dict):
         return
     known_properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    additional = [
+    additional_names = [
         name
         for name in instance
         # A name counts as known where a pattern cannot be matched.
@@ -272,10 +283,12 @@ def _check_additional_properties(
         and all(_STATE.is_match(pattern, name) is False for pattern in patterns)
     ]
     if isinstance(value, dict):
-        for name in additional:
+        for name in additional_names:
             yield from validator.descend(instance[name], value, path=name)
-    elif value is False and additional:
-        names = ", ".join(repr(name)[:100] for name in additional[:5])
+    elif value is False and additional_names:
+        names = ", ".join(
+            repr(name)[:MAX_PROPERTY_NAME_CHARS] for name in additional_names[:MAX_NAMED_PROPERTIES]
+        )
         yield _validation_error(f"Additional properties are not allowed ({names} unexpected)")
 
 
@@ -285,9 +298,9 @@ def _check_unique_items(_validator: Any, value: Any, instance: Any, _schema: Any
     seen_items: set[str] = set()
     for item in instance:
         text = json.dumps(_with_plain_numbers(item), sort_keys=True)
-        _STATE.count_steps(1 + len(text) // 100)
+        _STATE.count_steps(1 + len(text) // CHARS_PER_ITEM_STEP)
         if text in seen_items:
-            yield _validation_error(f"{repr(instance)[:200]} has non-unique elements")
+            yield _validation_error(f"{repr(instance)[:MAX_QUOTED_CHARS]} has non-unique elements")
             return
         seen_items.add(text)
 

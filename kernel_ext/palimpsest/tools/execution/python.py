@@ -46,9 +46,9 @@ class PythonTool:
             raise UserError("There is no kernel here to run Python in. Use another tool.")
         title = first_line(arguments.code)
         commands = shell_commands(arguments.code)
-        also_asked = {"bash": commands} if commands else None
+        shell_patterns = {"bash": commands} if commands else None
         await context.ask(
-            "python", [arguments.code], title=title, always=["*"], other_patterns=also_asked
+            "python", [arguments.code], title=title, always=["*"], other_patterns=shell_patterns
         )
         scrub = context.scrubber()
         printed_text = ""
@@ -96,23 +96,23 @@ SHOWN_RESULTS_KEY = "shown"
 
 def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, Any]:
     metadata = _left_running_metadata(outcome)
-    if outcome.rich:
-        metadata["rich"] = list(outcome.rich)
+    if outcome.displayed_mimes:
+        metadata["rich"] = list(outcome.displayed_mimes)
     if outcome.shown_results:
         metadata[SHOWN_RESULTS_KEY] = [
             {"kind": output.kind, "text": scrub(output.text)} for output in outcome.shown_results
         ]
     if outcome.error is not None:
         metadata["failed"] = True
-    if outcome.inputs:
-        metadata["inputs"] = dict(outcome.inputs)
+    if outcome.input_checksums:
+        metadata["inputs"] = dict(outcome.input_checksums)
     return metadata
 
 
 def _left_running_metadata(outcome: PythonOutcome) -> dict[str, Any]:
-    running = outcome.left_running
-    if running is not None and not running.all_ended.done():
-        return {"left_running": list(running.descriptions)}
+    left_running = outcome.left_running
+    if left_running is not None and not left_running.all_ended.done():
+        return {"left_running": list(left_running.descriptions)}
     return {}
 
 
@@ -125,7 +125,7 @@ def first_line(code: str) -> str:
 
 def outcome_text(outcome: PythonOutcome) -> str:
     """Return an outcome as text in labelled sections, without empty ones."""
-    shown_types = [mime for mime in outcome.rich if not mime.startswith("text/plain")]
+    shown_types = [mime for mime in outcome.displayed_mimes if not mime.startswith("text/plain")]
     count = len(outcome.images)
     images_text = "1 image is attached." if count == 1 else f"{count} images are attached."
     sections = [

@@ -26,9 +26,9 @@ def split_base(pattern: str) -> tuple[str, str]:
 @lru_cache(maxsize=512)
 def compile_glob(pattern: str) -> re.Pattern[str]:
     """Compile a pattern to a regular expression for paths relative to the search; raises UserError."""
-    anywhere = "" if "/" in pattern else "(?:.*/)?"
+    folder_prefix = "" if "/" in pattern else "(?:.*/)?"
     try:
-        return re.compile(anywhere + _regex_of(pattern.removeprefix("/")) + r"\Z", re.DOTALL)
+        return re.compile(folder_prefix + _regex_of(pattern.removeprefix("/")) + r"\Z", re.DOTALL)
     except re.error as error:
         raise UserError(f"{pattern!r} is not a name pattern: {error}.") from error
 

@@ -13,8 +13,16 @@ from dataclasses import dataclass
 MIN_SIMILARITY = 0.7
 """Minimum similarity (0 to 1) of a block's middle when its first and last lines match."""
 
+MIN_ANCHORED_LINES = 3
 MAX_ANCHORED_LINES = 400
 """Maximum lines of a block that is matched approximately; comparing longer ones takes seconds."""
+
+MAX_LENGTH_SHARE = 5
+"""A block may be longer or shorter by one line of this many."""
+
+MAX_SEARCHED_LINES = 20_000
+MIN_LINE_SIMILARITY = 0.6
+"""Minimum similarity (0 to 1) of a line that is named as the closest one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,7 @@ class EditMatch:
 
     spans: tuple[SpanEdit, ...]
     tolerance: str
-    """``exact``, the differences that were ignored, or ``nowhere``."""
+    """``exact``, the differences that were ignored, or ``nowhere`` without a match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +78,9 @@ def line_of(text: str, position: int) -> int:
 def closest_line(text: str, old_text: str) -> tuple[int, str] | None:
     """Return number and text of the line most similar to the first non-empty line of ``old_text``, or None."""
     first_line = next((line.strip() for line in old_text.splitlines() if line.strip()), "")
-    lines = text.splitlines()[:20_000]
+    lines = text.splitlines()[:MAX_SEARCHED_LINES]
     close_matches = difflib.get_close_matches(
-        first_line, {line.strip() for line in lines}, n=1, cutoff=0.6
+        first_line, {line.strip() for line in lines}, n=1, cutoff=MIN_LINE_SIMILARITY
     )
     if not close_matches:
         return None
@@ -99,8 +107,8 @@ def _split_lines(text: str) -> list[_Line]:
 def _line_windows(text: str, old_text: str) -> Iterator[tuple[list[_Line], list[str]]]:
     old_lines = old_text.strip("\n").split("\n")
     lines = _split_lines(text)
-    for first in range(len(lines) - len(old_lines) + 1):
-        yield lines[first : first + len(old_lines)], old_lines
+    for first_index in range(len(lines) - len(old_lines) + 1):
+        yield lines[first_index : first_index + len(old_lines)], old_lines
 
 
 def _window_edit(window: list[_Line], old_text: str, new_text: str) -> SpanEdit:
@@ -176,15 +184,19 @@ def _match_unescaped(text: str, old_text: str, new_text: str) -> Iterator[SpanEd
 def _match_first_and_last(text: str, old_text: str, new_text: str) -> Iterator[SpanEdit]:
     """Match blocks of three or more lines by their first and last lines and a similar middle."""
     old_lines = [line.strip() for line in old_text.strip("\n").split("\n")]
-    if not 3 <= len(old_lines) <= MAX_ANCHORED_LINES or not old_lines[0] or not old_lines[-1]:
+    if (
+        not MIN_ANCHORED_LINES <= len(old_lines) <= MAX_ANCHORED_LINES
+        or not old_lines[0]
+        or not old_lines[-1]
+    ):
         return
     lines = _split_lines(text)
-    size_difference = max(1, len(old_lines) // 5)
+    max_size_difference = max(1, len(old_lines) // MAX_LENGTH_SHARE)
     for first_index, line in enumerate(lines):
         if line.text.strip() != old_lines[0]:
             continue
-        min_size = max(3, len(old_lines) - size_difference)
-        for size in range(min_size, len(old_lines) + size_difference + 1):
+        min_size = max(MIN_ANCHORED_LINES, len(old_lines) - max_size_difference)
+        for size in range(min_size, len(old_lines) + max_size_difference + 1):
             window = lines[first_index : first_index + size]
             if (
                 len(window) == size

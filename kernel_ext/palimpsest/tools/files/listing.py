@@ -56,33 +56,36 @@ def entry_name(entry: WalkEntry) -> str:
 
 
 def _folder_tree(root: Path, folder: Path, abort: Abort) -> list[str]:
-    contents: dict[Path, tuple[list[WalkEntry], int]] = {}
+    contents_by_folder: dict[Path, tuple[list[WalkEntry], int]] = {}
     folders_left = deque([(folder, GitignoreRules.rules_at(root, folder))])
-    entries = 0
-    while folders_left and entries < MAX_ENTRIES and len(contents) < MAX_FOLDERS_READ:
+    entry_count = 0
+    while folders_left and entry_count < MAX_ENTRIES and len(contents_by_folder) < MAX_FOLDERS_READ:
         if abort.is_set():
             break
-        current, ignore = folders_left.popleft()
-        scanned = folder_entries(current, ignore)
-        listed_entries = scanned[: min(MAX_ENTRIES_PER_FOLDER, MAX_ENTRIES - entries)]
-        contents[current] = (listed_entries, len(scanned) - len(listed_entries))
-        entries += len(listed_entries)
+        current_folder, rules = folders_left.popleft()
+        found_entries = folder_entries(current_folder, rules)
+        listed_entries = found_entries[: min(MAX_ENTRIES_PER_FOLDER, MAX_ENTRIES - entry_count)]
+        contents_by_folder[current_folder] = (
+            listed_entries,
+            len(found_entries) - len(listed_entries),
+        )
+        entry_count += len(listed_entries)
         folders_left += [
-            (entry.path, ignore.rules_below(entry.path)) for entry in listed_entries if entry.is_dir
+            (entry.path, rules.rules_below(entry.path)) for entry in listed_entries if entry.is_dir
         ]
-    return _tree_lines(folder, contents, "  ")
+    return _tree_lines(folder, contents_by_folder, "  ")
 
 
 def _tree_lines(
-    folder: Path, contents: dict[Path, tuple[list[WalkEntry], int]], indent: str
+    folder: Path, contents_by_folder: dict[Path, tuple[list[WalkEntry], int]], indent: str
 ) -> list[str]:
-    entries, unlisted_count = contents[folder]
+    entries, unlisted_count = contents_by_folder[folder]
     lines: list[str] = []
     for entry in entries:
-        is_unread = entry.is_dir and entry.path not in contents
+        is_unread = entry.is_dir and entry.path not in contents_by_folder
         lines.append(f"{indent}{entry_name(entry)}{' ...' if is_unread else ''}")
         if entry.is_dir and not is_unread:
-            lines += _tree_lines(entry.path, contents, indent + "  ")
+            lines += _tree_lines(entry.path, contents_by_folder, indent + "  ")
     if unlisted_count:
         lines.append(f"{indent}({unlisted_count} more)")
     return lines

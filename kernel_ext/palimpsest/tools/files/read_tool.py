@@ -2,8 +2,8 @@
 
 Border: reads only. A shortened output ends with a hint on how to read the rest.
 
-When a file is read, the instruction files of its folders, such as AGENTS.md, come before its text, each once. Those
-from the project's folder down to the working folder are in the system prompt; a deeper folder may have its own.
+When a file is read, the instruction files of its folders, such as AGENTS.md, come before its text, each once in a
+session. Files from the project's folder down to the working folder are in the system prompt; a deeper folder may have its own.
 After a compaction they may be shown again.
 """
 
@@ -43,12 +43,12 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 MAX_LINES = 2_000
 MAX_LINE_CHARS = 2_000
 MAX_OUTPUT_BYTES = 50_000
-"""With these three limits an output stays below the truncation limit, so that its last line, on how to read
+"""Maximum bytes of an output. With these three limits an output stays below the truncation limit, so that its last line, on how to read
 on, is not cut."""
 
 MAX_FILE_BYTES = 100_000_000
 MAX_DOCUMENT_BYTES = 10_000_000
-"""Providers limit a request to 20 to 32 MB, and every later request of the session includes the document."""
+"""Maximum bytes of a PDF: providers limit a request to 20 to 32 MB, and every later request includes the document."""
 
 MAX_FOLDER_ENTRIES = 300
 MAX_CELL_OUTPUT_CHARS = 500
@@ -69,9 +69,11 @@ INSTRUCTIONS_KEY = "instructions"
 MAX_INSTRUCTION_BYTES = 8_000
 """Maximum bytes shown of an instruction file, to leave space for the requested file."""
 
-INSTRUCTIONS_SHOWN = "<note>\nInstructions from: {path} (for work in this folder)\n{text}\n</note>"
-INSTRUCTIONS_LEFT_OUT = "<note>\nThe instructions in {path} are left out: {reason}.\n</note>"
-INSTRUCTIONS_CUT = "(The rest of {path} is left out here; read it before you work in this folder.)"
+INSTRUCTIONS_NOTE = "<note>\nInstructions from: {path} (for work in this folder)\n{text}\n</note>"
+LEFT_OUT_NOTE = "<note>\nThe instructions in {path} are left out: {reason}.\n</note>"
+REST_LEFT_OUT_NOTE = (
+    "(The rest of {path} is left out here; read it before you work in this folder.)"
+)
 
 
 class ReadArguments(BaseModel):
@@ -110,10 +112,10 @@ class ReadTool:
             outcome = await run_in_thread(
                 context.abort, lambda: _show_path(place, arguments, root, hidden_runs)
             )
-            instructions = self._instructions.claim_new(
+            instruction_paths = self._instructions.claim_new(
                 instruction_files_between(place.path, root, context.cwd), context
             )
-            outcome = with_instructions(outcome, instructions, root)
+            outcome = with_instructions(outcome, instruction_paths, root)
         except OSError as error:
             raise UserError(f"{place.display_path} cannot be read: {error.strerror}.") from error
         return replace(outcome, output=scrub(outcome.output))
@@ -158,17 +160,17 @@ def _attached_file(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
             "Make a smaller copy, or take out what you need, with the python tool."
         )
     error_ending = "its name says. Look at it with the python tool."
-    fitted = fit_attachment(read_resolved_file(place.path), mime, name, error_ending)
+    fitted_file = fit_attachment(read_resolved_file(place.path), mime, name, error_ending)
     filename = recorded_name(place.path.name)
-    file = Attachment(mime=fitted.mime, filename=filename, url=fitted.url)
-    output = f"{name} ({fitted.mime}, {len(fitted.data):,} bytes) is attached. {fitted.note}"
-    return ToolOutcome(name, output.rstrip(), {"mime": fitted.mime}, (file,))
+    attachment = Attachment(mime=fitted_file.mime, filename=filename, url=fitted_file.url)
+    output = f"{name} ({fitted_file.mime}, {len(fitted_file.data):,} bytes) is attached. {fitted_file.note}"
+    return ToolOutcome(name, output.rstrip(), {"mime": fitted_file.mime}, (attachment,))
 
 
 def _folder_listing(place: ResolvedPath, root: Path) -> ToolOutcome:
     name = place.display_path
     entries = folder_entries(place.path, GitignoreRules.rules_at(root, place.path))
-    lines = [entry_name(file) for file in entries[:MAX_FOLDER_ENTRIES]]
+    lines = [entry_name(entry) for entry in entries[:MAX_FOLDER_ENTRIES]]
     if len(entries) > MAX_FOLDER_ENTRIES:
         lines.append(
             f"({len(entries) - MAX_FOLDER_ENTRIES} more are not shown; use glob with a pattern.)"
@@ -308,13 +310,15 @@ def _shown_instructions(messages: Messages) -> Iterator[str]:
 
 def with_instructions(outcome: ToolOutcome, paths: Sequence[Path], root: Path) -> ToolOutcome:
     """Return the outcome with the instruction files before its output; an unreadable one is skipped."""
-    instructions = [
+    shown_instructions = [
         (path, text) for path in paths if (text := _instructions_text(path, root.resolve()))
     ]
-    if not instructions:
+    if not shown_instructions:
         return outcome
-    output = "\n\n".join([*(text for _, text in instructions), outcome.output])
-    metadata = dict(outcome.metadata) | {INSTRUCTIONS_KEY: [str(path) for path, _ in instructions]}
+    output = "\n\n".join([*(text for _, text in shown_instructions), outcome.output])
+    metadata = dict(outcome.metadata) | {
+        INSTRUCTIONS_KEY: [str(path) for path, _ in shown_instructions]
+    }
     return ToolOutcome(outcome.title, output, metadata, outcome.attachments)
 
 
@@ -323,10 +327,10 @@ def _instructions_text(path: Path, root: Path) -> str:
     try:
         data = read_for_prompt(path, root, MAX_INSTRUCTION_BYTES + 1)
     except UnreadableForPrompt as reason:
-        return INSTRUCTIONS_LEFT_OUT.format(path=shown_name, reason=reason)
+        return LEFT_OUT_NOTE.format(path=shown_name, reason=reason)
     except OSError:
         return ""
     text = data[:MAX_INSTRUCTION_BYTES].decode("utf-8", "replace").strip()
     if len(data) > MAX_INSTRUCTION_BYTES:
-        text = f"{text}\n{INSTRUCTIONS_CUT.format(path=shown_name)}"
-    return INSTRUCTIONS_SHOWN.format(path=shown_name, text=text) if text else ""
+        text = f"{text}\n{REST_LEFT_OUT_NOTE.format(path=shown_name)}"
+    return INSTRUCTIONS_NOTE.format(path=shown_name, text=text) if text else ""

@@ -37,11 +37,12 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MAX_PATHS = 100
 MAX_HITS = 200
+"""Maximum matching lines of one search."""
 MAX_LINE_CHARS = 300
 MAX_FILE_BYTES = 20_000_000
 MAX_SEARCH_SECONDS = 20.0
 MAX_MATCH_SECONDS = 2.0
-"""Time limit for one line; a good pattern takes microseconds, and one that takes seconds may take years."""
+"""Maximum time to match one line; a good pattern takes microseconds, and one that takes seconds may take years."""
 
 UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -147,7 +148,7 @@ class GrepTool:
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission and return the lines that match, by file."""
         pattern = compile_regex(arguments.pattern)
-        include = compile_glob(arguments.include) if arguments.include else None
+        name_pattern = compile_glob(arguments.include) if arguments.include else None
         place = await resolve_permitted(context, arguments.path)
         if not place.path.exists():
             raise missing_path_error(place)
@@ -157,11 +158,11 @@ class GrepTool:
             # Searching a named file reads it, so a key file asks as for the read tool.
             await place.ask_permission(context, "read", title)
         root = context.root.resolve()
-        literal, hidden = required_bytes(arguments.pattern), context.hidden_runs()
-        search = _LineSearch(pattern, literal, context.abort, root, hidden)
-        await run_in_thread(context.abort, lambda: search.run(place.path, include))
+        literal, hidden_runs = required_bytes(arguments.pattern), context.hidden_runs()
+        search = _LineSearch(pattern, literal, context.abort, root, hidden_runs)
+        await run_in_thread(context.abort, lambda: search.run(place.path, name_pattern))
         output = context.scrubber()(search.as_text(arguments.pattern, _place_text(place)))
-        metadata = {"count": search.count, "files": len(search.hits_by_file)}
+        metadata = {"count": search.match_count, "files": len(search.hits_by_file)}
         return ToolOutcome(arguments.pattern, output, metadata)
 
 
@@ -193,8 +194,9 @@ def first_match(
         ) from error
 
 
-MIN_PREFILTER_CHARS = 3
-GROUPING = re.compile(r"[()\[\]{}]")
+MIN_LITERAL_CHARS = 3
+"""Minimum characters of a literal by which whole files are passed over before their lines are matched."""
+BRACKET = re.compile(r"[()\[\]{}]")
 LITERAL_RUN = re.compile(r"\\[dDwWsSbB]|\\[^\w]|[\w@%&=<>~,;:'\"!/-]+|.", re.DOTALL)
 
 
@@ -205,7 +207,7 @@ def required_bytes(pattern: str) -> bytes | None:
     """
     if "|" in pattern or "(?" in pattern or not pattern.isascii():
         return None
-    bracket = GROUPING.search(pattern)
+    bracket = BRACKET.search(pattern)
     head = pattern[: bracket.start()] if bracket else pattern
     longest_literal = ""
     for match in LITERAL_RUN.finditer(head):
@@ -218,7 +220,7 @@ def required_bytes(pattern: str) -> bytes | None:
         # A repeat or an option applies to the last character before it.
         run = token[:-1] if pattern[match.end() : match.end() + 1] in set("*?{") else token
         longest_literal = max(longest_literal, run, key=len)
-    return longest_literal.encode() if len(longest_literal) >= MIN_PREFILTER_CHARS else None
+    return longest_literal.encode() if len(longest_literal) >= MIN_LITERAL_CHARS else None
 
 
 @dataclass
@@ -231,17 +233,17 @@ class _LineSearch:
     root: Path
     hidden_runs: HiddenRuns = NONE_HIDDEN
     hits_by_file: dict[str, list[str]] = field(default_factory=dict)
-    count: int = 0
+    match_count: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def run(self, start_path: Path, include: re.Pattern[str] | None) -> None:
+    def run(self, start_path: Path, name_pattern: re.Pattern[str] | None) -> None:
         """Search a file or folder until it is done or a limit of lines or time is reached; raises Aborted."""
         deadline = time.monotonic() + MAX_SEARCH_SECONDS
-        for path in self._files(start_path, include):
+        for path in self._files(start_path, name_pattern):
             if self.abort.is_set():
                 raise Aborted(self.abort.reason)
-            if self.count >= MAX_HITS:
-                self.notes.append(f"(Stopped after {self.count} lines; narrow the search.)")
+            if self.match_count >= MAX_HITS:
+                self.notes.append(f"(Stopped after {self.match_count} lines; narrow the search.)")
                 return
             if time.monotonic() <= deadline:
                 self._search_file(path, _shown_name(path, self.root), deadline)
@@ -251,12 +253,12 @@ class _LineSearch:
                 )
                 return
 
-    def _files(self, start_path: Path, include: re.Pattern[str] | None) -> Iterator[Path]:
+    def _files(self, start_path: Path, name_pattern: re.Pattern[str] | None) -> Iterator[Path]:
         if start_path.is_file():
             yield start_path
             return
         for entry in walk_files(self.root, start_path):
-            if include and not include.match(_shown_name(entry.path, start_path)):
+            if name_pattern and not name_pattern.match(_shown_name(entry.path, start_path)):
                 continue
             if not entry.is_link and not is_key_file(_shown_name(entry.path, self.root)):
                 yield entry.path
@@ -281,8 +283,8 @@ class _LineSearch:
             match = first_match(self.pattern, line, f"line {number} of {shown_name}")
             if match is not None:
                 lines.append(f"  {number}: {_cut_line(line, match.start())}")
-                self.count += 1
-                if self.count >= MAX_HITS:
+                self.match_count += 1
+                if self.match_count >= MAX_HITS:
                     break
         if lines:
             self.hits_by_file[shown_name] = lines
@@ -299,7 +301,11 @@ class _LineSearch:
 
     def as_text(self, pattern: str, location: str) -> str:
         """Return the matches as text, file by file."""
-        lines = [line for shown, matches in self.hits_by_file.items() for line in (shown, *matches)]
+        lines = [
+            line
+            for shown_name, matches in self.hits_by_file.items()
+            for line in (shown_name, *matches)
+        ]
         return "\n".join((lines or [f"No line matches {pattern!r} in {location}."]) + self.notes)
 
 

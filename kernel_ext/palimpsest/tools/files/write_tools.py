@@ -39,9 +39,10 @@ MAX_DIFF_CHARS = 50_000
 """Maximum characters of a diff in a call's record; the permission question shows all of it."""
 
 MAX_FILE_BYTES = 100_000_000
-"""The same limit as for read, since old text, new text and diff are in memory at once."""
+"""Maximum bytes of a file that is changed, the same as for read, since old text, new text and diff are in memory at once."""
 
 MAX_NAMED_PLACES = 8
+MAX_SHOWN_LINE_CHARS = 200
 
 
 class WriteArguments(BaseModel):
@@ -72,8 +73,8 @@ class EditArguments(BaseModel):
     def _accept_top_level(cls, data: Any) -> Any:
         if not isinstance(data, dict) or "old" not in data or data.get("edits"):
             return data
-        single = {key: data[key] for key in ("old", "new", "replace_all") if key in data}
-        return {**data, "edits": [single]}
+        only_edit = {key: data[key] for key in ("old", "new", "replace_all") if key in data}
+        return {**data, "edits": [only_edit]}
 
 
 class WriteTool:
@@ -104,9 +105,9 @@ class WriteTool:
         diff = context.scrubber()(diff)
         await place.ask_permission(context, self.permission, f"{verb} {name}", diff)
         await _write_if_unchanged(place, old_bytes, data)
-        lines = len(new_file.text.splitlines())
-        output = f"{verb}d {name} ({'1 line' if lines == 1 else f'{lines} lines'})."
-        metadata = {"diff": limited_diff(context.scrubber()(diff)), "lines": lines}
+        line_count = len(new_file.text.splitlines())
+        output = f"{verb}d {name} ({'1 line' if line_count == 1 else f'{line_count} lines'})."
+        metadata = {"diff": limited_diff(context.scrubber()(diff)), "lines": line_count}
         return ToolOutcome(name, output, metadata)
 
 
@@ -211,11 +212,11 @@ def _encode_edited(file: TextFile, place: ResolvedPath) -> bytes:
     try:
         return file.encode()
     except UnicodeEncodeError as error:
-        letter = error.object[error.start]
+        character = error.object[error.start]
         if file.encoding != "latin-1":
-            raise UserError(half_character_text(letter)) from error
+            raise UserError(half_character_text(character)) from error
         raise UserError(
-            f"{place.display_path} is not UTF-8, and {letter!r} has no place in its encoding. Change it with the python "
+            f"{place.display_path} is not UTF-8, and {character!r} has no place in its encoding. Change it with the python "
             "tool, which can be told the encoding, or write the whole file."
         ) from error
 
@@ -229,9 +230,9 @@ def _encode_replaced(file: TextFile, place: ResolvedPath) -> tuple[TextFile, byt
     return file, _encode_edited(file, place)
 
 
-def half_character_text(letter: str) -> str:
+def half_character_text(character: str) -> str:
     """Return the sentence on half of a character, which no file and no message can hold."""
-    return f"The new text holds {letter!r}, which is half of a character. Write it whole."
+    return f"The new text holds {character!r}, which is half of a character. Write it whole."
 
 
 async def _write_if_unchanged(
@@ -289,16 +290,18 @@ def _not_found_text(text: str, old_text: str, name: str) -> str:
     closest = closest_line(text, old_text)
     if closest is None:
         return f"old does not occur in {name}, nor anything like its first line. Read it again."
-    line, content = closest
-    return f"old does not occur in {name}. Closest to its first line is line {line}: {content[:200]!r}. Read that part again."
+    number, line = closest
+    return f"old does not occur in {name}. Closest to its first line is line {number}: {line[:MAX_SHOWN_LINE_CHARS]!r}. Read that part again."
 
 
 def edit_note(text: str, match: EditMatch) -> str:
     """Return a sentence for the model on the lines that an edit replaced, and how tolerant the match was."""
     lines = ", ".join(_line_range_text(text, span) for span in match.spans[:MAX_NAMED_PLACES])
-    places = len(match.spans)
+    place_count = len(match.spans)
     note = (
-        f"Replaced line {lines}." if places == 1 else f"Replaced {places} places, at lines {lines}."
+        f"Replaced line {lines}."
+        if place_count == 1
+        else f"Replaced {place_count} places, at lines {lines}."
     )
     if match.tolerance != "exact":
         note += f" (It matched only when {match.tolerance} were overlooked; check the result.)"

@@ -39,6 +39,7 @@ NOT_INSTALLED = "MCP servers need the package mcp: pip install 'jupyter-palimpse
 MAX_CONNECT_SECONDS = 30.0
 """Time limit to connect, enough for a launcher that downloads its server on the first start."""
 MAX_LIST_SECONDS = 15.0
+"""Time limit to read all pages of one list."""
 MAX_LIST_PAGES = 50
 """Maximum pages of one list, since a server could always name another page."""
 CONNECTION_CLOSED = -32000
@@ -60,21 +61,23 @@ def is_installed() -> bool:
 
 
 def import_package() -> None:
-    """Import the package; in a thread, since it takes a second."""
+    """Import the package ``mcp``; call it in a thread, since the import takes a second."""
     import mcp  # noqa: F401  loaded for later imports
 
-    # It logs errors of servers with tracebacks, which would appear in the user's cells.
+    # The package logs errors of servers with tracebacks, which would appear in the user's cells.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 def environment_for(spec: McpServerSpec, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a server's process: basic variables, and those configured for it."""
-    basic = {
+    basic_variables = {
         name: environment[name]
         for name in PASSED_VARIABLES
         if name in environment and not contains_secret(environment[name])
     }
-    return basic | {name: expand_variables(value, environment) for name, value in spec.env.items()}
+    return basic_variables | {
+        name: expand_variables(value, environment) for name, value in spec.env.items()
+    }
 
 
 class Connection:
@@ -97,34 +100,36 @@ class Connection:
         """Return the tools that the server offers at present; raises ServerFailed."""
         if not self.has_tools:
             return ()
-        return tuple(map(_remote_tool, await self._items("list its tools", "list_tools", "tools")))
+        return tuple(
+            map(_remote_tool, await self._list_items("list its tools", "list_tools", "tools"))
+        )
 
     async def call(
-        self, name: str, arguments: dict[str, Any], progress: Callable[[str], None]
+        self, name: str, arguments: dict[str, Any], show_progress: Callable[[str], None]
     ) -> RemoteResult:
         """Call a tool and return its result; raises ServerFailed."""
 
         async def on_progress(done: float, total: float | None, message: str | None) -> None:
-            progress(message or (f"{done:g} of {total:g}" if total else f"{done:g}"))
+            show_progress(message or (f"{done:g} of {total:g}" if total else f"{done:g}"))
 
-        work = self._client.call_tool(name, arguments, progress_callback=on_progress)
-        result = await self._request(f"run {name}", work, self._spec.timeout)
-        pieces = tuple(_result_content(block) for block in result.content)
-        return RemoteResult(pieces, result.structured_content, is_error=bool(result.is_error))
+        request = self._client.call_tool(name, arguments, progress_callback=on_progress)
+        result = await self._request(f"run {name}", request, self._spec.timeout)
+        contents = tuple(_result_content(block) for block in result.content)
+        return RemoteResult(contents, result.structured_content, is_error=bool(result.is_error))
 
     async def resources(self, *, templates: bool) -> tuple[RemoteResource, ...]:
         """Return the resources that the server lists, or the templates for resource URIs; raises ServerFailed."""
         if templates:
             action, field = "list its templates", "resource_templates"
-            items = await self._items(action, "list_resource_templates", field)
+            items = await self._list_items(action, "list_resource_templates", field)
             return tuple(_remote_resource(item, item.uri_template) for item in items)
-        items = await self._items("list its resources", "list_resources", "resources")
+        items = await self._list_items("list its resources", "list_resources", "resources")
         return tuple(_remote_resource(item, item.uri) for item in items)
 
     async def read_resource(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource; raises ServerFailed."""
-        work = self._client.read_resource(uri)
-        result = await self._request(f"read {uri}", work, self._spec.timeout)
+        request = self._client.read_resource(uri)
+        result = await self._request(f"read {uri}", request, self._spec.timeout)
         return tuple(_resource_content(content) for content in result.contents)
 
     async def watch_tools(self, on_change: Callable[[], None]) -> None:
@@ -133,7 +138,7 @@ class Connection:
             async for _ in events:
                 on_change()
 
-    async def _items(self, action: str, method: str, field: str) -> list[Any]:
+    async def _list_items(self, action: str, method: str, field: str) -> list[Any]:
         """Return the items in a field of a list's pages, which must arrive within ``MAX_LIST_SECONDS``."""
 
         async def read_pages() -> list[Any]:
@@ -196,7 +201,7 @@ async def connect(
 
     def report_start() -> None:
         # By the cancel scope: cancelling the task would also interrupt the shutdown of the process.
-        on_begin(limit.cancel)
+        on_begin(time_limit.cancel)
 
     broken_bounds: list[str] = []
 
@@ -215,9 +220,9 @@ async def connect(
     is_open = False
     seconds = MAX_CONNECT_SECONDS
     try:
-        with anyio.fail_after(seconds) as limit:
+        with anyio.fail_after(seconds) as time_limit:
             async with client:
-                is_open, limit.deadline = True, float("inf")
+                is_open, time_limit.deadline = True, float("inf")
                 yield Connection(spec, client, broken_bounds)
     except ServerFailed:
         raise
@@ -227,11 +232,11 @@ async def connect(
             f"The MCP server {spec.name!r} {failure}.", is_lost=True, is_slow=True
         ) from None
     except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
-        failed = _connection_failure(
+        server_failure = _connection_failure(
             spec.name, error, broken_bounds, "" if is_open else stderr.last_line()
         )
         if not is_open or isinstance(_first_error(error), ServerFailed) or broken_bounds:
-            raise failed from None
+            raise server_failure from None
         return
     finally:
         stderr.close_write_end()
@@ -258,8 +263,8 @@ def _transport(
         command = checked_command(
             expand_variables(spec.command or "", environment), args, process_environment
         )
-    except ServerFailed as missing:
-        raise ServerFailed(f"The MCP server {spec.name!r} cannot be started: {missing}.") from None
+    except ServerFailed as problem:
+        raise ServerFailed(f"The MCP server {spec.name!r} cannot be started: {problem}.") from None
     cwd = root / expand_variables(spec.cwd, environment) if spec.cwd else root
     return pipe_streams(command, process_environment, cwd, stderr, on_end, on_start)
 
@@ -284,8 +289,8 @@ def stopped_text(name: str, reason: str) -> str:
 
 def _error_line(error: BaseException) -> str:
     """Return the message of the first error of a group, in one line."""
-    first = _first_error(error)
-    return untrusted_line(str(first).strip() or type(first).__name__).rstrip(".")
+    first_error = _first_error(error)
+    return untrusted_line(str(first_error).strip() or type(first_error).__name__).rstrip(".")
 
 
 def _first_error(error: BaseException) -> BaseException:

@@ -18,12 +18,14 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment, ResourceSource
 
 MAX_BLOB_BYTES = 10_000_000
+"""Maximum bytes of one file in a result; a larger one is left out with a note."""
 MAX_TEXT_CHARS = 5_000_000
 """Maximum characters of one result; the middle of a longer one is removed."""
 MAX_ERROR_CHARS = 10_000
 MAX_INSTRUCTION_CHARS = 8_000
 """Maximum characters of one server's instructions, which are part of every request."""
 MAX_STRUCTURED_CHARS = 10_000
+"""Maximum characters of a structured result in a call's metadata; a longer one is only in the output."""
 
 _TAG = re.compile(r"<(?=/?\s*(?:server|mcp_instructions)\b)", re.IGNORECASE)
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -32,9 +34,9 @@ _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 def call_outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> ToolOutcome:
     """Return the outcome of a call's result; raises UserError if the server reports a failure."""
     texts, attachments = _texts_and_attachments(result.contents)
-    structured = _structured_json(result)
-    if structured and not any(content.kind == "text" for content in result.contents):
-        texts.insert(0, structured)
+    structured_text = _structured_json(result)
+    if structured_text and not any(content.kind == "text" for content in result.contents):
+        texts.insert(0, structured_text)
     text = scrub(_shortened_text("\n\n".join(text for text in texts if text), MAX_TEXT_CHARS))
     if result.is_error:
         raise UserError(
@@ -42,8 +44,8 @@ def call_outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) 
         )
     if not text:
         text = "(The files are attached.)" if attachments else "(The tool returned nothing.)"
-    is_small = structured and len(structured) <= MAX_STRUCTURED_CHARS
-    metadata = {"structured": scrub(structured)} if is_small else {}
+    is_small = structured_text and len(structured_text) <= MAX_STRUCTURED_CHARS
+    metadata = {"structured": scrub(structured_text)} if is_small else {}
     return ToolOutcome(title, text, metadata, tuple(attachments))
 
 

@@ -17,7 +17,7 @@ LINE_END = re.compile(rb"\r?\n")
 EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 """The end of an event in an event stream."""
 MAX_END_BYTES = 4
-"""Bytes of the longest end of a message, which may arrive in two pieces."""
+"""Maximum bytes of the end of a message, which may arrive in two pieces."""
 
 _JSON_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
@@ -33,17 +33,17 @@ class MessageSplitter:
     """
 
     def __init__(self, end_pattern: "re.Pattern[bytes] | None") -> None:
-        self._end = end_pattern
+        self._end_pattern = end_pattern
         """Matches the end of a message; None where all bytes are one message."""
         self._incomplete_message = bytearray()
 
-    def complete_messages(self, chunk: bytes) -> Iterator[bytes]:
+    def complete_messages(self, piece: bytes) -> Iterator[bytes]:
         """Yield each message that ends in this piece; raises MessageTooLarge."""
         search_start = max(0, len(self._incomplete_message) - MAX_END_BYTES)
-        self._incomplete_message += chunk
+        self._incomplete_message += piece
         message_start = 0
-        if self._end is not None:
-            for match in self._end.finditer(self._incomplete_message, search_start):
+        if self._end_pattern is not None:
+            for match in self._end_pattern.finditer(self._incomplete_message, search_start):
                 yield self._checked_message(
                     bytes(self._incomplete_message[message_start : match.end()])
                 )

@@ -53,20 +53,20 @@ def _repaired_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(schema, dict):
         return dict(ANY_INPUT)
     # The protocol requires ``type``; adding it does not change the meaning.
-    repaired_fields = {**schema, "type": "object"}
-    if not isinstance(repaired_fields.get("$schema", ""), str):
-        del repaired_fields["$schema"]
-    if "properties" in repaired_fields:
-        repaired_fields["properties"] = _repaired_properties(repaired_fields["properties"])
-    if "required" in repaired_fields:
-        required = repaired_fields["required"]
+    repaired_schema = {**schema, "type": "object"}
+    if not isinstance(repaired_schema.get("$schema", ""), str):
+        del repaired_schema["$schema"]
+    if "properties" in repaired_schema:
+        repaired_schema["properties"] = _repaired_properties(repaired_schema["properties"])
+    if "required" in repaired_schema:
+        required = repaired_schema["required"]
         names = required if isinstance(required, list) else []
-        repaired_fields["required"] = [name for name in names if isinstance(name, str)]
-    return repaired_fields
+        repaired_schema["required"] = [name for name in names if isinstance(name, str)]
+    return repaired_schema
 
 
 def _repaired_properties(value: Any) -> dict[str, Any]:
-    """Return properties with objects as schemas: ``false`` removes one, a text is its type, other values allow any input."""
+    """Return properties whose schemas are objects: ``false`` removes a property, a text becomes its type, other values allow any input."""
     properties = value if isinstance(value, dict) else {}
     return {
         name: schema

@@ -30,12 +30,14 @@ MAX_LISTED_RESOURCES = 500
 """Maximum resources of one server in a list."""
 
 
-def server_of(key: str, servers: Sequence[str]) -> str | None:
-    """Return the server of a tool's name: the longest server name that is its prefix; None without one."""
-    owners = [
-        server for server in servers if key.lower().startswith(f"{sanitize(server)}_".lower())
+def server_of(tool_name: str, server_names: Sequence[str]) -> str | None:
+    """Return the name of the server that offers a tool of this name: the longest that is its prefix; None without one."""
+    matching_names = [
+        server_name
+        for server_name in server_names
+        if tool_name.lower().startswith(f"{sanitize(server_name)}_".lower())
     ]
-    return max(owners, key=lambda server: len(sanitize(server)), default=None)
+    return max(matching_names, key=lambda server_name: len(sanitize(server_name)), default=None)
 
 
 class McpTool:
@@ -62,10 +64,10 @@ class McpTool:
             self.permission, ["*"], title=title, always=["*"], bound_to=self.approved_as
         )
 
-        def progress(message: str) -> None:
+        def show_progress(message: str) -> None:
             context.metadata(None, {"output": untrusted_line(message, MAX_PROGRESS_CHARS)})
 
-        work = self.server.call(tool, input_values, progress)
+        work = self.server.call(tool, input_values, show_progress)
         result = await run_until_abort(context.abort, work)
         scrub = context.scrubber()
         return await run_in_thread(context.abort, lambda: call_outcome(title, result, scrub))
@@ -91,8 +93,8 @@ class ListResources:
         self._servers = servers
         self._lists_templates = templates
         self.name = "list_mcp_resource_templates" if templates else "list_mcp_resources"
-        what = "templates for addresses of resources" if templates else "resources"
-        self.description = f"List the {what} that MCP servers offer, with their addresses."
+        listed_things = "templates for addresses of resources" if templates else "resources"
+        self.description = f"List the {listed_things} that MCP servers offer, with their addresses."
 
     async def run(self, arguments: _ServerArgument, context: ToolContext) -> ToolOutcome:
         """Ask for permission, and list the resources or templates of the named server or of all."""
@@ -100,12 +102,12 @@ class ListResources:
         chosen_servers = [_find_server(servers, name)] if name else servers
         patterns = [f"mcp:{server.name}:*" for server in chosen_servers]
         await context.ask("read", patterns, title=self.name, always=patterns)
-        blocks = [await self._block(server, context) for server in chosen_servers]
-        text = "\n\n".join(blocks) or "No server that is connected has resources."
+        server_texts = [await self._server_text(server, context) for server in chosen_servers]
+        text = "\n\n".join(server_texts) or "No server that is connected has resources."
         title = name or f"{len(chosen_servers)} servers"
         return ToolOutcome(title, context.scrubber()(text))
 
-    async def _block(self, server: McpServer, context: ToolContext) -> str:
+    async def _server_text(self, server: McpServer, context: ToolContext) -> str:
         try:
             work = server.resources(templates=self._lists_templates)
             listed_items = await run_until_abort(context.abort, work)
@@ -136,10 +138,10 @@ class ReadResource:
         await context.ask(
             "read", [pattern], title=f"read {arguments.uri}", always=[f"mcp:{server.name}:*"]
         )
-        pieces = await run_until_abort(context.abort, server.read_resource(arguments.uri))
-        clean = context.scrubber()
+        contents = await run_until_abort(context.abort, server.read_resource(arguments.uri))
+        scrub = context.scrubber()
         return await run_in_thread(
-            context.abort, lambda: resource_outcome(server.name, arguments.uri, pieces, clean)
+            context.abort, lambda: resource_outcome(server.name, arguments.uri, contents, scrub)
         )
 
 

@@ -32,7 +32,7 @@ MAX_CLOSE_SECONDS = 12.0
 MAX_RETRIES = 3
 """Maximum consecutive failures after which a turn still tries to connect; after more, only the user's request does."""
 
-State = Literal["off", "waiting", "connecting", "connected", "failed"]
+ConnectionState = Literal["off", "waiting", "connecting", "connected", "failed"]
 
 
 class McpServer:
@@ -41,17 +41,17 @@ class McpServer:
     def __init__(self, spec: McpServerSpec, environment: Mapping[str, str], root: Path) -> None:
         self.spec = spec
         self.name = spec.name
-        self.state: State = "waiting" if spec.enabled else "off"
+        self.state: ConnectionState = "waiting" if spec.enabled else "off"
         self.problem = ""
         self.listing = ToolListing()
         """The tools of the newest list that the server sent."""
         self.instructions = ""
         self.has_resources = False
-        self.failures = 0
+        self.failure_count = 0
         self.is_slow = False
         """Whether the last attempt to connect failed because the server did not answer in time."""
         self.is_awaited = True
-        """Whether turns wait for the connection: it was never tried, or the server was connected before."""
+        """Whether turns wait for the connection: none was tried yet, or the server was connected before."""
         self._environment = environment
         self._root = root
         self._connection: client.Connection | None = None
@@ -60,7 +60,7 @@ class McpServer:
         self._settled_event = asyncio.Event()
         self._end_event = asyncio.Event()
         self._is_list_outdated = False
-        self._listing = asyncio.Lock()
+        self._listing_lock = asyncio.Lock()
         self._has_new_list = False
         """Whether the tools were listed again after the last update of the registry."""
         self._abort_connecting: Callable[[], None] | None = None
@@ -81,8 +81,8 @@ class McpServer:
         if self.state in ("off", "connecting", "connected"):
             return
         if reset_failures:
-            self.failures = 0
-        if self.failures > MAX_RETRIES:
+            self.failure_count = 0
+        if self.failure_count > MAX_RETRIES:
             return
         # A cell may have set a variable that the server's settings use.
         register_secrets(self.spec, self._environment)
@@ -95,7 +95,7 @@ class McpServer:
         task.add_done_callback(self._tasks.discard)
 
     async def wait_until_settled(self) -> None:
-        """Wait until it is connected or has failed."""
+        """Wait until the server is connected or has failed; returns at once where it is not connecting."""
         if self.state == "connecting":
             await self._settled_event.wait()
 
@@ -111,7 +111,7 @@ class McpServer:
 
         A server that reports a change but does not list its tools then is closed, since its tools are unknown.
         """
-        async with self._listing:
+        async with self._listing_lock:
             if not self._is_list_outdated or self._connection is None:
                 return
             self._is_list_outdated, self._has_new_list = False, True
@@ -193,7 +193,7 @@ class McpServer:
                 root=self._root,
                 on_change=self._on_list_changed,
                 on_lost=lambda why: self._on_connection_lost(end_event, why),
-                on_begin=lambda abort: self._on_begin(end_event, abort),
+                on_begin=lambda abort: self._on_process_started(end_event, abort),
             ) as connection:
                 await self._hold_connection(connection, end_event, timeout_handle)
         except ServerFailed as problem:
@@ -203,9 +203,9 @@ class McpServer:
             self._record_failure(end_event, f"The MCP server {self.name!r} failed: {description}.")
         finally:
             timeout_handle.cancel()
-            self._on_end(end_event)
+            self._on_connection_closed(end_event)
 
-    def _on_begin(self, end_event: asyncio.Event, abort: Callable[[], None]) -> None:
+    def _on_process_started(self, end_event: asyncio.Event, abort: Callable[[], None]) -> None:
         """Store the function that aborts the connection, or call it if the connection was ended already."""
         if end_event.is_set():
             abort()
@@ -213,26 +213,29 @@ class McpServer:
             self._abort_connecting = abort
 
     async def _hold_connection(
-        self, connection: client.Connection, end_event: asyncio.Event, watch: asyncio.TimerHandle
+        self,
+        connection: client.Connection,
+        end_event: asyncio.Event,
+        timeout_handle: asyncio.TimerHandle,
     ) -> None:
         listing = await self._list_tools(connection)
         if end_event.is_set():
             return
-        watch.cancel()
+        timeout_handle.cancel()
         self.listing = listing
         self.instructions = connection.instructions
         self.has_resources = connection.has_resources
         self._connection, self._abort_connecting = connection, None
-        self.state, self.problem, self.failures = "connected", "", 0
+        self.state, self.problem, self.failure_count = "connected", "", 0
         self.is_awaited = True
         self._settled_event.set()
-        listening = asyncio.ensure_future(self._listen_for_changes(connection))
+        listening_task = asyncio.ensure_future(self._listen_for_changes(connection))
         try:
             await end_event.wait()
         finally:
-            listening.cancel()
+            listening_task.cancel()
             with suppress(asyncio.CancelledError):
-                await listening
+                await listening_task
 
     async def _listen_for_changes(self, connection: client.Connection) -> None:
         # Older servers report changes without a request, and some do not report them at all.
@@ -259,12 +262,12 @@ class McpServer:
             return
         self._connection = None
         self.is_awaited = self.state == "connected"
-        self.failures += 1
+        self.failure_count += 1
         self.state, self.problem = "failed", sentence
         end_event.set()
         self._settled_event.set()
 
-    def _on_end(self, end_event: asyncio.Event) -> None:
+    def _on_connection_closed(self, end_event: asyncio.Event) -> None:
         if end_event is not self._end_event:
             return
         self._connection = self._abort_connecting = None

@@ -14,7 +14,7 @@ from typing import Literal
 
 from palimpsest.tools.mcp import client
 from palimpsest.tools.mcp.remote_tools import McpTool, resource_tools, server_of
-from palimpsest.tools.mcp.server import GRACE_SECONDS, MAX_RETRIES, McpServer, State
+from palimpsest.tools.mcp.server import GRACE_SECONDS, MAX_RETRIES, ConnectionState, McpServer
 from palimpsest.tools.mcp.tool_listing import OfferedTool, ToolListing, left_out_texts
 from palimpsest.tools.mcp.values import MAX_DESCRIPTION_CHARS, McpServerSpec
 from palimpsest.tools.registration.builtin_tools import is_reserved_name
@@ -30,7 +30,7 @@ class McpServerStatus:
     """The state of a server, for the user."""
 
     name: str
-    state: State
+    state: ConnectionState
     kind: Literal["stdio", "http"]
     origin: str
     tools: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class McpServers:
         self._is_installed = is_installed
         self._start_refusal = start_refusal
         """Returns why servers of a changed settings file (``origin``) must not be started; empty if they may be."""
-        self._reported_names: set[str] = set()
+        self._reported_problems: set[str] = set()
         self._late_servers: list[McpServer] = []
         """Servers that were still connecting at the newest request."""
         self._is_closed = False
@@ -117,13 +117,13 @@ class McpServers:
         for server in settled_servers:
             if server.state == "failed" and server.is_slow and not self._is_closed:
                 self._connect(server)
-        changed = await asyncio.gather(*(server.refresh_tools() for server in self._servers))
+        have_changed = await asyncio.gather(*(server.refresh_tools() for server in self._servers))
         self._late_servers = [server for server in self._servers if server.state == "connecting"]
-        if not settled_servers and not any(changed):
+        if not settled_servers and not any(have_changed):
             return ()
-        news = self._new_problems(self._update_offered_tools())
-        connected = [server for server in settled_servers if server.state == "connected"]
-        return (*(_ready_sentence(server) for server in connected), *news)
+        new_problems = self._new_problems(self._update_offered_tools())
+        connected_servers = [server for server in settled_servers if server.state == "connected"]
+        return (*(_ready_sentence(server) for server in connected_servers), *new_problems)
 
     async def connect_for_tools(self, tools: Sequence[str]) -> str:
         """Connect servers if one of the tools is unknown; returns the servers' problems if one remains unknown."""
@@ -184,14 +184,14 @@ class McpServers:
 
     async def _wait_until_settled(self, seconds: float, servers: Sequence[McpServer]) -> None:
         """Wait for servers that are connecting, at most ``seconds``."""
-        settling = [asyncio.ensure_future(server.wait_until_settled()) for server in servers]
-        if settling:
-            await asyncio.wait(settling, timeout=seconds)
-        for task in settling:
+        waiting_tasks = [asyncio.ensure_future(server.wait_until_settled()) for server in servers]
+        if waiting_tasks:
+            await asyncio.wait(waiting_tasks, timeout=seconds)
+        for task in waiting_tasks:
             task.cancel()
 
     async def close(self) -> None:
-        """Close every connection, also those being established, with their processes, finally."""
+        """Close every connection, also those being established, with their processes; no server is connected again."""
         self._is_closed = True
         await asyncio.gather(*(server.close_connection() for server in self._servers))
 
@@ -202,28 +202,32 @@ class McpServers:
             return server.spec.refusal
         if not self._is_installed():
             return client.NOT_INSTALLED
-        if server.state == "failed" and server.failures > MAX_RETRIES:
-            return f"{server.problem} {NOT_RETRIED.format(count=server.failures)}"
+        if server.state == "failed" and server.failure_count > MAX_RETRIES:
+            return f"{server.problem} {NOT_RETRIED.format(count=server.failure_count)}"
         return server.problem
 
-    def _new_problems(self, clashes: Sequence[str]) -> list[str]:
+    def _new_problems(self, left_out_sentences: Sequence[str]) -> list[str]:
         problems = [self._problem_of(server) for server in self._servers if server.spec.enabled]
         problems += [
             f"The MCP server {server.name!r} is not ready yet; its tools come with a later step or prompt."
             for server in self._servers
             if server.state == "connecting" and server.is_awaited
         ]
-        current = [sentence for sentence in dict.fromkeys((*problems, *clashes)) if sentence]
-        new = [sentence for sentence in current if sentence not in self._reported_names]
+        current_problems = [
+            sentence for sentence in dict.fromkeys((*problems, *left_out_sentences)) if sentence
+        ]
+        new_problems = [
+            sentence for sentence in current_problems if sentence not in self._reported_problems
+        ]
         # A problem that disappears and returns is reported again.
-        self._reported_names = set(current)
-        return new
+        self._reported_problems = set(current_problems)
+        return new_problems
 
     def _update_offered_tools(self) -> list[str]:
         """Update the registry to the connected servers' tools; returns sentences about tools left out."""
-        clashes: list[str] = []
+        left_out_sentences: list[str] = []
         offered_tools: dict[str, tuple[McpServer, OfferedTool]] = {}
-        names = {
+        names_in_use = {
             name.casefold(): name for name in self._registry.names if not self._is_of_server(name)
         }
         for server in self._servers:
@@ -231,22 +235,24 @@ class McpServers:
                 continue
             problems: list[tuple[str, str]] = []
             for tool in server.listing.offered_tools:
-                conflict = self._name_conflict(tool, server, names)
+                conflict = self._name_conflict(tool, server, names_in_use)
                 if conflict:
                     problems.append((tool.remote.name, conflict))
                 else:
                     offered_tools[tool.name] = (server, tool)
-                    names[tool.name.casefold()] = tool.name
-            clashes += [*server.listing.left_out, *left_out_texts(server.name, problems)]
+                    names_in_use[tool.name.casefold()] = tool.name
+            left_out_sentences += [*server.listing.left_out, *left_out_texts(server.name, problems)]
         self._update_registry(offered_tools)
         self._update_resource_tools()
-        return clashes
+        return left_out_sentences
 
     def _is_of_server(self, name: str) -> bool:
-        offered = self._offered_tools.get(name)
-        return offered is not None and self._registry.resolve(name) is offered
+        offered_tool = self._offered_tools.get(name)
+        return offered_tool is not None and self._registry.resolve(name) is offered_tool
 
-    def _name_conflict(self, tool: OfferedTool, server: McpServer, names: Mapping[str, str]) -> str:
+    def _name_conflict(
+        self, tool: OfferedTool, server: McpServer, names_in_use: Mapping[str, str]
+    ) -> str:
         """Return why a tool cannot be offered under its name; empty if it can."""
         for key in dict.fromkeys((tool.name, tool.permission)):
             if is_reserved_name(key):
@@ -255,37 +261,41 @@ class McpServers:
             owner = server_of(key, [server.name for server in self._servers])
             if owner not in (server.name, None):
                 return f"{key!r} is a name of the server {owner!r}"
-        other = names.get(tool.name.casefold())
-        return f"there is another tool {other!r}" if other is not None else ""
+        other_name = names_in_use.get(tool.name.casefold())
+        return f"there is another tool {other_name!r}" if other_name is not None else ""
 
     def _update_registry(self, tools: Mapping[str, tuple[McpServer, OfferedTool]]) -> None:
         offered_tools: dict[str, McpTool] = {}
         for key, (server, tool) in tools.items():
-            offered = self._offered_tools.get(key)
+            registered_tool = self._offered_tools.get(key)
             # An unchanged tool is not replaced, so that the request's prefix stays cached.
-            if offered is None or offered.server is not server or offered.offered_tool != tool:
-                offered = McpTool(server, tool)
-            offered_tools[key] = offered
+            if (
+                registered_tool is None
+                or registered_tool.server is not server
+                or registered_tool.offered_tool != tool
+            ):
+                registered_tool = McpTool(server, tool)
+            offered_tools[key] = registered_tool
         for key in self._offered_tools.keys() - offered_tools.keys():
             if self._is_of_server(key):
                 self._registry.remove(key)
-        for key, changed in offered_tools.items():
-            if self._registry.resolve(key) is not changed:
-                self._registry.register(changed)
+        for key, offered_tool in offered_tools.items():
+            if self._registry.resolve(key) is not offered_tool:
+                self._registry.register(offered_tool)
         self._offered_tools = offered_tools
 
     def _update_resource_tools(self) -> None:
-        has_resources = bool(self._with_resources())
+        has_resources = bool(self._servers_with_resources())
         if has_resources == self._offers_resources:
             return
         self._offers_resources = has_resources
-        for tool in resource_tools(self._with_resources):
+        for tool in resource_tools(self._servers_with_resources):
             if has_resources:
                 self._registry.register(tool)
             else:
                 self._registry.remove(tool.name)
 
-    def _with_resources(self) -> Sequence[McpServer]:
+    def _servers_with_resources(self) -> Sequence[McpServer]:
         return [
             server
             for server in self._servers

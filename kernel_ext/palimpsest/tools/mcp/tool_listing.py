@@ -39,7 +39,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolListing:
-    """The tools of a server that can be offered, and sentences about those that are left out."""
+    """The tools of a server that can be offered, and one sentence about each that is left out."""
 
     offered_tools: tuple[OfferedTool, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -48,19 +48,21 @@ class ToolListing:
 def list_offered_tools(server: str, tools: Sequence[RemoteTool]) -> ToolListing:
     """Return the offered tools of a server in the order of their names, and sentences about the others."""
     problems: list[tuple[str, str]] = []
-    known_tools: dict[str, RemoteTool] = {}
+    accepted_tools: dict[str, RemoteTool] = {}
     remaining_chars = MAX_SCHEMA_CHARS
     for tool in tools[:MAX_TOOLS]:
-        reason, chars = _refusal_reason(tool, known_tools, remaining_chars)
+        reason, chars = _refusal_reason(tool, accepted_tools, remaining_chars)
         remaining_chars -= chars
         if reason:
             problems.append((tool.name, reason))
         else:
-            known_tools[tool.name] = tool
-    names, taken = offered_names(server, list(known_tools))
-    problems += [(name, f"its name would be that of {_shown_name(other)}") for name, other in taken]
+            accepted_tools[tool.name] = tool
+    names, taken_names = offered_names(server, list(accepted_tools))
+    problems += [
+        (name, f"its name would be that of {_shown_name(other)}") for name, other in taken_names
+    ]
     offered_tools = [
-        OfferedTool(names[name], tool_name(server, name), known_tools[name])
+        OfferedTool(names[name], tool_name(server, name), accepted_tools[name])
         for name in sorted(names)
     ]
     left_out = left_out_texts(server, problems)
@@ -72,12 +74,12 @@ def list_offered_tools(server: str, tools: Sequence[RemoteTool]) -> ToolListing:
 
 
 def _refusal_reason(
-    tool: RemoteTool, known_tools: Mapping[str, RemoteTool], remaining_chars: int
+    tool: RemoteTool, accepted_tools: Mapping[str, RemoteTool], remaining_chars: int
 ) -> tuple[str, int]:
     """Return the reason why a tool cannot be offered (empty if it can), and the size of its schema."""
     if not tool.name:
         return "it has no name", 0
-    if tool.name in known_tools:
+    if tool.name in accepted_tools:
         return "the list has two tools of this name", 0
     if remaining_chars <= 0:
         return f"the schemas of the server have more than {MAX_SCHEMA_CHARS:,} characters", 0
@@ -93,10 +95,10 @@ def left_out_texts(server: str, problems: Sequence[tuple[str, str]]) -> tuple[st
         f"The tool {_shown_name(name)} of the MCP server {server!r} is left out, because {reason}."
         for name, reason in problems[:MAX_NAMED_TOOLS]
     ]
-    unnamed = len(problems) - MAX_NAMED_TOOLS
-    if unnamed > 0:
+    unnamed_count = len(problems) - MAX_NAMED_TOOLS
+    if unnamed_count > 0:
         sentences.append(
-            f"{unnamed} more tools of the MCP server {server!r} are left out for such reasons."
+            f"{unnamed_count} more tools of the MCP server {server!r} are left out for such reasons."
         )
     return tuple(sentences)
 
@@ -107,16 +109,16 @@ def _shown_name(name: str) -> str:
 
 def tool_name(server: str, tool: str) -> str:
     """Return the name of a server's tool, in characters and length that providers accept."""
-    key = f"{sanitize(server)}_{sanitize(tool)}"
-    return key if len(key) <= MAX_NAME_CHARS else _name_with_digest(server, tool)
+    name = f"{sanitize(server)}_{sanitize(tool)}"
+    return name if len(name) <= MAX_NAME_CHARS else _name_with_digest(server, tool)
 
 
 def _name_with_digest(server: str, tool: str) -> str:
     """Return the name with a digest of the server's and the tool's exact names."""
-    exact = f"{server}\n{tool}".encode("utf-8", "surrogatepass")
-    digest = hashlib.sha256(exact).hexdigest()[:DIGEST_DIGITS]
-    key = f"{sanitize(server)}_{sanitize(tool)}"
-    return f"{key[: MAX_NAME_CHARS - DIGEST_DIGITS - 1]}_{digest}"
+    exact_names = f"{server}\n{tool}".encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(exact_names).hexdigest()[:DIGEST_DIGITS]
+    name = f"{sanitize(server)}_{sanitize(tool)}"
+    return f"{name[: MAX_NAME_CHARS - DIGEST_DIGITS - 1]}_{digest}"
 
 
 def offered_names(

@@ -27,11 +27,13 @@ from palimpsest.tools.mcp.values import ServerFailed, untrusted_line
 WATCHDOG = Path(__file__).with_name("watchdog.py")
 MAX_STDERR_BYTES = 4_000
 MAX_PROCESS_END_SECONDS = 2.0
-"""Time for a process to end after its stdin is closed, and again after SIGTERM."""
+"""Maximum time for a process to end after its stdin is closed, and again after SIGTERM."""
 MAX_FLUSH_SECONDS = 0.5
-"""Time in which waiting messages can still be sent before stdin is closed."""
+"""Maximum time in which waiting messages can still be sent before stdin is closed."""
 POLL_SECONDS = 0.01
-PIECE_BYTES = 65_536
+MAX_STDERR_SECONDS = 0.2
+"""Maximum wait for the rest of stderr, after the process has ended."""
+MAX_PIECE_BYTES = 65_536
 
 OnServerEnd = Callable[[str], None]
 """Called when a server ended or was stopped, with the reason as the end of a sentence about it; empty without one."""
@@ -54,8 +56,8 @@ async def pipe_streams(
     # No await before the task group, since a cancellation here would leave the process running.
     stderr.close_write_end()
     send_stream, receive_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    writing, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    has_written = anyio.Event()
+    write_stream, outgoing_stream = anyio.create_memory_object_stream[SessionMessage](0)
+    written_event = anyio.Event()
 
     async def read_messages() -> None:
         async with send_stream:
@@ -69,27 +71,27 @@ async def pipe_streams(
 
     async def write_messages() -> None:
         try:
-            async with outgoing:
-                async for message in outgoing:
+            async with outgoing_stream:
+                async for message in outgoing_stream:
                     text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await process.stdin.send(f"{text}\n".encode("utf-8", "replace"))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
             await send_stream.aclose()
         finally:
-            has_written.set()
+            written_event.set()
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(read_messages)
         tasks.start_soon(write_messages)
         try:
             on_start()
-            yield receive_stream, writing
+            yield receive_stream, write_stream
         finally:
             with anyio.CancelScope(shield=True):
                 receive_stream.close()
-                writing.close()
+                write_stream.close()
                 with anyio.move_on_after(MAX_FLUSH_SECONDS):
-                    await has_written.wait()
+                    await written_event.wait()
                 await _end_process(process)
             tasks.cancel_scope.cancel()
 
@@ -128,11 +130,11 @@ async def _forward_messages(stdout: Any, send_stream: Any) -> None:
     import mcp_types
     from mcp.shared.message import SessionMessage
 
-    lines = MessageSplitter(LINE_END)
+    splitter = MessageSplitter(LINE_END)
     has_listener = True
     with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
         while True:
-            for line in lines.complete_messages(await stdout.receive(PIECE_BYTES)):
+            for line in splitter.complete_messages(await stdout.receive(MAX_PIECE_BYTES)):
                 message: Any
                 try:
                     text = line.decode("utf-8", "replace")
@@ -205,13 +207,13 @@ async def http_streams(
     from mcp.shared._httpx_utils import create_mcp_http_client
 
     # Without compression, since the size of decompressed data cannot be bounded before.
-    uncompressed = {"Accept-Encoding": "identity", **headers}
+    all_headers = {"Accept-Encoding": "identity", **headers}
 
-    async def bound(response: Any) -> None:
+    async def bound_response(response: Any) -> None:
         response.stream = _bounded_stream(response, on_end)
 
-    async with create_mcp_http_client(headers=uncompressed) as client:
-        client.event_hooks["response"].append(bound)
+    async with create_mcp_http_client(headers=all_headers) as client:
+        client.event_hooks["response"].append(bound_response)
         async with streamable_http_client(url, http_client=client) as streams:
             on_start()
             yield streams
@@ -224,16 +226,16 @@ def _bounded_stream(response: Any, on_end: OnServerEnd) -> Any:
     stream = response.stream
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     content_type = response.headers.get("content-type", "").lower()
-    messages = MessageSplitter(EVENT_END if content_type.startswith("text/event-stream") else None)
+    splitter = MessageSplitter(EVENT_END if content_type.startswith("text/event-stream") else None)
 
-    class Bounded(httpx2.AsyncByteStream):
+    class BoundedStream(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             try:
                 _check_uncompressed(encoding)
                 async for piece in stream:
-                    for message in messages.complete_messages(piece):
+                    for message in splitter.complete_messages(piece):
                         yield message
-                yield messages.remaining_bytes()
+                yield splitter.remaining_bytes()
             except MessageTooLarge as problem:
                 on_end(str(problem))
                 raise httpx2.StreamError(str(problem)) from None
@@ -241,7 +243,7 @@ def _bounded_stream(response: Any, on_end: OnServerEnd) -> Any:
         async def aclose(self) -> None:
             await stream.aclose()
 
-    return Bounded()
+    return BoundedStream()
 
 
 def _check_uncompressed(encoding: str) -> None:
@@ -269,12 +271,12 @@ class Stderr:
     def last_line(self) -> str:
         """Return the last line of stderr as the end of a sentence; empty if there is none."""
         self.close_write_end()
-        self._thread.join(0.2)
+        self._thread.join(MAX_STDERR_SECONDS)
         lines = self._newest_bytes.decode("utf-8", "replace").strip().splitlines()
         return f" (it said: {untrusted_line(lines[-1])})" if lines else ""
 
     def _read_stderr(self) -> None:
-        while data := os.read(self._read_fd, PIECE_BYTES):
+        while data := os.read(self._read_fd, MAX_PIECE_BYTES):
             self._newest_bytes = (self._newest_bytes + data)[-MAX_STDERR_BYTES:]
         os.close(self._read_fd)
 

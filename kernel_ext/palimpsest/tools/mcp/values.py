@@ -12,10 +12,14 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.held_secrets import HELD_SECRETS, hold_settings
 from palimpsest.transcript.redaction.secret_removal import scrub_output
 
-TIMEOUT_SECONDS = 60.0
+DEFAULT_TIMEOUT_SECONDS = 60.0
 """Default time limit of one call, enough for servers that control a browser or compile code."""
 MAX_DESCRIPTION_CHARS = 8_000
 """Maximum characters of a tool's description that the model is shown."""
+
+MAX_LINE_CHARS = 200
+RAW_CHARS_PER_SHOWN_CHAR = 8
+"""Characters of an untrusted text that are searched for each one shown, since runs of blanks become one."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -34,7 +38,8 @@ class McpServerSpec:
     """The URL of a server that communicates by streamable HTTP."""
     headers: Mapping[str, str] = field(default_factory=dict)
     enabled: bool = True
-    timeout: float = TIMEOUT_SECONDS
+    timeout: float = DEFAULT_TIMEOUT_SECONDS
+    """Time limit of one call in seconds, as in the settings."""
     origin: str = ""
     """The settings file that configures the server."""
     refusal: str = ""
@@ -100,7 +105,7 @@ class ServerFailed(UserError):
 def expand_variables(text: str, environment: Mapping[str, str]) -> str:
     """Replace ``${NAME}`` by environment variables; raises ServerFailed for one that is not set.
 
-    In this way a settings file can refer to a key without containing it.
+    By such a name a settings file refers to a key without containing it.
     """
 
     def variable_value(match: re.Match[str]) -> str:
@@ -134,14 +139,15 @@ def sanitize(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
-def untrusted_line(text: str, max_chars: int = 200) -> str:
+def untrusted_line(text: str, max_chars: int = MAX_LINE_CHARS) -> str:
     """Return an untrusted text as one line of at most ``max_chars`` characters, without control characters.
 
     Keys are removed before the text is cut, since a part of a key would not be recognised.
     """
     text = scrub_output(text, tuple(HELD_SECRETS))
     printable = "".join(
-        character if character.isprintable() else " " for character in text[: max_chars * 8]
+        character if character.isprintable() else " "
+        for character in text[: max_chars * RAW_CHARS_PER_SHOWN_CHAR]
     )
     line = " ".join(printable.split())
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"

@@ -15,11 +15,12 @@ import time
 
 POLL_SECONDS = 0.5
 GRACE_SECONDS = 1.0
+"""Time between SIGTERM and SIGKILL."""
 
 
 def main() -> int:
     """Run the program; returns its exit code, or 127 when it cannot be run."""
-    parent = os.getppid()
+    parent_pid = os.getppid()
     try:
         child = subprocess.Popen(sys.argv[1:])
     except OSError as problem:
@@ -30,7 +31,7 @@ def main() -> int:
     os.dup2(null_fd, 0)
     os.dup2(null_fd, 1)
     while not _wait_for_end(child):
-        if os.getppid() != parent:
+        if os.getppid() != parent_pid:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             with contextlib.suppress(OSError):
                 os.killpg(0, signal.SIGTERM)

@@ -1,6 +1,6 @@
-"""Apply what a person says of single proposed changes: which are made, with which source, and which are not.
+"""Split the proposed changes of a call by a person's answer: which are made, with which source, and which are rejected.
 
-Border: pure. A change that is left out must not break those that remain, so their places are found anew.
+Border: pure. A rejected change must not break the accepted ones, so their places are computed again without it.
 """
 
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ class DecidedChanges:
 
     accepted: tuple[MadeChange, ...]
     rejected: tuple[MadeChange, ...] = ()
-    rewritten: tuple[str, ...] = ()
+    rewritten_ids: tuple[str, ...] = ()
     """Ids of cells of which the person accepted only a part."""
 
-    def in_order(self, made_changes: Sequence[MadeChange]) -> tuple[MadeChange, ...]:
+    def with_rejected(self, made_changes: Sequence[MadeChange]) -> tuple[MadeChange, ...]:
         """Return the changes that were made and, behind them, those that were rejected."""
         return (*made_changes, *self.rejected)
 
@@ -32,35 +32,43 @@ def decided_changes(changes: Sequence[MadeChange], reply: Reply | None) -> Decid
     decisions = {decision.index: decision for decision in reply.cells or ()}
     accepted: list[MadeChange] = []
     rejected: list[MadeChange] = []
-    rewritten: list[str] = []
+    rewritten_ids: list[str] = []
     for index, change in enumerate(changes):
         decision = decisions.get(index, CellDecision(index=index, accept=True))
         if not decision.accept:
-            state = {"state": "rejected", "by": reply.by, "reason": decision.reason.strip()}
-            rejected.append(change.model_copy(update=state))
+            changed_fields = {
+                "state": "rejected",
+                "by": reply.by,
+                "reason": decision.reason.strip(),
+            }
+            rejected.append(change.model_copy(update=changed_fields))
             continue
         fields: dict[str, object] = {"state": "accepted", "by": reply.by}
         if decision.source is not None and change.action in ("insert", "edit"):
-            rewritten += [change.cell] if decision.source != change.new else []
+            rewritten_ids += [change.cell] if decision.source != change.new else []
             fields["new"] = decision.source
         accepted.append(change.model_copy(update=fields))
-    return DecidedChanges(_with_new_places(accepted, rejected), tuple(rejected), tuple(rewritten))
+    return DecidedChanges(
+        _with_new_places(accepted, rejected), tuple(rejected), tuple(rewritten_ids)
+    )
 
 
 def _with_new_places(
     accepted: Sequence[MadeChange], rejected: Sequence[MadeChange]
 ) -> tuple[MadeChange, ...]:
     """Return the accepted changes with sources and places that hold without the rejected ones."""
-    places = {change.cell: change.after for change in rejected if change.action == "insert"}
+    after_by_rejected_id = {
+        change.cell: change.after for change in rejected if change.action == "insert"
+    }
     sources = {change.cell: change.old for change in rejected if change.action == "edit"}
     sources |= {change.cell: change.new for change in accepted if change.action == "edit"}
-    replaced = []
+    placed_changes = []
     for change in accepted:
         after = change.after
-        while after in places:
-            after = places[after]
+        while after in after_by_rejected_id:
+            after = after_by_rejected_id[after]
         fields: dict[str, object] = {"after": after}
         if change.action == "move":
             fields["old"] = sources.get(change.cell, change.old)
-        replaced.append(change.model_copy(update=fields))
-    return tuple(replaced)
+        placed_changes.append(change.model_copy(update=fields))
+    return tuple(placed_changes)

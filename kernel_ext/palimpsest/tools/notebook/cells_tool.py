@@ -83,11 +83,11 @@ class CellsTool:
         check_source_lengths(arguments.changes)
         # Refusals show sources, so whoever may not read cells may not change them either.
         await context.ask("notebook", ["*"], title="Read the cells of the notebook")
-        file = context.extra_values.get("notebook_file")
+        notebook_file = context.extra_values.get("notebook_file")
         notebook = await own_notebook(
             reader,
             reader.changer,
-            file if isinstance(file, Path) else None,
+            notebook_file if isinstance(notebook_file, Path) else None,
             context.session_id,
             context.root,
             context.extra_values.get("cells_without_page", "refuse"),
@@ -101,7 +101,7 @@ class CellsTool:
             plan.changes, await _ask_permission(context, notebook.path, plan, title, diff)
         )
         made_changes = await _make_changes(context, notebook, decisions)
-        metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decisions.in_order(made_changes))}
+        metadata: dict[str, Any] = {CELLS_KEY: _as_metadata(decisions.with_rejected(made_changes))}
         remaining_runs = _runs_after(plan.runs, made_changes, decisions.rejected)
         context.metadata(outcome_title(notebook.path, made_changes, len(remaining_runs)), metadata)
         changed_text = _changed_text(notebook.path, made_changes, decisions, plan)
@@ -114,8 +114,8 @@ class CellsTool:
             metadata["failed"] = True
         if runs.not_run:
             metadata[FAILURE_LINE] = context.scrubber()(runs.not_run)
-        if runs.seen:
-            metadata[SEEN_KEY] = runs.seen
+        if runs.shown_hashes:
+            metadata[SEEN_KEY] = runs.shown_hashes
         title = outcome_title(notebook.path, made_changes, runs.count)
         return ToolOutcome(title, context.scrubber()(output), metadata, tuple(runs.images))
 
@@ -127,23 +127,23 @@ def _plan(
     reader: NotebookReader,
 ) -> PlannedChanges:
     """Return what is to be done; raises UserError, and records which sources a refusal shows the model."""
-    mentioned = context.extra_values.get("mentioned_cells")
+    get_mentioned = context.extra_values.get("mentioned_cells")
     planner = ChangePlanner(
-        notebook=notebook.path,
+        notebook_path=notebook.path,
         cells=[replace(cell) for cell in notebook.cells],
-        find=notebook.cell_id,
-        seen=seen_sources(context.messages, reader.recorded_runs(), reader.kernel),
-        mentioned=mentioned() if callable(mentioned) else frozenset(),
-        prompt_cell=_prompt_cell(context),
+        find_id=notebook.cell_id,
+        seen_sources=seen_sources(context.messages, reader.recorded_runs(), reader.kernel),
+        mentioned_names=get_mentioned() if callable(get_mentioned) else frozenset(),
+        prompt_cell_id=_prompt_cell_id(context),
     )
     try:
         return planner.plan(requested)
     except UnseenCells as unseen:
-        context.metadata(None, {SEEN_KEY: unseen.marks, FAILURE_LINE: unseen.summary})
+        context.metadata(None, {SEEN_KEY: unseen.source_hashes, FAILURE_LINE: unseen.summary})
         raise UserError(context.scrubber()(str(unseen))) from None
 
 
-def _prompt_cell(context: ToolContext) -> str | None:
+def _prompt_cell_id(context: ToolContext) -> str | None:
     infos = (message.info for message in reversed(context.messages))
     prompts = (info for info in infos if isinstance(info, UserMessage) and not info.by_engine)
     prompt = next(prompts, None)
@@ -151,11 +151,11 @@ def _prompt_cell(context: ToolContext) -> str | None:
 
 
 async def _ask_permission(
-    context: ToolContext, notebook: str, plan: PlannedChanges, title: str, diff: str
+    context: ToolContext, notebook_path: str, plan: PlannedChanges, title: str, diff: str
 ) -> Reply | None:
     """Return the user's answer, None where nothing had to be asked; marks the changes of a refused call as rejected."""
     actions = [change.action for change in plan.changes] + ["run"] * bool(plan.runs)
-    patterns = [f"{action} {notebook}" for action in dict.fromkeys(actions)]
+    patterns = [f"{action} {notebook_path}" for action in dict.fromkeys(actions)]
     other_patterns: dict[str, list[str]] = {}
     if plan.runs:
         other_patterns["python"] = [run.source for run in plan.runs]
@@ -167,15 +167,15 @@ async def _ask_permission(
             "cells",
             patterns,
             title=title,
-            always=() if WILDCARDS & set(notebook) else patterns,
+            always=() if WILDCARDS & set(notebook_path) else patterns,
             diff=diff,
             other_patterns=other_patterns or None,
         )
     except (PermissionDenied, Aborted) as refusal:
         denied_by = getattr(refusal, "denied_by", None) or "cancel"
         reason = getattr(refusal, "reason", "") or ""
-        state = {"state": "rejected", "by": denied_by, "reason": reason}
-        rejected = [change.model_copy(update=state) for change in plan.changes]
+        changed_fields = {"state": "rejected", "by": denied_by, "reason": reason}
+        rejected = [change.model_copy(update=changed_fields) for change in plan.changes]
         context.metadata(None, {CELLS_KEY: _as_metadata(rejected)})
         raise
 
@@ -189,7 +189,7 @@ async def _make_changes(
         return ()
     plain_changes = [CellChange.model_validate(_fields_of(change)) for change in changes]
     try:
-        results = await notebook.change(plain_changes, _origin(context))
+        results = await notebook.change(plain_changes, _change_origin(context))
         problems = [result for result in results if result.problem is not None]
         if problems:
             raise _problem_error(context, problems, changes)
@@ -206,13 +206,13 @@ def _fields_of(change: MadeChange) -> dict[str, Any]:
     return {name: getattr(change, name) for name in CellChange.model_fields}
 
 
-def _origin(context: ToolContext) -> CellOrigin:
-    number = context.extra_values.get("request_number")
+def _change_origin(context: ToolContext) -> CellOrigin:
+    get_number = context.extra_values.get("request_number")
     return CellOrigin(
         session=context.session_id,
         message=context.message_id,
         call=context.call_id,
-        request=number(context.message_id) if callable(number) else None,
+        request=get_number(context.message_id) if callable(get_number) else None,
     )
 
 
@@ -231,7 +231,7 @@ def _problem_error(
             "agent": "is a prompt of the user now. Leave it as it is.",
         }.get(result.problem or "", "is not in the notebook any more.")
         sentences.append(f"{label} {sentence}")
-    marks = {
+    source_hashes = {
         result.cell: source_hash(result.source)
         for result in problems
         if result.problem == "changed" and result.source is not None
@@ -239,20 +239,26 @@ def _problem_error(
     heading = "Nothing was changed and nothing run"
     # What a cell holds now stands in the second line of its sentence.
     summary = f"{heading}: {sentences[0].splitlines()[0].removesuffix(' It holds now:')}"
-    more = f" So with {len(sentences) - 1} more." if len(sentences) > 1 else ""
-    context.metadata(None, {SEEN_KEY: marks, FAILURE_LINE: f"{summary}{more}"})
+    others_text = f" So with {len(sentences) - 1} more." if len(sentences) > 1 else ""
+    context.metadata(None, {SEEN_KEY: source_hashes, FAILURE_LINE: f"{summary}{others_text}"})
     return UserError(context.scrubber()("\n".join([f"{heading}.", *sentences])))
 
 
 def _changed_text(
-    notebook: str, changes: Sequence[MadeChange], decisions: DecidedChanges, plan: PlannedChanges
+    notebook_path: str,
+    changes: Sequence[MadeChange],
+    decisions: DecidedChanges,
+    plan: PlannedChanges,
 ) -> str:
     lines = []
     if changes:
-        lines += [f"Changed {notebook}:", *(change_line(change, plan.labels) for change in changes)]
+        lines += [
+            f"Changed {notebook_path}:",
+            *(change_line(change, plan.labels) for change in changes),
+        ]
         lines += plan.notes
     for change in changes:
-        if change.cell in decisions.rewritten:
+        if change.cell in decisions.rewritten_ids:
             lines.append(
                 f"The user accepted only a part of {plan.labels[change.cell]}, which holds now:\n{change.new}"
             )
@@ -268,17 +274,19 @@ def _runs_after(
     runs: Sequence[PlannedRun], changes: Sequence[MadeChange], rejected: Sequence[MadeChange]
 ) -> list[PlannedRun]:
     """Return the runs with the sources that the cells have now, without cells whose change was rejected."""
-    sources = {change.cell: change.new for change in changes if change.action in ("insert", "edit")}
-    without = {change.cell for change in rejected}
+    new_sources = {
+        change.cell: change.new for change in changes if change.action in ("insert", "edit")
+    }
+    rejected_ids = {change.cell for change in rejected}
     return [
-        replace(run, source=sources.get(run.cell) or run.source)
+        replace(run, source=new_sources.get(run.cell_id) or run.source)
         for run in runs
-        if run.cell not in without
+        if run.cell_id not in rejected_ids
     ]
 
 
 @dataclass(slots=True)
-class _RunOutcome:
+class _RunsOutcome:
     """What came out of the cells that were run."""
 
     count: int = 0
@@ -286,20 +294,20 @@ class _RunOutcome:
     sections: list[str] = field(default_factory=list)
     images: list[Attachment] = field(default_factory=list)
     has_failed: bool = False
-    seen: dict[str, str] = field(default_factory=dict)
-    """Hashes of sources that it shows, by cell id."""
+    shown_hashes: dict[str, str] = field(default_factory=dict)
+    """Hashes of the sources that the sections show, by cell id."""
     not_run: str = ""
     """Why a cell was not run, in one sentence; empty where each was."""
 
 
 async def _run_cells(
     context: ToolContext, notebook: OwnNotebook, runs: Sequence[PlannedRun]
-) -> _RunOutcome:
+) -> _RunsOutcome:
     """Run cells one after the other, until one fails, as a person's Run All does."""
-    outcome = _RunOutcome()
+    outcome = _RunsOutcome()
     for index, run in enumerate(runs):
         try:
-            run_record = await notebook.run(run.cell, run.source, context.abort)
+            run_record = await notebook.run(run.cell_id, run.source, context.abort)
         except (UserError, Aborted) as error:
             if isinstance(error, Aborted) and not outcome.sections:
                 raise
@@ -308,7 +316,7 @@ async def _run_cells(
             source = error.result.source if isinstance(error, CellNotRun) else None
             if source is not None:
                 outcome.sections.append(f"{run.label} holds now:\n{source}")
-                outcome.seen[run.cell] = source_hash(source)
+                outcome.shown_hashes[run.cell_id] = source_hash(source)
             outcome.has_failed = True
         else:
             outcome.count += 1
@@ -327,7 +335,7 @@ def _run_text(run: PlannedRun, run_record: CellRun) -> str:
     number = f" as [{run_record.number}]" if run_record.number is not None else ""
     status = "" if run_record.status == "ok" else f", {run_record.status}"
     outputs = [output_section(output) for output in run_record.outputs] or ["(no output)"]
-    return "\n\n".join([f"[ran {run.label} id={run.cell}{number}{status}]", *outputs])
+    return "\n\n".join([f"[ran {run.label} id={run.cell_id}{number}{status}]", *outputs])
 
 
 def _as_metadata(changes: Sequence[MadeChange]) -> list[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Changes of cells in words: their count for a title, their difference for a question, their lines for the model."""
+"""Describe changes of cells: counted for a title, as a difference for a question, as lines for the model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,43 +14,47 @@ _PAST: Mapping[CellAction, str] = {
 }
 
 
-def question_title(notebook: str, changes: Sequence[CellChange], runs: Sequence[PlannedRun]) -> str:
+def question_title(
+    notebook_path: str, changes: Sequence[CellChange], runs: Sequence[PlannedRun]
+) -> str:
     """Return what is asked for, such as ``a.ipynb: 2 to insert, 1 to run``."""
     counts = {f"to {action}": count for action, count in _counted_actions(changes).items()}
-    return _title(notebook, {**counts, "to run": len(runs)})
+    return _title(notebook_path, {**counts, "to run": len(runs)})
 
 
-def outcome_title(notebook: str, changes: Sequence[CellChange], run_count: int) -> str:
+def outcome_title(notebook_path: str, changes: Sequence[CellChange], run_count: int) -> str:
     """Return what was done in a notebook, such as ``a.ipynb: 2 inserted, 1 run``."""
     counts = {_PAST[action]: count for action, count in _counted_actions(changes).items()}
-    return _title(notebook, {**counts, "run": run_count})
+    return _title(notebook_path, {**counts, "run": run_count})
 
 
 def _counted_actions(changes: Sequence[CellChange]) -> dict[CellAction, int]:
     return {action: sum(change.action == action for change in changes) for action in _PAST}
 
 
-def _title(notebook: str, counts: Mapping[str, int]) -> str:
-    counted = [f"{count} {name}" for name, count in counts.items() if count]
-    return f"{notebook}: {', '.join(counted) or 'not changed'}"
+def _title(notebook_path: str, counts: Mapping[str, int]) -> str:
+    phrases = [f"{count} {name}" for name, count in counts.items() if count]
+    return f"{notebook_path}: {', '.join(phrases) or 'not changed'}"
 
 
 def changes_difference(
-    notebook: str,
+    notebook_path: str,
     changes: Sequence[CellChange],
     runs: Sequence[PlannedRun],
     labels: Mapping[str, str],
 ) -> str:
     """Return one unified difference of all changes, and the sources that are to be run without a change."""
-    name = " ".join(notebook.split())
-    pieces = [_difference(f"{name} {labels[change.cell]}", change, labels) for change in changes]
-    changed = {change.cell for change in changes if change.action in ("insert", "edit")}
-    pieces += [
-        _unchanged(f"{name} {run.label}, to be run", run.source)
-        for run in runs
-        if run.cell not in changed
+    name = " ".join(notebook_path.split())
+    differences = [
+        _difference(f"{name} {labels[change.cell]}", change, labels) for change in changes
     ]
-    return "".join(pieces)
+    changed_ids = {change.cell for change in changes if change.action in ("insert", "edit")}
+    differences += [
+        _source_text(f"{name} {run.label}, to be run", run.source)
+        for run in runs
+        if run.cell_id not in changed_ids
+    ]
+    return "".join(differences)
 
 
 def change_line(change: CellChange, labels: Mapping[str, str]) -> str:
@@ -74,16 +78,16 @@ def _difference(name: str, change: CellChange, labels: Mapping[str, str]) -> str
         name = f"{name}{kind} {_place_text(change, labels)}"
     elif change.action == "delete":
         name = f"{name}, deleted"
-    text = unified_difference(_lines(change.old), _lines(change.new), name)
+    text = unified_difference(_with_line_end(change.old), _with_line_end(change.new), name)
     return text or f"--- a/{name}\n+++ b/{name}\n"
 
 
-def _unchanged(name: str, source: str) -> str:
+def _source_text(name: str, source: str) -> str:
     lines = source.split("\n")
-    size = f"1,{len(lines)}"
+    line_range = f"1,{len(lines)}"
     body = "".join(f" {line}\n" for line in lines)
-    return f"--- a/{name}\n+++ b/{name}\n@@ -{size} +{size} @@\n{body}"
+    return f"--- a/{name}\n+++ b/{name}\n@@ -{line_range} +{line_range} @@\n{body}"
 
 
-def _lines(source: str | None) -> str:
+def _with_line_end(source: str | None) -> str:
     return f"{source}\n" if source else ""

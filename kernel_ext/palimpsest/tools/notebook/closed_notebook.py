@@ -25,7 +25,7 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 
 ORIGIN_KEY = "palimpsest"
 """Key in a cell's metadata: where its source comes from, as ``CellOrigin``."""
-ONLY_IN_PAGES = "No open page shows {name}, so its cells cannot be run. Ask the user to open it in JupyterLab, or use the python tool."
+RUNS_NEED_PAGE = "No open page shows {name}, so its cells cannot be run. Ask the user to open it in JupyterLab, or use the python tool."
 MAY_BE_OPEN = (
     "No open page shows {name}, and whether another editor has it open is not known, so it was not changed. Ask the user to open "
     'it in JupyterLab, or to set cells_without_page = "write"; or give the cells in your answer.'
@@ -33,7 +33,7 @@ MAY_BE_OPEN = (
 CHANGED_ON_DISK = (
     "{name} was changed on the disk meanwhile, so nothing was written. Read the notebook again."
 )
-TOO_OLD = (
+TOO_OLD_FORMAT = (
     "{name} is of an older notebook format, whose cells have no ids, so it was not changed. Ask the user to open and save it in "
     "JupyterLab."
 )
@@ -61,18 +61,18 @@ class ClosedNotebook:
         notebook = cls(path, name, hidden_runs, data)
         document = notebook._document()
         if document.get("nbformat") != 4 or any("id" not in cell for cell in document["cells"]):
-            raise UserError(TOO_OLD.format(name=name))
+            raise UserError(TOO_OLD_FORMAT.format(name=name))
         return notebook
 
-    def as_shown(self) -> PageNotebook:
+    def page_notebook(self) -> PageNotebook:
         """Return the notebook as a page would show it, hidden cells without their sources."""
         return PageNotebook(
-            path=self.name, cells=tuple(self._as_shown(cell) for cell in self._document()["cells"])
+            path=self.name, cells=tuple(self._page_cell(cell) for cell in self._document()["cells"])
         )
 
     async def change(
         self,
-        notebook: str,
+        notebook_path: str,
         changes: Sequence[CellChange],
         origin: CellOrigin | None,
         session_id: str | None = None,
@@ -80,15 +80,19 @@ class ClosedNotebook:
         skip_older: bool = False,
     ) -> tuple[CellResult, ...]:
         """Make all of the changes or none, and return one result for each; raises UserError."""
-        del notebook, session_id, skip_older  # of the pages there is none, and this is the notebook
-        return await asyncio.to_thread(self._change, changes, origin)
+        del (
+            notebook_path,
+            session_id,
+            skip_older,
+        )  # no page shows the notebook, and this object changes it alone
+        return await asyncio.to_thread(self._change_file, changes, origin)
 
     async def run(
-        self, notebook: str, cell: str, source: str, *, abort: Abort, session_id: str
+        self, notebook_path: str, cell_id: str, source: str, *, abort: Abort, session_id: str
     ) -> CellRun:
         """Raise NoPage, since only a page runs cells."""
-        del notebook, cell, source, abort, session_id
-        raise NoPage(ONLY_IN_PAGES.format(name=self.name))
+        del notebook_path, cell_id, source, abort, session_id
+        raise NoPage(RUNS_NEED_PAGE.format(name=self.name))
 
     def was_closed(self, own_path: Path) -> bool:
         """Return whether this is the notebook of that path."""
@@ -105,7 +109,7 @@ class ClosedNotebook:
             raise UserError(UNREADABLE.format(name=self.name))
         return dict(document)
 
-    def _as_shown(self, cell: dict[str, Any]) -> PageCell:
+    def _page_cell(self, cell: dict[str, Any]) -> PageCell:
         number = cell.get("execution_count")
         is_hidden = is_hidden_cell(cell, self.hidden_runs)
         return PageCell(
@@ -116,12 +120,12 @@ class ClosedNotebook:
             hidden=is_hidden,
         )
 
-    def _change(
+    def _change_file(
         self, changes: Sequence[CellChange], origin: CellOrigin | None
     ) -> tuple[CellResult, ...]:
         document = self._document()
         cells = document["cells"]
-        results = tuple(self._apply(cells, change, origin) for change in changes)
+        results = tuple(self._apply_change(cells, change, origin) for change in changes)
         if any(result.problem is not None for result in results):
             return results
         data = _file_bytes(document, self._data)
@@ -135,10 +139,10 @@ class ClosedNotebook:
         self._data = data
         return results
 
-    def _apply(
+    def _apply_change(
         self, cells: list[dict[str, Any]], change: CellChange, origin: CellOrigin | None
     ) -> CellResult:
-        """Make one change in a list of cells, or return why not."""
+        """Make one change in a list of cells; the result says why it could not be made."""
         ids = [cell["id"] for cell in cells]
         if change.after is not None and change.after not in ids:
             return CellResult(cell=change.cell, problem="missing")
@@ -151,10 +155,10 @@ class ClosedNotebook:
             return CellResult(cell=change.cell, problem="missing")
         index = ids.index(change.cell)
         cell = cells[index]
-        if problem := self._problem(cell, change):
+        if problem := self._refusal(cell, change):
             return problem
         if change.action == "edit":
-            cell["source"] = _lines_as(change.new or "", cell.get("source"))
+            cell["source"] = _source_in_form(change.new or "", cell.get("source"))
             _set_origin(cell, origin)
             return CellResult(cell=change.cell)
         del cells[index]
@@ -164,12 +168,12 @@ class ClosedNotebook:
         cells.insert(_place_after([other["id"] for other in cells], change.after), cell)
         return CellResult(cell=change.cell, was_after=was_after)
 
-    def _problem(self, cell: dict[str, Any], change: CellChange) -> CellResult | None:
+    def _refusal(self, cell: dict[str, Any], change: CellChange) -> CellResult | None:
         if is_hidden_cell(cell, self.hidden_runs):
             return CellResult(cell=change.cell, problem="hidden")
         metadata = cell.get("metadata") or {}
-        lock = "editable" if change.action == "edit" else "deletable"
-        if change.action != "move" and metadata.get(lock) is False:
+        lock_key = "editable" if change.action == "edit" else "deletable"
+        if change.action != "move" and metadata.get(lock_key) is False:
             return CellResult(cell=change.cell, problem="locked")
         source = joined_text(cell.get("source"))
         if source != (change.old or ""):
@@ -184,7 +188,7 @@ def _place_after(ids: Sequence[str], after: str | None) -> int:
 def _new_cell(
     change: CellChange, cells: Sequence[dict[str, Any]], origin: CellOrigin | None
 ) -> dict[str, Any]:
-    source = _lines_as(change.new or "", cells[0].get("source") if cells else [])
+    source = _source_in_form(change.new or "", cells[0].get("source") if cells else [])
     if change.restored is not None:
         return {**change.restored, "id": change.cell, "source": source}
     is_code = change.kind == "code"
@@ -196,9 +200,9 @@ def _new_cell(
     return cell
 
 
-def _lines_as(source: str, like: Any) -> str | list[str]:
+def _source_in_form(source: str, other_source: Any) -> str | list[str]:
     """Return a source as one text or as lines, in the form that another cell of the file has."""
-    return source if isinstance(like, str) else source.splitlines(keepends=True)
+    return source if isinstance(other_source, str) else source.splitlines(keepends=True)
 
 
 def _set_origin(cell: dict[str, Any], origin: CellOrigin | None) -> None:
@@ -210,19 +214,21 @@ def _set_origin(cell: dict[str, Any], origin: CellOrigin | None) -> None:
     cell["metadata"] = metadata
 
 
-def _file_bytes(document: dict[str, Any], before: bytes) -> bytes:
+def _file_bytes(document: dict[str, Any], old_bytes: bytes) -> bytes:
     """Return a notebook's file in the form that it had: indentation, escapes, line ends and the end of the file."""
-    text = before.decode("utf-8-sig")
+    text = old_bytes.decode("utf-8-sig")
     indent = _INDENT.search(text)
-    form: dict[str, Any] = {"indent": indent[1], "separators": (",", ": ")} if indent else {}
-    new = json.dumps(document, ensure_ascii=text.isascii() and "\\u" in text, **form)
-    if not _is_encodable(new):
-        new = json.dumps(document, **form)
+    json_options: dict[str, Any] = (
+        {"indent": indent[1], "separators": (",", ": ")} if indent else {}
+    )
+    new_text = json.dumps(document, ensure_ascii=text.isascii() and "\\u" in text, **json_options)
+    if not _is_encodable(new_text):
+        new_text = json.dumps(document, **json_options)
     if "\r\n" in text:
-        new = new.replace("\n", "\r\n")
-    end = text[len(text.rstrip()) :]
-    marker = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
-    return marker + (new + end).encode()
+        new_text = new_text.replace("\n", "\r\n")
+    text_end = text[len(text.rstrip()) :]
+    byte_order_mark = b"\xef\xbb\xbf" if old_bytes.startswith(b"\xef\xbb\xbf") else b""
+    return byte_order_mark + (new_text + text_end).encode()
 
 
 def _is_encodable(text: str) -> bool:

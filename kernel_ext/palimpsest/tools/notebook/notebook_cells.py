@@ -31,8 +31,9 @@ from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebo
 from palimpsest.transcript.errors import NotFound
 
 MAX_FILE_BYTES = 64_000_000
-"""Largest notebook file that is read; of a larger one, only the recorded cells are known."""
+"""Maximum bytes of a notebook file that is read; of a larger one, only the recorded cells are known."""
 _OUTPUT_KINDS: dict[str, OutputKind] = {"execute_result": "result", "display_data": "display"}
+MAX_MIME_CHARS = 100
 _IMAGE_TYPES = ("image/png", "image/jpeg")
 
 
@@ -77,7 +78,7 @@ def cells_of_pages(
     pages: Sequence[PageNotebook], recorded_runs: NotebookRuns, own_path: Path | None
 ) -> KnownCells:
     """Return the cells of live pages with their recorded runs; ``own_path`` is the session's notebook."""
-    newest_runs, without_id = _newest_runs(recorded_runs)
+    newest_runs, runs_without_id = _newest_runs(recorded_runs)
     cells: list[KnownCell] = []
     hidden_count = 0
     present_ids: set[str] = set()
@@ -90,37 +91,37 @@ def cells_of_pages(
                 continue
             cells.append(_live_cell(cell, run, page.path))
     deleted_ids = recorded_runs.deleted_cells.union(*(page.deleted for page in pages)) - present_ids
-    not_in_pages = [
+    runs_not_in_pages = [
         run for cell_id, run in newest_runs.items() if cell_id not in present_ids | deleted_ids
     ]
-    recorded_only = _only_recorded([*not_in_pages, *without_id])
-    deleted = sorted(
+    recorded_cells = _recorded_cells([*runs_not_in_pages, *runs_without_id])
+    deleted_runs = sorted(
         (run for cell_id, run in newest_runs.items() if cell_id in deleted_ids and not run.hidden),
         key=lambda run: run.serial,
     )
-    visible_cells = [known_cell for known_cell in recorded_only if not known_cell.run.hidden]
+    visible_cells = [known_cell for known_cell in recorded_cells if not known_cell.run.hidden]
     return KnownCells(
         "page",
         (*cells, *visible_cells),
-        hidden_count=hidden_count + len(recorded_only) - len(visible_cells),
-        deleted_runs=tuple(deleted),
+        hidden_count=hidden_count + len(recorded_cells) - len(visible_cells),
+        deleted_runs=tuple(deleted_runs),
     )
 
 
 def cells_of_file(file: Path | None, recorded_runs: NotebookRuns) -> KnownCells:
     """Return the cells in the order of the saved file, then those that are only recorded."""
-    saved, saved_at = _saved_cells(file, hidden_runs(recorded_runs))
-    newest_runs, without_id = _newest_runs(recorded_runs)
+    saved_cells, saved_at = _saved_cells(file, hidden_runs(recorded_runs))
+    newest_runs, runs_without_id = _newest_runs(recorded_runs)
     cells: list[KnownCell] = []
-    for cell in saved:
+    for cell in saved_cells:
         if cell.run.cell_id in recorded_runs.deleted_cells:
             continue
         run = newest_runs.pop(cell.run.cell_id or "", None)
         cells.append(cell if run is None else replace(cell, run=run, recorded=True))
-    not_in_file = [
+    runs_not_in_file = [
         run for cell_id, run in newest_runs.items() if cell_id not in recorded_runs.deleted_cells
     ]
-    cells += _only_recorded([*not_in_file, *without_id])
+    cells += _recorded_cells([*runs_not_in_file, *runs_without_id])
     visible_cells = tuple(known_cell for known_cell in cells if not known_cell.run.hidden)
     return KnownCells(
         "record" if saved_at is None else "file",
@@ -132,7 +133,7 @@ def cells_of_file(file: Path | None, recorded_runs: NotebookRuns) -> KnownCells:
 
 def outputs_of(cell: PageCell) -> tuple[RecordedOutput, ...]:
     """Return the outputs that a page sent for a cell."""
-    return tuple(_saved_output(output) for output in cell.outputs)
+    return tuple(_document_output(output) for output in cell.outputs)
 
 
 def is_own_notebook(page_path: str, own_path: Path | None) -> bool:
@@ -142,16 +143,16 @@ def is_own_notebook(page_path: str, own_path: Path | None) -> bool:
 
 def _newest_runs(recorded_runs: NotebookRuns) -> tuple[dict[str, CellRun], list[CellRun]]:
     newest_runs: dict[str, CellRun] = {}
-    without_id: list[CellRun] = []
+    runs_without_id: list[CellRun] = []
     for run in recorded_runs.runs:
         if run.cell_id is not None:
             newest_runs[run.cell_id] = run
         else:
-            without_id.append(run)
-    return newest_runs, without_id
+            runs_without_id.append(run)
+    return newest_runs, runs_without_id
 
 
-def _only_recorded(runs: Iterable[CellRun]) -> list[KnownCell]:
+def _recorded_cells(runs: Iterable[CellRun]) -> list[KnownCell]:
     return [
         KnownCell("code", run, recorded=True) for run in sorted(runs, key=lambda run: run.serial)
     ]
@@ -200,7 +201,7 @@ def _saved_cell(cell: dict[str, Any], hidden_runs: HiddenRuns) -> KnownCell:
     hidden_by: HiddenBy = "tag" if has_hidden_tag(cell.get("metadata")) else "private"
     number, cell_id = cell.get("execution_count"), cell.get("id")
     outputs = [
-        _saved_output(output) for output in cell.get("outputs") or () if isinstance(output, dict)
+        _document_output(output) for output in cell.get("outputs") or () if isinstance(output, dict)
     ]
     run = CellRun(
         serial=0,
@@ -215,7 +216,7 @@ def _saved_cell(cell: dict[str, Any], hidden_runs: HiddenRuns) -> KnownCell:
     return KnownCell(str(cell.get("cell_type", "code")), run, recorded=False)
 
 
-def _saved_output(output: dict[str, Any]) -> RecordedOutput:
+def _document_output(output: dict[str, Any]) -> RecordedOutput:
     output_type = output.get("output_type")
     if output_type == "stream":
         is_stderr = output.get("name") == "stderr"
@@ -231,12 +232,12 @@ def _saved_output(output: dict[str, Any]) -> RecordedOutput:
         _OUTPUT_KINDS.get(str(output_type), "display"),
         joined_text(bundle.get("text/plain")),
         markup="" if bundle.get("text/plain") else joined_text(bundle.get("text/markdown")),
-        mimes=tuple(str(mime)[:100] for mime in bundle if mime != "text/plain"),
-        image=_saved_image(bundle),
+        mimes=tuple(str(mime)[:MAX_MIME_CHARS] for mime in bundle if mime != "text/plain"),
+        image=_document_image(bundle),
     )
 
 
-def _saved_image(bundle: dict[str, Any]) -> tuple[str, bytes] | None:
+def _document_image(bundle: dict[str, Any]) -> tuple[str, bytes] | None:
     for mime in _IMAGE_TYPES:
         content = bundle.get(mime)
         if content:
@@ -257,15 +258,15 @@ def joined_text(text: Any) -> str:
 def find_cell(known_cells: KnownCells, cell_name: str) -> KnownCell:
     """Return the cell with this number or id; raises NotFound with the numbers that there are.
 
-    Of several cells with the same number it is the one that ran last.
+    Of several cells with the same number, the one that ran last is returned.
     """
     cells = known_cells.cells
     number_or_id = cell_name.strip("[]# ").removeprefix("cell ").removeprefix("id=").strip()
     if number_or_id.isdecimal():
         # A restarted kernel counts from 1 again.
-        numbered = [entry for entry in cells if entry.run.number == int(number_or_id)]
-        if numbered:
-            return max(numbered, key=lambda cell: (cell.recorded, cell.run.serial))
+        cells_of_number = [entry for entry in cells if entry.run.number == int(number_or_id)]
+        if cells_of_number:
+            return max(cells_of_number, key=lambda cell: (cell.recorded, cell.run.serial))
     for cell in cells:
         if cell.run.cell_id == number_or_id:
             return cell

@@ -37,11 +37,13 @@ from palimpsest.transcript.parts import Attachment
 MAX_PAGE_SECONDS = 2.0
 """Maximum wait for a page; a hidden or dead tab must not delay the turn."""
 MAX_OUTLINE_OUTPUT_CHARS = 400
-"""Characters that the page sends of each output for an outline, which shows only kinds and sizes of outputs."""
-MAX_OUTPUT_CHARS = 48_000
-"""Characters that the page sends of each output of a single requested cell."""
+"""Maximum characters that the page sends of each output for an outline, which shows only kinds and sizes of outputs."""
+MAX_CELL_OUTPUT_CHARS = 48_000
+"""Maximum characters that the page sends of each output of a single requested cell."""
 MAX_CELLS = 300
 """Maximum cells of an outline."""
+MAX_SUMMARIES = 6
+"""Maximum outputs of a cell that its line in an outline summarises."""
 MAX_IMAGES = 4
 MAX_LINE_CHARS = 90
 SHORTENED_MARK = "characters left out]"
@@ -109,17 +111,17 @@ def _is_shown_whole(cell: KnownCell) -> bool:
 async def _known_cells(reader: NotebookReader, context: ToolContext) -> KnownCells:
     """Return the cells of the live page, or without a page those of record and file."""
     notebook_file = context.extra_values.get("notebook_file")
-    file = notebook_file if isinstance(notebook_file, Path) else None
+    own_path = notebook_file if isinstance(notebook_file, Path) else None
     pages = await reader.page(CellsWanted(output_chars=MAX_OUTLINE_OUTPUT_CHARS), MAX_PAGE_SECONDS)
     recorded_runs = reader.recorded_runs()
     if pages:
-        return cells_of_pages(pages, recorded_runs, file)
-    return await asyncio.to_thread(cells_of_file, file, recorded_runs)
+        return cells_of_pages(pages, recorded_runs, own_path)
+    return await asyncio.to_thread(cells_of_file, own_path, recorded_runs)
 
 
 async def _with_outputs(cell: KnownCell, reader: NotebookReader) -> KnownCell:
     """Return a cell that did not run here with the outputs of the page."""
-    request = CellsWanted(cell.run.cell_id, MAX_OUTPUT_CHARS, images=True)
+    request = CellsWanted(cell.run.cell_id, MAX_CELL_OUTPUT_CHARS, images=True)
     for page in await reader.page(request, MAX_PAGE_SECONDS) or ():
         for entry in page.cells:
             if entry.id == cell.run.cell_id and page.path == cell.notebook and not entry.hidden:
@@ -145,10 +147,10 @@ def _outline(known_cells: KnownCells, recorded_runs: NotebookRuns) -> str:
     if len(known_cells.cells) > MAX_CELLS:
         lines.append(f"({len(known_cells.cells) - MAX_CELLS} more cells are not listed.)")
     if known_cells.deleted_runs:
-        deleted = ", ".join(
+        deleted_text = ", ".join(
             f"[{run.number or ' '}] {_first_line(run.source)}" for run in known_cells.deleted_runs
         )
-        lines.append(f"Deleted from the notebook since they ran: {deleted}")
+        lines.append(f"Deleted from the notebook since they ran: {deleted_text}")
     if known_cells.hidden_count:
         lines.append(
             f"({_count_text(known_cells.hidden_count, 'cell')} kept from you by the user.)"
@@ -163,11 +165,11 @@ def _outline(known_cells: KnownCells, recorded_runs: NotebookRuns) -> str:
 def _earlier_cells(cells: Sequence[tuple[int, str]]) -> list[str]:
     """Return lines about cells that ran before the recording, without the source of those that may be hidden."""
     cell_list = ", ".join(f"[{number}] {_first_line(source)}" for number, source in cells if source)
-    without_source = sum(not source for _, source in cells)
+    unknown_count = sum(not source for _, source in cells)
     lines = [f"Before the agent was loaded, outputs unknown: {cell_list}"] if cell_list else []
-    if without_source:
+    if unknown_count:
         lines.append(
-            f"({_count_text(without_source, 'cell')} ran before the agent was loaded. Whether the user keeps any of them from you is "
+            f"({_count_text(unknown_count, 'cell')} ran before the agent was loaded. Whether the user keeps any of them from you is "
             "not known, so they are not told.)"
         )
     return lines
@@ -192,10 +194,10 @@ def _introduction(known_cells: KnownCells) -> str:
         )
     if known_cells.origin == "record":
         return "As this kernel recorded them; no page answers, and the notebook is not saved where it can be read:"
-    run_here = sum(entry.recorded for entry in cells)
+    recorded_count = sum(entry.recorded for entry in cells)
     return (
         f"No page answers; in the order of the file saved at {_time_text(known_cells.saved_at)}. Cells marked * are as "
-        f"they ran in this kernel ({run_here} of {len(cells)}), the others as saved:"
+        f"they ran in this kernel ({recorded_count} of {len(cells)}), the others as saved:"
     )
 
 
@@ -206,8 +208,12 @@ def _time_text(timestamp: float | None) -> str:
 def _cell_line(cell: KnownCell) -> str:
     run = cell.run
     number = f"[{run.number if run.number is not None else ' '}]" if cell.kind == "code" else "[md]"
-    summaries = [_output_summary(output) for output in run.outputs][:6]
-    summaries += [f"{len(run.outputs) - 6} more outputs"] if len(run.outputs) > 6 else []
+    summaries = [_output_summary(output) for output in run.outputs][:MAX_SUMMARIES]
+    summaries += (
+        [f"{len(run.outputs) - MAX_SUMMARIES} more outputs"]
+        if len(run.outputs) > MAX_SUMMARIES
+        else []
+    )
     status = run.status if run.status != "ok" else ""
     states = ", ".join(filter(None, (status, _state_text(cell))))
     state = f" {states}" if states else ""
@@ -287,16 +293,16 @@ def output_section(output: RecordedOutput) -> str:
 
 
 def output_images(run: CellRun) -> tuple[Attachment, ...]:
-    """Return the pictures of a run, as many and as large as a model takes."""
+    """Return the pictures of a run that a model takes, at most ``MAX_IMAGES``, shrunk where they are too large."""
     attachments: list[Attachment] = []
     for output in run.outputs:
         if output.image is None or len(attachments) == MAX_IMAGES:
             continue
         try:
-            fitted = fit_image(output.image[1], "The picture")
+            image = fit_image(output.image[1], "The picture")
         except UserError:
             continue
-        attachments.append(Attachment(mime=fitted.mime, url=fitted.url))
+        attachments.append(Attachment(mime=image.mime, url=image.url))
     return tuple(attachments)
 
 

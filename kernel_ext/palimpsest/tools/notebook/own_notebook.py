@@ -39,10 +39,10 @@ class OwnNotebook:
     """The session's notebook, as it is now."""
 
     path: str
-    """Its path, as the page names it."""
+    """The notebook's path, as the page names it."""
     cells: tuple[NotebookCell, ...]
     """All cells in their order; of hidden ones only the ids."""
-    known: KnownCells
+    known_cells: KnownCells
     """The visible cells of all notebooks of this kernel, for finding one by its number."""
     changer: NotebookChanger
     session_id: str
@@ -50,14 +50,18 @@ class OwnNotebook:
     def cell_id(self, name: str) -> str:
         """Return the id of a visible cell of this notebook; raises NotFound."""
         own_cells = tuple(
-            cell for cell in self.known.cells if cell.is_on_page and cell.notebook == self.path
+            cell
+            for cell in self.known_cells.cells
+            if cell.is_on_page and cell.notebook == self.path
         )
         try:
-            return str(find_cell(replace(self.known, cells=own_cells), name).run.cell_id)
+            return str(find_cell(replace(self.known_cells, cells=own_cells), name).run.cell_id)
         except NotFound:
-            other = find_cell(self.known, name)
-            text = OTHER_NOTEBOOK if other.is_on_page else NOT_IN_NOTEBOOK
-            raise NotFound(text.format(name=name, notebook=other.notebook, own=self.path)) from None
+            other_cell = find_cell(self.known_cells, name)
+            text = OTHER_NOTEBOOK if other_cell.is_on_page else NOT_IN_NOTEBOOK
+            raise NotFound(
+                text.format(name=name, notebook=other_cell.notebook, own=self.path)
+            ) from None
 
     async def change(
         self, changes: Sequence[CellChange], origin: CellOrigin | None, *, skip_older: bool = False
@@ -67,10 +71,10 @@ class OwnNotebook:
             self.path, changes, origin, self.session_id, skip_older=skip_older
         )
 
-    async def run(self, cell: str, source: str, abort: Abort) -> CellRun:
+    async def run(self, cell_id: str, source: str, abort: Abort) -> CellRun:
         """Run a cell as a person would, and return its recorded run; raises UserError and Aborted."""
         return await self.changer.run(
-            self.path, cell, source, abort=abort, session_id=self.session_id
+            self.path, cell_id, source, abort=abort, session_id=self.session_id
         )
 
 
@@ -88,30 +92,30 @@ async def own_notebook(
     """
     pages = await reader.page(CellsWanted(), MAX_PAGE_SECONDS) or ()
     own_pages = [page for page in pages if is_own_notebook(page.path, own_path)]
-    # Of two with one name, the one whose folders agree, too.
+    # Of two notebooks with one name, the one of which more folders agree comes first.
     own_pages.sort(key=lambda page: len(page.path), reverse=True)
     if not own_pages and own_path is None and len(pages) == 1:
         own_pages = list(pages)
     if not own_pages:
         changer = await _closed_notebook(reader, changer, own_path, root, without_page)
-        own_pages = [changer.as_shown()]
+        own_pages = [changer.page_notebook()]
         pages = [*pages, *own_pages]
     path = own_pages[0].path
-    known = cells_of_pages(pages, reader.recorded_runs(), own_path)
-    visible = {
-        cell.run.cell_id for cell in known.cells if cell.is_on_page and cell.notebook == path
+    known_cells = cells_of_pages(pages, reader.recorded_runs(), own_path)
+    visible_ids = {
+        cell.run.cell_id for cell in known_cells.cells if cell.is_on_page and cell.notebook == path
     }
     cells = [
         NotebookCell(
             cell.id,
-            _kind(cell),
-            await _source(cell, own_pages[0], reader) if cell.id in visible else "",
+            _cell_kind(cell),
+            await _cell_source(cell, own_pages[0], reader) if cell.id in visible_ids else "",
             cell.number,
-            is_hidden=cell.id not in visible,
+            is_hidden=cell.id not in visible_ids,
         )
         for cell in own_pages[0].cells
     ]
-    return OwnNotebook(path, tuple(cells), known, changer, session_id)
+    return OwnNotebook(path, tuple(cells), known_cells, changer, session_id)
 
 
 async def _closed_notebook(
@@ -129,16 +133,16 @@ async def _closed_notebook(
         name = own_path.relative_to(root).as_posix()
     if without_page != "write" and not changer.was_closed(own_path):
         raise NoPage(MAY_BE_OPEN.format(name=name))
-    hidden = hidden_runs(reader.recorded_runs())
-    return await asyncio.to_thread(ClosedNotebook.read, own_path, name, hidden)
+    hidden_cells = hidden_runs(reader.recorded_runs())
+    return await asyncio.to_thread(ClosedNotebook.read, own_path, name, hidden_cells)
 
 
-def _kind(cell: PageCell) -> Any:
+def _cell_kind(cell: PageCell) -> Any:
     return cell.kind if cell.kind in ("markdown", "raw") else "code"
 
 
-async def _source(cell: PageCell, page: PageNotebook, reader: NotebookReader) -> str:
-    """Return a cell's source; of a notebook that is too large to be sent whole, the page is asked for each."""
+async def _cell_source(cell: PageCell, page: PageNotebook, reader: NotebookReader) -> str:
+    """Return a cell's source; of a notebook that is too large to be sent whole, the page is asked for each cell's source."""
     if cell.source is not None:
         return cell.source
     for notebook in await reader.page(CellsWanted(cell.id), MAX_PAGE_SECONDS) or ():

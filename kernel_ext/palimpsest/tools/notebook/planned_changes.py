@@ -26,7 +26,7 @@ from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 
 MAX_CHANGES = 200
 MAX_SOURCE_CHARS = 200_000
-"""Longer sources make a page slow for every key that is pressed in it."""
+"""Maximum characters of a cell's source; longer ones make a page slow for every key that is pressed in it."""
 TOP = "top"
 
 
@@ -80,7 +80,7 @@ class NotebookCell:
 class PlannedRun:
     """A cell that is to be run, with the source that it must have then."""
 
-    cell: str
+    cell_id: str
     source: str
     label: str
 
@@ -92,7 +92,7 @@ class PlannedChanges:
     changes: tuple[MadeChange, ...]
     runs: tuple[PlannedRun, ...]
     labels: Mapping[str, str]
-    """Names of all cells that occur in it, by id."""
+    """Labels of all cells that the changes and runs concern, by id."""
     notes: tuple[str, ...] = ()
     """Sentences for the model about edits whose text did not match to the letter."""
 
@@ -100,18 +100,18 @@ class PlannedChanges:
 class UnseenCells(UserError):
     """Cells have another source than the model saw last, or it never saw them; the sentence shows what they hold."""
 
-    def __init__(self, sentence: str, marks: Mapping[str, str], summary: str) -> None:
+    def __init__(self, sentence: str, source_hashes: Mapping[str, str], summary: str) -> None:
         super().__init__(sentence)
-        self.marks = dict(marks)
+        self.source_hashes = dict(source_hashes)
         """Hashes of the shown sources, by cell id."""
         self.summary = summary
-        """What is wrong, in one sentence for the user."""
+        """Why nothing was changed, in one sentence for the user."""
 
 
 def check_source_lengths(requested: Sequence[RequestedChange]) -> None:
     """Raise UserError where a source is longer than a cell takes.
 
-    It is known before the notebook is read: a page that just drew such a call may be too busy to answer.
+    Called before the notebook is read: a page that just drew such a call may be too busy to answer.
     """
     for change in requested:
         if len(change.source or "") > MAX_SOURCE_CHARS:
@@ -130,25 +130,26 @@ def _too_long_text(source: str) -> str:
 class ChangePlanner:
     """Tries changes on a copy of the notebook, and collects them."""
 
-    notebook: str
+    notebook_path: str
     cells: list[NotebookCell]
     """All cells in their order, hidden ones too."""
-    find: Callable[[str], str]
+    find_id: Callable[[str], str]
     """Returns the id of the visible cell with a number or id; raises NotFound."""
-    seen: Mapping[str, SeenSource]
-    mentioned: frozenset[str]
+    seen_sources: Mapping[str, SeenSource]
+    """The source of each cell that the model saw last, by cell id."""
+    mentioned_names: frozenset[str]
     """Numbers and ids of cells that the present prompt of the user mentions."""
-    prompt_cell: str | None = None
+    prompt_cell_id: str | None = None
     """The id of the cell of the present prompt."""
     _changes: list[MadeChange] = field(default_factory=list)
     _runs: list[PlannedRun] = field(default_factory=list)
-    _names: dict[str, str] = field(default_factory=dict)
-    _inserted: list[str] = field(default_factory=list)
-    _deleted: set[str] = field(default_factory=set)
-    _unseen: dict[str, NotebookCell] = field(default_factory=dict)
+    _ids_by_name: dict[str, str] = field(default_factory=dict)
+    _inserted_ids: list[str] = field(default_factory=list)
+    _deleted_ids: set[str] = field(default_factory=set)
+    _unseen_cells: dict[str, NotebookCell] = field(default_factory=dict)
     _labels: dict[str, str] = field(default_factory=dict)
     _notes: list[str] = field(default_factory=list)
-    _prefix: str = ""
+    _error_prefix: str = ""
 
     def plan(self, requested: Sequence[RequestedChange]) -> PlannedChanges:
         """Return the changes and runs; raises UserError, NotFound or UnseenCells with a sentence for the model."""
@@ -160,12 +161,14 @@ class ChangePlanner:
             "run": self._run,
         }
         for number, change in enumerate(requested, 1):
-            self._prefix = f"Change {number} of {len(requested)}: " if len(requested) > 1 else ""
+            self._error_prefix = (
+                f"Change {number} of {len(requested)}: " if len(requested) > 1 else ""
+            )
             actions[change.action](change)
-        if self._unseen:
+        if self._unseen_cells:
             raise self._unseen_error()
         runs = tuple(
-            PlannedRun(run.cell, self._cell(run.cell).source, run.label) for run in self._runs
+            PlannedRun(run.cell_id, self._cell(run.cell_id).source, run.label) for run in self._runs
         )
         return PlannedChanges(tuple(self._changes), runs, self._labels, tuple(self._notes))
 
@@ -181,7 +184,7 @@ class ChangePlanner:
         if change.name is not None:
             self._name_cell(change.name.strip(), cell.id)
         self._insert_behind(cell, after)
-        self._inserted.append(cell.id)
+        self._inserted_ids.append(cell.id)
         self._labels[cell.id] = f"new cell {cell.id}"
         self._changes.append(
             self._proposed_change(cell, action="insert", after=after, new=source, number=None)
@@ -189,7 +192,7 @@ class ChangePlanner:
 
     def _edit(self, change: RequestedChange) -> None:
         self._refuse_fields(change, "after", "name")
-        cell = self._target(change)
+        cell = self._target_cell(change)
         if change.kind not in (None, cell.kind):
             raise self._error(
                 f"{cell.label} is a {cell.kind} cell, and the kind of a cell is not changed. Insert a {change.kind} "
@@ -198,29 +201,33 @@ class ChangePlanner:
         if (change.source is None) == (change.edits is None):
             raise self._error("edit needs either source or edits.")
         if change.source is not None:
-            new = self._checked_source(change.source, cell.source)
+            new_source = self._checked_source(change.source, cell.source)
         else:
-            new = self._checked_source(self._with_edits(cell, change.edits or []), cell.source)
-        if new == cell.source:
+            new_source = self._checked_source(
+                self._with_edits(cell, change.edits or []), cell.source
+            )
+        if new_source == cell.source:
             raise self._error(f"{cell.label} has that source already, so there is nothing to edit.")
         is_changed_before = False
         for index, earlier in enumerate(self._changes):
             if earlier.cell == cell.id and earlier.action in ("insert", "edit"):
-                self._changes[index] = earlier.model_copy(update={"new": new})
+                self._changes[index] = earlier.model_copy(update={"new": new_source})
                 is_changed_before = True
             elif earlier.cell == cell.id and earlier.action == "move" and is_changed_before:
-                self._changes[index] = earlier.model_copy(update={"old": new})
+                self._changes[index] = earlier.model_copy(update={"old": new_source})
         if not is_changed_before:
-            proposed = self._proposed_change(cell, action="edit", old=cell.source, new=new)
-            self._changes.append(proposed)
-        cell.source = new
+            proposed_change = self._proposed_change(
+                cell, action="edit", old=cell.source, new=new_source
+            )
+            self._changes.append(proposed_change)
+        cell.source = new_source
 
     def _move(self, change: RequestedChange) -> None:
         self._refuse_fields(change, "kind", "source", "edits", "name")
-        cell = self._target(change, needs_seen=False)
+        cell = self._target_cell(change, needs_seen=False)
         if change.after is None:
             raise self._error(f'move needs after: the cell behind which it goes, or "{TOP}".')
-        if cell.id in self._inserted:
+        if cell.id in self._inserted_ids:
             raise self._error(
                 f"{cell.label} is inserted by this call: give its place there by after."
             )
@@ -237,20 +244,20 @@ class ChangePlanner:
 
     def _delete(self, change: RequestedChange) -> None:
         self._refuse_fields(change, "after", "kind", "source", "edits", "name")
-        cell = self._target(change)
+        cell = self._target_cell(change)
         if any(other.cell == cell.id for other in self._changes):
             raise self._error(
                 f"{cell.label} is changed by this call already. Either change it or delete it."
             )
         was_after = self._id_before(cell.id)
         self.cells.remove(cell)
-        self._deleted.add(cell.id)
+        self._deleted_ids.add(cell.id)
         fields = {"old": cell.source, "was_after": was_after}
         self._changes.append(self._proposed_change(cell, action="delete", **fields))
 
     def _run(self, change: RequestedChange) -> None:
         self._refuse_fields(change, "after", "kind", "source", "edits", "name")
-        cell = self._target(change)
+        cell = self._target_cell(change)
         if cell.kind != "code":
             raise self._error(f"{cell.label} is a {cell.kind} cell, which cannot be run.")
         if is_prompt_cell(cell.source):
@@ -263,36 +270,38 @@ class ChangePlanner:
 
     # Places and sources
 
-    def _target(self, change: RequestedChange, *, needs_seen: bool = True) -> NotebookCell:
+    def _target_cell(self, change: RequestedChange, *, needs_seen: bool = True) -> NotebookCell:
         if not (change.cell or "").strip():
             raise self._error(f"{change.action} needs cell: a number, an id, or a name.")
         cell = self._cell(self._named_cell_id(str(change.cell)))
-        is_ours = cell.id in self._inserted or {str(cell.number), cell.id} & self.mentioned
-        if change.action != "run" and is_prompt_cell(cell.source) and not is_ours:
+        may_be_changed = (
+            cell.id in self._inserted_ids or {str(cell.number), cell.id} & self.mentioned_names
+        )
+        if change.action != "run" and is_prompt_cell(cell.source) and not may_be_changed:
             raise self._error(
                 f"{cell.label} is a prompt of the user, and those are changed only where the user's present prompt "
                 f"names the cell (@{cell.label.replace('[', '').replace(']', '')}). Leave it as it is."
             )
         self._labels.setdefault(cell.id, cell.label)
         edited_ids = {change.cell for change in self._changes if change.action == "edit"}
-        if needs_seen and cell.id not in {*self._inserted, *edited_ids}:
-            seen = self.seen.get(cell.id)
+        if needs_seen and cell.id not in {*self._inserted_ids, *edited_ids}:
+            seen = self.seen_sources.get(cell.id)
             if seen is None or not seen.shows(cell.source):
-                self._unseen[cell.id] = replace(cell)
+                self._unseen_cells[cell.id] = replace(cell)
         return cell
 
     def _named_cell_id(self, name: str) -> str:
         """Return the id of a cell by its name in this call, its number or its id."""
         name = name.strip()
-        cell_id = self._names.get(name)
-        if cell_id is None and name in self._inserted:
+        cell_id = self._ids_by_name.get(name)
+        if cell_id is None and name in self._inserted_ids:
             cell_id = name
         if cell_id is None:
             try:
-                cell_id = self.find(name)
+                cell_id = self.find_id(name)
             except UserError as error:
-                raise type(error)(f"{self._prefix}{error}") from None
-        if cell_id in self._deleted:
+                raise type(error)(f"{self._error_prefix}{error}") from None
+        if cell_id in self._deleted_ids:
             raise self._error(f"cell {name} is deleted by this call.")
         return cell_id
 
@@ -310,12 +319,12 @@ class ChangePlanner:
     def _insert_after(self, name: str | None) -> str | None:
         if name is not None:
             return self._place_named(name)
-        if self._inserted:
-            return self._inserted[-1]
+        if self._inserted_ids:
+            return self._inserted_ids[-1]
         ids = [cell.id for cell in self.cells]
-        if self.prompt_cell in ids:
-            self._labels.setdefault(self.prompt_cell, "the prompt")
-            return self.prompt_cell
+        if self.prompt_cell_id in ids:
+            self._labels.setdefault(self.prompt_cell_id, "the prompt")
+            return self.prompt_cell_id
         return ids[-1] if ids else None
 
     def _id_before(self, cell_id: str) -> str | None:
@@ -324,11 +333,11 @@ class ChangePlanner:
         return ids[index - 1] if index else None
 
     def _insert_behind(self, cell: NotebookCell, after: str | None) -> None:
-        ids = [known.id for known in self.cells]
+        ids = [other.id for other in self.cells]
         self.cells.insert(0 if after is None else ids.index(after) + 1, cell)
 
     def _new_id(self) -> str:
-        known_ids = {cell.id for cell in self.cells} | self._deleted
+        known_ids = {cell.id for cell in self.cells} | self._deleted_ids
         while (new_id := uuid.uuid4().hex[:8]) in known_ids:
             pass
         return new_id
@@ -336,13 +345,13 @@ class ChangePlanner:
     def _name_cell(self, name: str, cell_id: str) -> None:
         if not name or name.isdecimal() or name.lower() == TOP:
             raise self._error(f"name {name!r} reads as a place or a number. Choose a word.")
-        if name in self._names or any(cell.id == name for cell in self.cells):
+        if name in self._ids_by_name or any(cell.id == name for cell in self.cells):
             raise self._error(
                 f"name {name!r} belongs to another cell already. Choose another word."
             )
-        self._names[name] = cell_id
+        self._ids_by_name[name] = cell_id
 
-    def _checked_source(self, source: str, old: str) -> str:
+    def _checked_source(self, source: str, old_source: str) -> str:
         source = source.replace("\r\n", "\n").replace("\r", "\n")
         if len(source) > MAX_SOURCE_CHARS:
             raise self._error(_too_long_text(source))
@@ -350,7 +359,7 @@ class ChangePlanner:
             source.encode()
         except UnicodeEncodeError as error:
             raise self._error(half_character_text(source[error.start])) from None
-        if REDACTED in source and REDACTED not in old and scrub(old) != old:
+        if REDACTED in source and REDACTED not in old_source and scrub(old_source) != old_source:
             raise self._error(
                 f"the source has {REDACTED}, which stands for a secret in the cell that you were not shown: it would be lost. "
                 "Change the other lines with edits."
@@ -363,7 +372,7 @@ class ChangePlanner:
         text = cell.source
         for number, edit in enumerate(edits, 1):
             edit_prefix = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
-            match = find_replacement(text, edit, cell.label, self._prefix + edit_prefix)
+            match = find_replacement(text, edit, cell.label, self._error_prefix + edit_prefix)
             if match.tolerance != "exact":
                 self._notes.append(f"{cell.label}: {edit_note(text, match)}")
             for span in reversed(match.spans):
@@ -377,7 +386,7 @@ class ChangePlanner:
                 "kind": cell.kind,
                 "number": cell.number,
                 "state": "proposed",
-                "notebook": self.notebook,
+                "notebook": self.notebook_path,
                 **fields,
             }
         )
@@ -385,19 +394,21 @@ class ChangePlanner:
     # Errors
 
     def _refuse_fields(self, change: RequestedChange, *names: str) -> None:
-        given = [name for name in names if getattr(change, name) is not None]
-        if given:
-            raise self._error(f"{change.action} takes no {' and no '.join(given)}. Leave it out.")
+        given_fields = [name for name in names if getattr(change, name) is not None]
+        if given_fields:
+            raise self._error(
+                f"{change.action} takes no {' and no '.join(given_fields)}. Leave it out."
+            )
 
     def _error(self, sentence: str) -> UserError:
-        if not self._prefix:
+        if not self._error_prefix:
             return UserError(sentence[:1].upper() + sentence[1:])
-        return UserError(self._prefix + sentence)
+        return UserError(self._error_prefix + sentence)
 
     def _unseen_error(self) -> UnseenCells:
         sections = []
-        for cell in self._unseen.values():
-            seen, text = self.seen.get(cell.id), cell.source
+        for cell in self._unseen_cells.values():
+            seen, text = self.seen_sources.get(cell.id), cell.source
             seen_text = seen.text() if seen is not None else None
             if seen is None:
                 state = ", which you have not read"
@@ -409,12 +420,14 @@ class ChangePlanner:
                 state = ", from what you saw to what it holds now"
                 text = unified_difference(f"{seen_text}\n", f"{cell.source}\n", cell.label)
             sections.append(f"{cell.full_label}{state}:\n{text}")
-        marks = {cell.id: source_hash(cell.source) for cell in self._unseen.values()}
+        source_hashes = {cell.id: source_hash(cell.source) for cell in self._unseen_cells.values()}
         heading = (
             "Nothing was changed and nothing run, since you have not seen what these cells hold now. Look at it, and call "
             "again where it is still right."
         )
-        first, *others = [cell.label for cell in self._unseen.values()]
-        unseen = f"{first} and {len(others)} more hold" if others else f"{first} holds"
-        summary = f"Nothing was changed and nothing run: the agent has not seen what {unseen} now."
-        return UnseenCells("\n\n".join([heading, *sections]), marks, summary)
+        first, *others = [cell.label for cell in self._unseen_cells.values()]
+        cells_phrase = f"{first} and {len(others)} more hold" if others else f"{first} holds"
+        summary = (
+            f"Nothing was changed and nothing run: the agent has not seen what {cells_phrase} now."
+        )
+        return UnseenCells("\n\n".join([heading, *sections]), source_hashes, summary)

@@ -15,7 +15,7 @@ from palimpsest.transcript.redaction.secret_patterns import scrub
 
 NOTEBOOK_TOOL, CELLS_TOOL = "notebook", "cells"
 MAX_PARAGRAPHS = 200
-"""Paragraphs of an output among which the end of a source is looked for."""
+"""Maximum paragraphs of an output that are taken together to find the end of a source."""
 _SOURCE_HEADING = "[source"
 
 
@@ -24,14 +24,14 @@ class SeenSource:
     """A source that the model saw."""
 
     mark: str
-    """Its hash, as of ``source_hash``."""
+    """Hash of the source, as of ``source_hash``."""
     source: str | None = None
     """The source, where it was kept apart."""
     shown_in: str = ""
     """The note or the output that shows the source among other text; empty where it was shown by itself."""
 
     def shows(self, source: str) -> bool:
-        """Return whether this is the source, and was shown whole, but for keys: notes and outputs cut long ones."""
+        """Return whether the model saw exactly ``source``, and all of it but keys: notes and outputs cut long sources."""
         forms = (source, scrub(source)) if self.shown_in else ()
         return self.mark == source_hash(source) and (
             not forms or any(form.strip("\n") in self.shown_in for form in forms)
@@ -41,8 +41,8 @@ class SeenSource:
         """Return the source, or None where only its hash is known."""
         if self.source is not None:
             return self.source
-        texts = _possible_sources(self.shown_in)
-        return next((text for text in texts if source_hash(text) == self.mark), None)
+        possible_sources = _possible_sources(self.shown_in)
+        return next((text for text in possible_sources if source_hash(text) == self.mark), None)
 
 
 def seen_sources(
@@ -50,14 +50,14 @@ def seen_sources(
 ) -> dict[str, SeenSource]:
     """Return the source of each cell that the model saw last, by cell id."""
     sources_by_serial = {run.serial: run.source for run in recorded_runs.runs}
-    seen: dict[str, SeenSource] = {}
+    seen_by_id: dict[str, SeenSource] = {}
     for message in messages:
         for part in message.parts:
             if isinstance(part, NotebookPart) and part.kernel == kernel:
-                _add_note(seen, part, sources_by_serial)
+                _add_note(seen_by_id, part, sources_by_serial)
             elif isinstance(part, ToolPart) and part.tool in (NOTEBOOK_TOOL, CELLS_TOOL):
-                _add_call(seen, part)
-    return seen
+                _add_call(seen_by_id, part)
+    return seen_by_id
 
 
 def changes_of_call(part: ToolPart) -> tuple[MadeChange, ...]:
@@ -72,34 +72,34 @@ def changes_of_call(part: ToolPart) -> tuple[MadeChange, ...]:
 
 
 def _add_note(
-    seen: dict[str, SeenSource], part: NotebookPart, sources_by_serial: Mapping[int, str]
+    seen_by_id: dict[str, SeenSource], part: NotebookPart, sources_by_serial: Mapping[int, str]
 ) -> None:
     for cell in part.cells:
         source = sources_by_serial.get(cell.serial)
         if cell.cell_id and source is not None:
-            seen[cell.cell_id] = SeenSource(source_hash(source), source, part.text)
+            seen_by_id[cell.cell_id] = SeenSource(source_hash(source), source, part.text)
     for edit in part.edits:
         source = sources_by_serial.get(edit.serial)
         if edit.state == "edited":
-            seen[edit.cell_id] = SeenSource(edit.mark, shown_in=part.text)
+            seen_by_id[edit.cell_id] = SeenSource(edit.mark, shown_in=part.text)
         elif edit.state == "as it ran" and source is not None:
-            seen[edit.cell_id] = SeenSource(source_hash(source), source)
+            seen_by_id[edit.cell_id] = SeenSource(source_hash(source), source)
 
 
-def _add_call(seen: dict[str, SeenSource], part: ToolPart) -> None:
-    marks = getattr(part.state, "metadata", {}).get(SEEN_KEY)
+def _add_call(seen_by_id: dict[str, SeenSource], part: ToolPart) -> None:
+    shown_hashes = getattr(part.state, "metadata", {}).get(SEEN_KEY)
     output = part.state.output if isinstance(part.state, ToolCompleted) else ""
-    for cell_id, mark in marks.items() if isinstance(marks, dict) else ():
-        previous = seen.get(cell_id)
-        if previous is None or previous.mark != mark:
-            seen[str(cell_id)] = SeenSource(str(mark), shown_in=output)
-        elif previous.shown_in:
-            shown_in = f"{previous.shown_in}\n\n{output}" if output else ""
-            seen[str(cell_id)] = replace(previous, shown_in=shown_in)
+    for cell_id, shown_hash in shown_hashes.items() if isinstance(shown_hashes, dict) else ():
+        earlier_source = seen_by_id.get(cell_id)
+        if earlier_source is None or earlier_source.mark != shown_hash:
+            seen_by_id[str(cell_id)] = SeenSource(str(shown_hash), shown_in=output)
+        elif earlier_source.shown_in:
+            shown_in = f"{earlier_source.shown_in}\n\n{output}" if output else ""
+            seen_by_id[str(cell_id)] = replace(earlier_source, shown_in=shown_in)
     for change in changes_of_call(part):
         source = change.old if change.state == "rejected" else change.new
         if change.state in ("open", "accepted", "rejected") and source is not None:
-            seen[change.cell] = SeenSource(source_hash(source), source)
+            seen_by_id[change.cell] = SeenSource(source_hash(source), source)
 
 
 def _possible_sources(output: str) -> Iterator[str]:

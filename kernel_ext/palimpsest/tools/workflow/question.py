@@ -32,7 +32,7 @@ class Interview(Protocol):
     async def ask(
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
-        """Ask, and wait for the answers."""
+        """Ask the questions in the answer of the call, and return what the user chose or wrote for each."""
 
 
 class OptionArguments(BaseModel):
@@ -89,7 +89,7 @@ class QuestionTool:
         if len(questions) == 1:
             title = f"{title}: {', '.join(answers[0]) or NO_ANSWER}"[:MAX_TITLE_CHARS]
         output = scrub(answers_text(questions, answers))
-        return ToolOutcome(scrub(title), output, {"answers": [list(words) for words in answers]})
+        return ToolOutcome(scrub(title), output, {"answers": [list(labels) for labels in answers]})
 
 
 def answers_text(questions: Sequence[Question], answers: Answers) -> str:
@@ -102,10 +102,13 @@ def answers_text(questions: Sequence[Question], answers: Answers) -> str:
 
 
 def _questions_title(questions: Sequence[Question]) -> str:
-    first = questions[0]
+    first_question = questions[0]
     if len(questions) > 1:
         return f"{len(questions)} questions"
-    return first.header or " ".join(first.question.split())[:MAX_QUESTION_TITLE_CHARS]
+    return (
+        first_question.header
+        or " ".join(first_question.question.split())[:MAX_QUESTION_TITLE_CHARS]
+    )
 
 
 def _checked_question(arguments: OneQuestion) -> Question:

@@ -17,12 +17,14 @@ from palimpsest.tools.tool import ArchivedText, RecallArchive, ToolContext, Tool
 from palimpsest.transcript.errors import UserError
 
 RECALL_NAME = "recall"
-MAX_CHARS = 16_000
+MAX_OUTPUT_CHARS = 16_000
 """Maximum characters of an output, about 4,000 tokens; a longer output would cost what truncating the original saved."""
 MAX_ROW_CHARS = 1_000
 """Maximum characters of a row; longer lines are split, so that one line of JSON can be read in pieces."""
 MAX_ROWS = 500
+"""Maximum rows of one call that reads."""
 MAX_HITS = 100
+"""Maximum matching rows that are shown."""
 GAP_LINE = "  ..."
 
 
@@ -69,7 +71,7 @@ class RecallTool:
         if arguments.name is not None:
             texts: Sequence[ArchivedText] = [await archive.find(arguments.name)]
         else:
-            texts = await archive.hidden()
+            texts = await archive.hidden_texts()
         pattern = compile_regex(arguments.pattern) if arguments.pattern is not None else None
         if pattern is None:
             work = partial(_read_rows, texts[0], arguments)
@@ -95,7 +97,7 @@ def _read_rows(text: ArchivedText, arguments: RecallArguments) -> ToolOutcome:
     if first_index >= len(rows):
         raise UserError(f"{text.title} has {len(rows):,} rows; give a smaller offset.")
     lines: list[str] = []
-    chars_left = MAX_CHARS
+    chars_left = MAX_OUTPUT_CHARS
     requested_rows = rows[first_index : first_index + arguments.limit]
     for number, row in enumerate(requested_rows, arguments.offset):
         line = f"{number}: {row}"
@@ -103,17 +105,17 @@ def _read_rows(text: ArchivedText, arguments: RecallArguments) -> ToolOutcome:
         if chars_left < 0:
             break
         lines.append(line)
-    last = first_index + len(lines)
-    head = f"({text.title}: rows {arguments.offset:,} to {last:,} of {len(rows):,}."
-    hint = f" Go on with offset {last + 1}.)" if last < len(rows) else ")"
-    return ToolOutcome(text.title, "\n".join([*lines, head + hint]), {"rows": len(lines)})
+    last_number = first_index + len(lines)
+    summary = f"({text.title}: rows {arguments.offset:,} to {last_number:,} of {len(rows):,}."
+    hint = f" Go on with offset {last_number + 1}.)" if last_number < len(rows) else ")"
+    return ToolOutcome(text.title, "\n".join([*lines, summary + hint]), {"rows": len(lines)})
 
 
 def _search_rows(
     texts: Sequence[ArchivedText], pattern: "regex.Pattern[str]", arguments: RecallArguments
 ) -> ToolOutcome:
     lines: list[str] = []
-    count, chars_left = 0, MAX_CHARS
+    match_count, chars_left = 0, MAX_OUTPUT_CHARS
     for text in texts:
         rows = split_rows(text.text)
         matching_numbers = [
@@ -122,25 +124,27 @@ def _search_rows(
             if first_match(pattern, row, f"row {number + 1}") is not None
         ]
         heading = f"{text.title} (name {text.name}):"
-        block = [heading, *_rows_around(rows, matching_numbers, arguments)]
-        for line in block if matching_numbers else ():
+        text_lines = [heading, *_rows_around(rows, matching_numbers, arguments)]
+        for line in text_lines if matching_numbers else ():
             chars_left -= len(line) + 1
-            if chars_left >= 0 and count <= MAX_HITS:
+            if chars_left >= 0 and match_count <= MAX_HITS:
                 lines.append(line)
-        count += len(matching_numbers)
-    if not count:
-        searched = texts[0].title if arguments.name is not None and texts else "what was taken out"
-        lines = [f"No row of {searched} matches {arguments.pattern!r}."]
-    elif chars_left < 0 or count > MAX_HITS:
-        lines.append(f"({count:,} rows match, and not all are shown; narrow the search.)")
-    return ToolOutcome(arguments.pattern or "", "\n".join(lines), {"count": count})
+        match_count += len(matching_numbers)
+    if not match_count:
+        searched_text = (
+            texts[0].title if arguments.name is not None and texts else "what was taken out"
+        )
+        lines = [f"No row of {searched_text} matches {arguments.pattern!r}."]
+    elif chars_left < 0 or match_count > MAX_HITS:
+        lines.append(f"({match_count:,} rows match, and not all are shown; narrow the search.)")
+    return ToolOutcome(arguments.pattern or "", "\n".join(lines), {"count": match_count})
 
 
 def _rows_around(
     rows: Sequence[str], matching_numbers: Sequence[int], arguments: RecallArguments
 ) -> list[str]:
     """Return the rows around each match, with a gap line between separate groups."""
-    matching = set(matching_numbers)
+    matching_set = set(matching_numbers)
     shown_numbers = sorted(
         {
             number
@@ -153,5 +157,5 @@ def _rows_around(
     for previous, number in zip([None, *shown_numbers], shown_numbers, strict=False):
         if previous is not None and number > previous + 1:
             lines.append(GAP_LINE)
-        lines.append(f"  {number + 1}{':' if number in matching else '-'} {rows[number]}")
+        lines.append(f"  {number + 1}{':' if number in matching_set else '-'} {rows[number]}")
     return lines

@@ -31,7 +31,7 @@ class Skill:
     folder: Path
     origin: str
     is_in_project: bool = True
-    """Whether its folder is in the project."""
+    """Whether the skill's folder is in the project."""
     files: tuple[str, ...] = ()
     """Other files of the skill, relative to its folder."""
 
@@ -95,4 +95,6 @@ def skill_list(skills: Mapping[str, Skill]) -> str:
 
 def _find_ignoring_case(skills: Mapping[str, Skill], name: str) -> Skill | None:
     lower_name = name.strip().lower()
-    return next((skill for known, skill in skills.items() if known.lower() == lower_name), None)
+    return next(
+        (skill for skill_name, skill in skills.items() if skill_name.lower() == lower_name), None
+    )

@@ -34,7 +34,7 @@ class SubagentTask:
     prompt: str
     agent: str
     task_id: str | None = None
-    """The child session to continue; None creates one."""
+    """Id of the child session to continue; None creates one."""
     model: ModelRef | None = None
     """The model chosen by the user; None uses the subagent's, or else the caller's."""
 

@@ -148,16 +148,16 @@ def undoing_changes(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:
 
 
 def _inverse(change: MadeChange) -> CellChange:
-    change_cell = partial(CellChange, cell=change.cell, kind=change.kind)
+    cell_change = partial(CellChange, cell=change.cell, kind=change.kind)
     old, new = change.old or "", change.new or ""
     match change.action:
         case "insert":
-            return change_cell(action="delete", old=new)
+            return cell_change(action="delete", old=new)
         case "edit":
-            return change_cell(action="edit", old=new, new=old)
+            return cell_change(action="edit", old=new, new=old)
         case "move":
-            return change_cell(action="move", after=change.was_after, old=change.old)
+            return cell_change(action="move", after=change.was_after, old=change.old)
         case "delete":
-            return change_cell(
+            return cell_change(
                 action="insert", after=change.was_after, new=old, restored=change.removed
             )
