@@ -27,7 +27,7 @@ TOLD_BY = {
     "review/review_files/review_file.py::make_room": "review/review_files/review_file.py::store_review",
     "session/permissions/approved_code.py::_append_line": "session/permissions/approved_code.py::add",
     "session/permissions/approved_code.py::_shorten_file": "session/permissions/approved_code.py::add",
-    "session/permissions/grants.py::_write": "session/permissions/grants.py::_write_changes",
+    "session/permissions/grants.py::_write_file": "session/permissions/grants.py::_write_changes",
     "session/permissions/grants.py::locked_file": "session/permissions/grants.py::_write_changes",
     "session/sharing/exports.py::_write_file": "session/sharing/exports.py::export_session",
     "session/sharing/share_page.py::write_page": "session/sharing/share_page.py::make_page",

@@ -43,8 +43,8 @@ _decoded_json = json.JSONDecoder().decode
 class BuildsTooMuch(ValueError):
     """A JSON text would build more than the limit; the message is a sentence for the user."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(TOO_MUCH.format(megabytes=limit // 1_000_000))
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(TOO_MUCH.format(megabytes=max_bytes // 1_000_000))
 
 
 def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> Any:
@@ -117,9 +117,9 @@ class BuiltSize:
 
     def check(self, more_bytes: int = 0) -> None:
         """Raise BuildsTooMuch where the built bytes and ``more_bytes`` exceed the limit."""
-        limit = max(MAX_BUILT_BYTES, self._size_factor * self.read_bytes)
-        if self.built_bytes + more_bytes > limit:
-            raise BuildsTooMuch(limit)
+        max_bytes = max(MAX_BUILT_BYTES, self._size_factor * self.read_bytes)
+        if self.built_bytes + more_bytes > max_bytes:
+            raise BuildsTooMuch(max_bytes)
 
     def add(self, chunk: bytes) -> None:
         """Add the memory that the next bytes of the text build; raises BuildsTooMuch."""

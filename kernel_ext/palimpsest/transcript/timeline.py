@@ -70,6 +70,7 @@ class TimelineItem:
     """Digest of its content, the same for equal contents."""
     text: Literal["kept", "none", "encrypted", "not recorded"] = "kept"
     created: int | None = None
+    """Milliseconds since 1970; None where it is not recorded."""
     is_error: bool = False
     covers: tuple[int, ...] = ()
     """The items that a summary replaced; empty for other items."""

@@ -646,7 +646,7 @@ export interface CellHistory {
   /** The execution count of the cell's newest run; None where it is unknown. */
   number?: number;
   changes: WrittenCell[];
-  /** Whether they are of another session of the project than the one that was asked about. */
+  /** Whether the changes are of another session of the project than the one that was asked about. */
   is_elsewhere: boolean;
 }
 /** A change of a cell by the agent, with the turn that it belongs to. */
@@ -720,7 +720,7 @@ export interface CellResult {
   removed?: {
     [k: string]: unknown;
   };
-  /** True where another page made it than the one that was asked first, which shows the notebook as it was before. */
+  /** True where another page than the one that was asked first made the change; that one shows the old notebook. */
   elsewhere?: boolean;
 }
 /** Changes that a review is about, oldest first. */
@@ -1211,6 +1211,7 @@ export interface DecisionMade {
 }
 /** The inputs of the rules that decide, recorded so that the same decisions can be made again. */
 export interface Facts {
+  /** Milliseconds since 1970. */
   now: number;
   estimator: string;
   /** Ratio of real to estimated tokens, from the usage the provider reported. */
@@ -1436,6 +1437,7 @@ export interface Imported {
   title: string;
   /** ``copy``: its id belongs to another session here, or the session here was continued. */
   outcome: 'new' | 'same' | 'updated' | 'copy';
+  /** Number of its messages. */
   messages: number;
   /** Whether it is another agent's recording, which cannot be continued. */
   read_only: boolean;
@@ -1700,6 +1702,7 @@ export interface SessionSummary {
   updated: number;
   parent_id?: string;
   forked_from?: ForkedFrom;
+  /** Number of its messages. */
   messages: number;
   deleted: boolean;
   /** When it was archived; None if it is not archived. */

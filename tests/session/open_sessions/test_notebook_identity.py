@@ -55,7 +55,7 @@ def test_cells_sources_and_saved_answers_are_read(tmp_path: Path) -> None:
 
     assert notebook is not None
     assert notebook.cells == {"c1": "%%agent\nDraw.", "c2": "1 + 1"}
-    assert notebook.turns == {"ses_1": {"msg_1"}}
+    assert notebook.answered_turn_ids == {"ses_1": {"msg_1"}}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from palimpsest.session.definitions.agent_files import PERMISSION_OF
+from palimpsest.session.definitions.agent_files import PERMISSION_BY_TOOL_NAME
 from palimpsest.tools.permission_rules.permissions import last_matching_rule, rules_of
 from palimpsest.tools.registration.builtin_tools import (
     BUILTIN_TOOLS,
@@ -36,7 +36,7 @@ def test_its_rule_holds_where_nobody_said_otherwise(own: BuiltinTool) -> None:
 @TOOLS
 def test_its_name_is_its_own_and_an_agent_file_may_name_it(own: BuiltinTool) -> None:
     assert is_reserved_name(own.name)
-    assert PERMISSION_OF[own.name] == own.permission
+    assert PERMISSION_BY_TOOL_NAME[own.name] == own.permission
 
 
 @TOOLS

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from palimpsest.recordings.import_journal.derived_ids import DerivedIds
 from palimpsest.recordings.import_journal.message_parts import (
     UNKNOWN_NAME,
     error_of,
@@ -21,7 +22,6 @@ from palimpsest.recordings.import_journal.message_parts import (
     title_of,
 )
 from palimpsest.recordings.import_journal.open_calls import OpenCalls
-from palimpsest.recordings.import_journal.recorded_names import DerivedIds
 from palimpsest.recordings.import_journal.session_facts import RecordingFacts
 from palimpsest.recordings.reading.recorded import (
     Call,

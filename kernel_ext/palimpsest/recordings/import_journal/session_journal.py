@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from palimpsest.recordings.import_journal.derived_ids import DerivedIds
 from palimpsest.recordings.import_journal.message_parts import IMPORT_NOTE_KEY
-from palimpsest.recordings.import_journal.recorded_names import DerivedIds
 from palimpsest.recordings.import_journal.running_hash import ProcessHash, RunningHash
 from palimpsest.recordings.import_journal.session_builder import NotJournaled, SessionBuilder
 from palimpsest.recordings.reading.reading_budget import CountedValue, value_leaves

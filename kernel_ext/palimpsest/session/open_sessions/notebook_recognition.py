@@ -120,7 +120,7 @@ class NotebookRecognition:
         return moved_sessions
 
     def _has_own_file(self, notebook_before: str, name: str, marks: SessionMarks) -> bool:
-        """Return whether a session's notebook still exists under its own name, so that another one is a copy."""
+        """Return whether a session's notebook still exists under its own name, so that a file of another name is a copy."""
         old_path, new_path = self._root / notebook_before, self._root / name
         if not old_path.exists():
             return False

@@ -70,7 +70,7 @@ async def prune_storage(
     )
     fixed_settings = locked_settings or LockedSettings()
     fixed_settings.refuse("retention.days", limits.days, configured_limits.days)
-    fixed_settings.refuse("retention.size", limits.most_bytes, configured_limits.most_bytes)
+    fixed_settings.refuse("retention.size", limits.max_bytes, configured_limits.max_bytes)
     if delete:
         removal_plan, deleted_trees = await workspace.prune(limits)
     else:

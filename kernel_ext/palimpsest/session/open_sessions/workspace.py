@@ -159,7 +159,7 @@ class Workspace:
         """Create a new session for the notebook and make it current.
 
         ``title`` is used instead of a title that a model writes. ``permission`` are rules in the form of the settings,
-        for this session alone, which override what the settings allow. A session with a ``parent`` is a child session
+        for this session alone, which override what the settings allow. A session with a ``parent``, an id, is a child session
         like that of a task: it has the parent's mode and limits, and does not become the notebook's current session.
         Raises UserError, NotFound and ConfigError; then nothing is created.
         """
@@ -403,7 +403,7 @@ class Workspace:
         return await asyncio.to_thread(search_page, await self.every_session(), query, texts_of)
 
     async def typed_prompts(self, first_session_id: str, cursor: str | None = None) -> PromptPage:
-        """Return a page of the prompts that were typed in the project, those of the session ``first_session_id`` before others."""
+        """Return a page of the prompts that were typed in the project, those of ``first_session_id`` before others."""
         prompts_of = functools.partial(typed_prompts, self._store)
         summaries = await self.every_session()
         return await asyncio.to_thread(prompt_page, summaries, prompts_of, first_session_id, cursor)
@@ -416,7 +416,10 @@ class Workspace:
         first_session_id: str | None,
         asked_session_id: str,
     ) -> CellHistory:
-        """Return what another session than ``asked_session_id`` did to a cell: ``first_session_id``, then those of the notebook, then the others."""
+        """Return what the first session that changed a cell did to it, without the session ``asked_session_id``.
+
+        The session ``first_session_id`` is searched first, then those of the notebook, then the others.
+        """
         name = self._notebook_name(notebook)
 
         def rank(summary: SessionSummary) -> tuple[bool, bool, int]:

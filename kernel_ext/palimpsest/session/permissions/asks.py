@@ -89,15 +89,13 @@ def apply_reply(
         other_asks = [pending for pending in other_asks if _is_allowed_by(pending, approved_rules)]
     elif reply.answer != "reject":
         other_asks = []
-    replies = tuple(
-        (answered_or_other.ask.id, reply) for answered_or_other in (answered_ask, *other_asks)
-    )
+    replies = tuple((settled_ask.ask.id, reply) for settled_ask in (answered_ask, *other_asks))
     return AppliedReply(approved_rules, replies, new_rules)
 
 
-def _is_allowed_by(question: PendingAsk, approved_rules: Rules) -> bool:
-    ask = question.ask
-    verdict = decide_call(ask.permission, ask.patterns, question.rules, approved_rules)
+def _is_allowed_by(pending: PendingAsk, approved_rules: Rules) -> bool:
+    ask = pending.ask
+    verdict = decide_call(ask.permission, ask.patterns, pending.rules, approved_rules)
     return isinstance(verdict, Allowed)
 
 
@@ -221,8 +219,8 @@ class Asks:
         answer_rules = self._answer_rules()
         verdict = decide_call(permission, patterns, rules, answer_rules)
         other_verdicts = [
-            decide_call(other_permission, its_patterns, rules, answer_rules)
-            for other_permission, its_patterns in (other_patterns or {}).items()
+            decide_call(other_permission, permission_patterns, rules, answer_rules)
+            for other_permission, permission_patterns in (other_patterns or {}).items()
         ]
         verdict, is_first_alone = _strictest_verdict(verdict, other_verdicts)
         if not is_first_alone:
@@ -269,11 +267,11 @@ class Asks:
 
     async def _wait_until_on_disk(self, permissions: Sequence[str], abort: Abort) -> None:
         """Wait until a call that may end this process is on disk with its answer, so that the next kernel can name it."""
-        unwritten = ""
+        unwritten_sentence = ""
         if MAY_END_THE_KERNEL.intersection(permissions):
-            unwritten = await self._log.wait_until_written(abort.is_set)
-        if unwritten:
-            raise UserError(unwritten)
+            unwritten_sentence = await self._log.wait_until_written(abort.is_set)
+        if unwritten_sentence:
+            raise UserError(unwritten_sentence)
 
     async def ask_user(
         self, permission: str, patterns: Sequence[str], *, title: str, abort: Abort
@@ -292,7 +290,7 @@ class Asks:
         self,
         caller: Caller,
         pending_ask: PendingAsk,
-        child_future_of_reply: "asyncio.Future[Reply]",
+        child_future: "asyncio.Future[Reply]",
         abort: Abort,
     ) -> Reply:
         """Ask a child session's question in this session, on behalf of a call here, and return the answer."""
@@ -303,11 +301,11 @@ class Asks:
         }
         ask = pending_ask.ask.model_copy(update=own_ids)
 
-        def close_question(child_future: "asyncio.Future[Reply]") -> None:
-            if not child_future.cancelled():
-                self.reply(ask.id, child_future.result())
+        def close_question(done_future: "asyncio.Future[Reply]") -> None:
+            if not done_future.cancelled():
+                self.reply(ask.id, done_future.result())
 
-        child_future_of_reply.add_done_callback(close_question)
+        child_future.add_done_callback(close_question)
         own_ask = PendingAsk(ask, self.session_id, pending_ask.rules, pending_ask.bound_to)
         return await self._wait_for_reply(own_ask, abort, yes=False)
 

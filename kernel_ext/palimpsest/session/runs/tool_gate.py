@@ -77,11 +77,11 @@ class ToolGate:
             if session is not None and session.limits:
                 rules = self._services.rules
                 base_rules = rules.effective_rules.rules_of(session, rules.base_rules, ())
-                for named_permission, its_patterns in {
+                for named_permission, permission_patterns in {
                     permission: patterns,
                     **(other_patterns or {}),
                 }.items():
-                    refuse_beyond(session.limits, base_rules, named_permission, its_patterns)
+                    refuse_beyond(session.limits, base_rules, named_permission, permission_patterns)
             other_arguments |= {
                 "rules": self._rules_of_message(message_id),
                 "abort": run.abort,

@@ -33,6 +33,8 @@ EDGE_BYTES = 12_000
 
 HASH = re.compile(r"[0-9a-f]{64}")
 HASH_CHARS = 64
+SHORT_HASH_CHARS = 12
+"""Characters of a hash that name it in a sentence."""
 
 FRESH_SECONDS = 600.0
 """Seconds during which a blob gets no new modification time, and a pack that was seen certainly exists: a cleanup
@@ -64,7 +66,7 @@ def keep_output(store: Store, text: str) -> tuple[str, BlobRef | None]:
     omitted_chars = len(text) - len(first_text) - len(last_text)
     marker = (
         f"\n[... {omitted_chars:,} of {len(text):,} characters left out here;"
-        f" the whole output is kept as blob {blob.sha256[:12]} ...]\n"
+        f" the whole output is kept as blob {blob.sha256[:SHORT_HASH_CHARS]} ...]\n"
     )
     return first_text + marker + last_text, blob
 
@@ -235,9 +237,9 @@ class PackedObjects:
                 self._forget_pack(place.pack)
                 continue
             if hashlib.sha256(content).hexdigest() != sha256:
-                raise NotFound(f"The snapshot {sha256[:12]} is damaged.")
+                raise NotFound(f"The snapshot {sha256[:SHORT_HASH_CHARS]} is damaged.")
             return content
-        raise NotFound(f"The snapshot {sha256[:12]} is no longer kept.")
+        raise NotFound(f"The snapshot {sha256[:SHORT_HASH_CHARS]} is no longer kept.")
 
     def _read_new_packs(self) -> None:
         """Read the positions in packs that other or earlier kernels wrote."""

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from palimpsest.store.blobs.blob_storage import SHORT_HASH_CHARS
 from palimpsest.store.exchange.import_database import database_sessions, starts_as_database
 from palimpsest.store.exchange.import_merge import events_of_update, message_events, with_blobs
 from palimpsest.store.exchange.import_report import (
@@ -432,7 +433,7 @@ class _Import:
             if hashlib.sha256(content).hexdigest() == sha256:
                 self._store.put_blob(content)
             else:
-                location = f"{self._source.name}, {sha256[:12]}"
+                location = f"{self._source.name}, {sha256[:SHORT_HASH_CHARS]}"
                 self._findings.report(location, "A long text is damaged.")
 
 

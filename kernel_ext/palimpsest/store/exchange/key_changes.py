@@ -122,8 +122,8 @@ def message_change(key: Key, value: dict[str, Any]) -> Change:
             raise UserError(f"The value for {list(key)!r} does not fit: {error}.") from error
         if isinstance(info, AssistantMessage):
             if info.time.completed is None:
-                place = f"The answer at {list(key)!r}"
-                raise UserError(f"{place} needs time.completed: nothing writes it.")
+                answer_text = f"The answer at {list(key)!r}"
+                raise UserError(f"{answer_text} needs time.completed: nothing writes it.")
             if state.message(info.parent_id) is None:
                 raise UserError(f"parentID names no message of the session: {info.parent_id!r}.")
         return [MessageUpdated(info=info)]

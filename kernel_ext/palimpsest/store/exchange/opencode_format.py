@@ -357,8 +357,8 @@ def _read_lossless(
             break
         except ValidationError as error:
             first_error = error.errors()[0]
-            places = [str(step) for step in first_error["loc"]]
-            removable_field = next((name for name in places if name in fields), None)
+            path_names = [str(step) for step in first_error["loc"]]
+            removable_field = next((name for name in path_names if name in fields), None)
             if removable_field is None or first_error["type"] == "missing":
                 raise NotOpenCodeValue(invalid_field_reason(first_error)) from None
             del fields[removable_field]

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
-from palimpsest.store.blobs.blob_storage import PackCleanup, PackedObjects, sweep_packs
+from palimpsest.store.blobs.blob_storage import (
+    SHORT_HASH_CHARS,
+    PackCleanup,
+    PackedObjects,
+    sweep_packs,
+)
 from palimpsest.store.blobs.blob_sweep import named_hashes
 from palimpsest.store.project_folder.layout import Layout
 from palimpsest.transcript.errors import NotFound
@@ -111,7 +116,7 @@ def read_tree(objects: PackedObjects, snapshot: str, excluded: Collection[str] =
             problem = None if _is_plain(name, excluded) else path_problem(name, excluded)
             if problem or "/" in name:
                 raise UnsafeTree(
-                    f"the snapshot {snapshot[:12]} is not used: it names {prefix + name!r:.80}, and "
+                    f"the snapshot {snapshot[:SHORT_HASH_CHARS]} is not used: it names {prefix + name!r:.80}, and "
                     f"{problem or 'it does not stay in its folder'}"
                 )
             entries[prefix + name] = entry
@@ -119,7 +124,7 @@ def read_tree(objects: PackedObjects, snapshot: str, excluded: Collection[str] =
                 unread_folders.append((f"{prefix}{name}/", entry.key))
         if len(entries) > MAX_ENTRIES:
             raise UnsafeTree(
-                f"the snapshot {snapshot[:12]} is not used: it names more than {MAX_ENTRIES:,} files"
+                f"the snapshot {snapshot[:SHORT_HASH_CHARS]} is not used: it names more than {MAX_ENTRIES:,} files"
             )
     return Tree(snapshot, entries, ignored_paths, is_cut)
 
@@ -133,7 +138,7 @@ def _root_fields(objects: PackedObjects, snapshot: str) -> tuple[str, tuple[str,
         or not isinstance(ignored_paths, list)
         or not all(isinstance(ignored_path, str) for ignored_path in ignored_paths)
     ):
-        raise UnsafeTree(NO_SNAPSHOT.format(name=snapshot[:12]))
+        raise UnsafeTree(NO_SNAPSHOT.format(name=snapshot[:SHORT_HASH_CHARS]))
     return tree_hash, tuple(ignored_paths), bool(fields.get("cut"))
 
 
@@ -144,12 +149,12 @@ def _folder_entries(objects: PackedObjects, sha256: str) -> dict[str, TreeEntry]
 
 def _entry(fields: Any, sha256: str) -> TreeEntry:
     if not isinstance(fields, list) or len(fields) not in (3, 4):
-        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
+        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:SHORT_HASH_CHARS]))
     kind_name, mode, key, size = (*fields, 0)[:4]
     kind = KINDS.get(kind_name) if isinstance(kind_name, str) else None
     are_valid = (isinstance(number, int) and 0 <= number < MAX_NUMBER for number in (mode, size))
     if kind is None or not isinstance(key, str) or not all(are_valid):
-        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
+        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:SHORT_HASH_CHARS]))
     return TreeEntry(kind, mode, key, size)
 
 
@@ -159,7 +164,7 @@ def _object(objects: PackedObjects, sha256: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
-        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
+        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:SHORT_HASH_CHARS]))
     return fields
 
 

@@ -150,12 +150,12 @@ class JsonlWriter:
     def place_of_record(self, seq: int) -> tuple[str, int]:
         """Return the segment and byte offset of the first record numbered ``seq`` or more."""
         try:
-            place = locate_record(self._segments.segment_ranges(self.session_id), seq)
+            range_and_offset = locate_record(self._segments.segment_ranges(self.session_id), seq)
         except OSError as error:
             raise StorageFailed(self._refusal_sentence(error)) from error
-        if place is None:
+        if range_and_offset is None:
             return self.position()
-        segment_range, offset = place
+        segment_range, offset = range_and_offset
         return segment_range.name_in(self.session_id), offset
 
     def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:

@@ -278,9 +278,9 @@ def full_requests(segment_range: SegmentRange) -> FullRequests:
 def _fork_point_in(line: bytes) -> ForkedFrom | None:
     data = load_line(line)
     session = None if data is None else data.get("session")
-    place = session.get("forked_from") if isinstance(session, dict) else None
+    fork_point = session.get("forked_from") if isinstance(session, dict) else None
     try:
-        return None if place is None else ForkedFrom.model_validate(place)
+        return None if fork_point is None else ForkedFrom.model_validate(fork_point)
     except ValueError:
         return None
 

@@ -62,6 +62,7 @@ def _host() -> str:
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()[:8]
     namespace = ""
     with suppress(OSError):
+        # The link is named such as "pid:[4026531836]".
         namespace = str(Path("/proc/self/ns/pid").readlink())[5:-1]
     return ":".join(name for name in (socket.gethostname(), boot_id, namespace) if name)
 

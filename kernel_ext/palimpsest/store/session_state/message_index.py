@@ -49,8 +49,8 @@ class MessageIndex(Value):
     def is_whole(self) -> bool:
         """Whether it has one position for each message, in order."""
         counts = {len(self.ids), len(self.seqs), len(self.starts), len(set(self.ids))}
-        places = [0, *self.starts, self.size]
-        return len(counts) == 1 and len(self.ids) > 0 and places == sorted(places)
+        offsets = [0, *self.starts, self.size]
+        return len(counts) == 1 and len(self.ids) > 0 and offsets == sorted(offsets)
 
     def fits(self, content: bytes) -> bool:
         """Return whether the index was made from these bytes and is complete."""

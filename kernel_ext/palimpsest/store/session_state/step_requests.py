@@ -242,18 +242,18 @@ class NewestRequest:
     @property
     def newest_items(self) -> tuple[ContextItem, ...]:
         """All items of the newest request."""
-        newest = self.newest_request
+        newest_request = self.newest_request
         if self._unread_requests:
             self._newest_items = self._items_of_newest()
-            self._newest_request = newest
+            self._newest_request = newest_request
             self._unread_requests.clear()
             self._lines_by_seq = dict(list(self._lines_by_seq.items())[-1:])
         return self._newest_items
 
     def expanded_request(self) -> StepRequest | None:
         """Return the newest request with all its items expanded."""
-        items, newest = self.newest_items, self.newest_request
-        return None if newest is None else newest.model_copy(update={"same": 0, "items": items})
+        items, request = self.newest_items, self.newest_request
+        return None if request is None else request.model_copy(update={"same": 0, "items": items})
 
     def _items_of_newest(self) -> tuple[ContextItem, ...]:
         item_lists: list[tuple[ContextItem, ...]] = []

@@ -66,7 +66,7 @@ class CellResult(Value):
     removed: dict[str, Any] | None = None
     """A deleted cell in the format of a notebook file, with its outputs as far as they fit."""
     elsewhere: bool | None = None
-    """True where another page made it than the one that was asked first, which shows the notebook as it was before."""
+    """True where another page than the one that was asked first made the change; that one shows the old notebook."""
 
 
 ReviewState = Literal["proposed", "open", "accepted", "rejected"]
@@ -139,7 +139,7 @@ class CellHistory(Value):
     """The execution count of the cell's newest run; None where it is unknown."""
     changes: tuple[WrittenCell, ...] = ()
     is_elsewhere: bool = False
-    """Whether they are of another session of the project than the one that was asked about."""
+    """Whether the changes are of another session of the project than the one that was asked about."""
 
 
 def undoing_changes(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:

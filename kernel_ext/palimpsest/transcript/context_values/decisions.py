@@ -112,6 +112,7 @@ class Facts(Value):
     """The inputs of the rules that decide, recorded so that the same decisions can be made again."""
 
     now: int
+    """Milliseconds since 1970."""
     estimator: str
     calibration: float = 1.0
     """Ratio of real to estimated tokens, from the usage the provider reported."""
