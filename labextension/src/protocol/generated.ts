@@ -1509,7 +1509,7 @@ export interface InspectorPlace {
   zoom: number;
   filter?: ItemFilter;
 }
-/** Which items the grid lists, and in which order. */
+/** The items that the grid lists, and their order. */
 export interface ItemFilter {
   /** A kind, such as ``output``; empty for all. */
   kind: string;
