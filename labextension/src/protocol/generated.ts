@@ -1405,7 +1405,7 @@ export interface Hello {
 export interface HygienePolicy {
   rule: 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'palimpsest';
 }
-/** An image. */
+/** An image of a session, for a page. */
 export interface Image {
   /** A ``data:`` URL, small enough for a page. */
   image: string;
@@ -1503,7 +1503,7 @@ export interface InspectorPlace {
   zoom: number;
   filter?: ItemFilter;
 }
-/** Which items the grid lists, and in which order. */
+/** The items that the grid lists, and their order. */
 export interface ItemFilter {
   /** A kind, such as ``output``; empty for all. */
   kind: string;
